@@ -1,4 +1,4 @@
-"""One review: all its details, and the form for a person's decision."""
+"""One review: its sheet, and the form for a person's decision, amendment, comment or assignment."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -6,40 +6,36 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request, Response
+from pydantic import ValidationError
 
-from metajudge.clashes.reviews import is_clash
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviews import HumanDecision, Outcome, ReviewState
-from metajudge.reviews.deciding import decision_from
+from metajudge.reviewables.deciding import Carried, amend, carries_over, decide, decide_item, own_decision
+from metajudge.reviewables.opening import item_states, reviewable_of
+from metajudge.reviewables.parts import has_decided
+from metajudge.reviewables.reviewable import Answer, Reviewable
+from metajudge.reviewables.sheet import Sheet
+from metajudge.reviewables.views import decides_blind, view_of
+from metajudge.reviews import Comment, Outcome, ReviewState
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.store.protocol import Store
-from metajudge.store.redaction import without_label
-from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment
+from metajudge.store.protocol import AuditEntry, Store
 
 from ..audit import KIND as CHANGE
-from ..audit import Action
+from ..audit import Action, Changes
 from ..deps import ServiceDep, StoreDep
 from ..routes.reviews import existing, look_for_patterns
-from .access import ChangesDep, Viewer, ViewerDep, decides_blind, show_machine
-from .case_view import (
-    VerdictChoice,
-    case_texts,
-    has_decided,
-    history,
-    may_see_decisions,
-    panel_of,
-    sides_of,
-    verdict_choices,
-)
+from ..service import Service
+from .access import ChangesDep, Viewer, ViewerDep
+from .case_view import Event
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .review_queue import Done, Wish, WishDep, decided_just_now, is_settled, named, subject_of, to_next
-from .wording import OUTCOMES, verdict_words, why_here, why_here_blind
+from .review_queue import Done, Wish, WishDep, decided_just_now, hides, named, progress_of, to_next
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
 PAGE, PAGES_BACK = 200, 5
 """How far the queue is searched for the previous case."""
+UNDONE = "undone"
+"""The reason of an amendment that was asked for by the key that undoes the last decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +44,21 @@ class Draft:
 
     outcome: str = ""
     verdict: str = ""
-    grade: str = ""
+    typed: str = ""
     scores: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A review and its subject.
+class Neighbour:
+    """Another review of the same item.
 
     Attributes:
-        assessments: (time, assessment), the newest of each panel.
-        earlier: the versions these replaced, oldest first.
+        carries: whether an own verdict on the one says the same of the other, and the viewer can still decide it.
     """
 
     state: ReviewState
-    judgment: Judgment | None
-    assessments: Sequence[tuple[float, Assessment]] = ()
-    earlier: Sequence[tuple[float, Assessment]] = ()
+    carries: bool
 
 
 @router.get("/{review_id}")
@@ -76,15 +69,15 @@ async def case(
     wish: WishDep,
     review_id: str,
     done: Annotated[str | None, Query(max_length=200)] = None,
+    amending: Annotated[bool, Query(alias="amend")] = False,
 ) -> Response:
-    found = await _found(store, review_id)
-    if is_clash(found.state.review):
-        return go_to(f"/clash/{review_id}")
-    return await _case_page(request, viewer, store, wish, found, done=await decided_just_now(store, viewer, done))
+    state = await existing(store, review_id)
+    made = await decided_just_now(store, viewer, done)
+    return await _review_page(request, viewer, store, wish, state, done=made, amending=amending)
 
 
 @router.post("/{review_id}/decide")
-async def decide(
+async def decide_review(
     request: Request,
     running: ServiceDep,
     viewer: ViewerDep,
@@ -92,182 +85,224 @@ async def decide(
     changes: ChangesDep,
     wish: WishDep,
     review_id: str,
-    outcome: Annotated[str, Form(max_length=50)] = "",
-    verdict: Annotated[str, Form(max_length=50)] = "",
-    grade: Annotated[str, Form(max_length=50)] = "",
-    reason: Annotated[str, Form(max_length=10_000)] = "",
-    blind: Annotated[bool, Form()] = False,
+    item: Annotated[bool, Form()] = False,
 ) -> Response:
     """Applies the library's rules; refused input is shown again."""
+    draft = await _draft(request)
+    state = await existing(store, review_id)
+    try:
+        answer = _answer(draft, blind=await hides(store, viewer, state))
+        named(viewer)
+        if item and answer.outcome is None:
+            made = await decide_item(store, review_id, viewer.person, answer)
+        else:
+            made = Carried((await decide(store, review_id, viewer.person, answer),), {})
+    except (ReviewError, InputError) as error:
+        return await _refused(request, viewer, store, wish, review_id, error, draft)
+    await _note(running, store, changes, made)
+    following = wish.model_copy(update={"status": "open"})
+    return await to_next(store, viewer, changes, following, done=review_id, item=state.review.item_id)
+
+
+@router.post("/{review_id}/amend")
+async def amend_review(
+    request: Request,
+    running: ServiceDep,
+    viewer: ViewerDep,
+    store: StoreDep,
+    changes: ChangesDep,
+    wish: WishDep,
+    review_id: str,
+) -> Response:
+    """Replaces the viewer's decision; the earlier one stays in the history."""
+    draft = await _draft(request)
+    state = await existing(store, review_id)
+    try:
+        named(viewer)
+        answer = _answer(draft, blind=await hides(store, viewer, state))
+        made = await amend(store, review_id, viewer.person, answer)
+    except (ReviewError, InputError) as error:
+        return await _refused(request, viewer, store, wish, review_id, error, draft, amending=True)
+    await _note(running, store, changes, Carried((made,), {}))
+    return go_to(f"/reviews/{review_id}{wish.query}")
+
+
+@router.post("/{review_id}/comment")
+async def comment(
+    request: Request,
+    viewer: ViewerDep,
+    store: StoreDep,
+    changes: ChangesDep,
+    wish: WishDep,
+    review_id: str,
+    text: Annotated[str, Form(max_length=10_000)] = "",
+) -> Response:
+    """Adds a remark, which is kept and never changed."""
+    await existing(store, review_id)
+    try:
+        made = Comment(review_id=review_id, author=named(viewer), at=time.time(), text=text.strip())
+    except ValidationError:
+        error = InputError("write the comment first")
+        return await _refused(request, viewer, store, wish, review_id, error, Draft())
+    await store.reviews.comment(made)
+    await changes.note(Action.REVIEW_COMMENT, review_id, reviewer=made.author)
+    return go_to(f"/reviews/{review_id}{wish.query}")
+
+
+@router.post("/{review_id}/assign")
+async def assign(
+    viewer: ViewerDep,
+    store: StoreDep,
+    changes: ChangesDep,
+    wish: WishDep,
+    review_id: str,
+    reviewer: Annotated[str, Form(max_length=200)] = "",
+    remove: Annotated[bool, Form()] = False,
+) -> Response:
+    """Offers the review to one person more, or takes it back."""
+    await existing(store, review_id)
+    by = viewer.reviewer or viewer.caller.name
+    if await store.reviews.assign([review_id], reviewer, by=by, now=time.time(), on=not remove):
+        await changes.note(Action.REVIEW_ASSIGN, review_id, reviewer=reviewer, removed=remove)
+    return go_to(f"/reviews/{review_id}{wish.query}")
+
+
+async def _draft(request: Request) -> Draft:
     form = await request.form()
+
+    def text(name: str, longest: int) -> str:
+        value = str(form.get(name, "")).strip()
+        if len(value) > longest:
+            raise InputError(f"{name}: at most {longest} characters")
+        return value
+
     scores = {
         name.removeprefix("score."): str(value).strip() for name, value in form.items() if name.startswith("score.")
     }
-    draft = Draft(outcome, verdict, grade, scores, reason.strip())
-    found = await _found(store, review_id)
-    try:
-        blind = blind and await decides_blind(store, viewer, subject_of(found.state.review))
-        made = _decision(found, named(viewer), draft, blind)
-        decided = await store.reviews.decide(made, now=time.time())
-    except (ReviewError, InputError) as error:
-        if isinstance(error, ReviewError) and error.reason == "unknown":
-            raise
-        status = 409 if isinstance(error, ReviewError) else 422
-        found = await _found(store, review_id)
-        return await _case_page(
-            request, viewer, store, wish, found, http_status=status, problem=str(error), draft=draft
-        )
-    if len(decided.decisions) > len(found.state.decisions):
-        await changes.note(Action.REVIEW_DECIDE, review_id, reviewer=named(viewer), outcome=made.outcome.value)
-    if decided.review.policy is not None:
-        look_for_patterns(running, store, decided.review.policy.name)
-    return await to_next(store, viewer, changes, wish.model_copy(update={"status": "open"}), done=review_id)
+    return Draft(text("outcome", 50), text("verdict", 1000), text("typed", 1000), scores, text("reason", 10_000))
 
 
-def _decision(found: Found, reviewer: str, draft: Draft, blind: bool) -> HumanDecision:
-    """The decision in a form; a verdict without an outcome is compared with the judge's.
+def _answer(draft: Draft, *, blind: bool) -> Answer:
+    """The answer in a form: one button was pressed, or a verdict was typed.
 
     Raises:
-        InputError: no choice, or a choice that cannot be recorded.
+        InputError: neither.
     """
-    review, judgment = found.state.review, found.judgment
-    outcome = draft.outcome or None
-    verdict = _chosen(judgment, review.review_id, reviewer, draft)
-    if outcome is None and verdict is None:
+    if not draft.outcome and not draft.verdict and not draft.typed:
         raise InputError("choose a decision first: nothing was recorded")
-    corrects = outcome in (None, Outcome.MODIFY)
-    made = decision_from(
-        review,
-        judgment,
-        reviewer,
-        outcome,
-        verdict if corrects else None,
-        [f"{name}={value}" for name, value in draft.scores.items() if value] if corrects else (),
-        reason=draft.reason,
-        decided_at=time.time(),
-    )
-    return made.model_copy(update={"blind": blind})
+    scores = tuple(f"{name}={value}" for name, value in draft.scores.items() if value)
+    modifies = draft.outcome == Outcome.MODIFY
+    verdict = (draft.verdict or draft.typed or None) if modifies or not draft.outcome else None
+    return Answer(draft.outcome or None, verdict, scores if modifies else (), draft.reason, blind)
 
 
-def _chosen(judgment: Judgment | None, review_id: str, reviewer: str, draft: Draft) -> str | AnyVerdict | None:
-    """The verdict in a form: a chosen one, or a grade or category as typed."""
-    if judgment is None:
-        return None
-    if draft.grade.strip():
-        return draft.grade
-    if not draft.verdict:
-        return None
-    choices = _choices(judgment, review_id, reviewer)
-    chosen = next((one.verdict for one in choices if one.value == draft.verdict), None)
-    if chosen is None:
-        raise InputError("this verdict is not one of those on the page: reload it and choose again")
-    return chosen
+async def _note(running: Service, store: Store, changes: Changes, made: Carried) -> None:
+    for one in made.recorded:
+        decision = one.decision
+        if one.new:
+            action = Action.REVIEW_DECIDE if decision.amends is None else Action.REVIEW_AMEND
+            await changes.note(action, decision.review_id, reviewer=decision.reviewer, outcome=decision.outcome.value)
+        if one.state.review.policy is not None:
+            look_for_patterns(running, store, one.state.review.policy.name)
 
 
-def _choices(judgment: Judgment, review_id: str, reviewer: str | None) -> list[VerdictChoice]:
-    return verdict_choices(sides_of(judgment, review_id, reviewer), judgment.verdict, judgment.item.scale)
-
-
-def _typed(judgment: Judgment | None) -> str | None:
-    """What a reviewer types in a field, because there is no list to choose from."""
-    verdict = None if judgment is None else judgment.verdict
-    if isinstance(verdict, Grade):
-        return "grade"
-    return "category" if isinstance(verdict, Category) else None
-
-
-async def _found(store: Store, review_id: str) -> Found:
-    state = await existing(store, review_id)
-    review = state.review
-    if review.subject == "case":
-        return Found(state, None)
-    judgment = await store.find_judgment(review.subject_digest)
-    judgment = None if judgment is None else without_label(judgment)
-    shown = await store.show(review.subject_id) or {}
-    kept, earlier = (
-        [
-            (float(row["created_at"]), Assessment.model_validate(row["payload"]))
-            for row in shown.get(name, ())
-            if row["judgment_digest"] == review.subject_digest
-        ]
-        for name in ("assessments", "history")
-    )
-    return Found(state, judgment, kept, earlier)
-
-
-def _newest(found: Found) -> Assessment | None:
-    """The newest assessment decided by the review's policy, else the newest."""
-    policy = found.state.review.policy
-    decided = [
-        one
-        for _, one in (*found.earlier, *found.assessments)
-        if one.decision is not None and policy is not None and one.decision.policy_digest == policy.digest
-    ]
-    return (decided or [one for _, one in found.assessments] or [None])[-1]  # type: ignore[list-item]
-
-
-async def _case_page(
+async def _refused(
     request: Request,
     viewer: Viewer,
     store: Store,
     wish: Wish,
-    found: Found,
+    review_id: str,
+    error: InputError | ReviewError,
+    draft: Draft,
+    *,
+    amending: bool = False,
+) -> Response:
+    status = 409 if isinstance(error, ReviewError) else 422
+    state = await existing(store, review_id)
+    return await _review_page(
+        request, viewer, store, wish, state, http_status=status, problem=str(error), draft=draft, amending=amending
+    )
+
+
+async def _review_page(
+    request: Request,
+    viewer: Viewer,
+    store: Store,
+    wish: Wish,
+    state: ReviewState,
     *,
     http_status: int = 200,
     problem: str | None = None,
     draft: Draft = Draft(),
     done: Done | None = None,
+    amending: bool = False,
 ) -> Response:
-    state, judgment, review = found.state, found.judgment, found.state.review
-    reviewer = viewer.reviewer
-    open_to_see = may_see_decisions(state, reviewer)
-    reveal = not viewer.session.blind or await is_settled(store, viewer, state)
-    sides = () if judgment is None else sides_of(judgment, review.review_id, reviewer)
-    names = {side.response: side.title for side in sides}
-    assessment = _newest(found) if reveal else None
-    if reveal:
-        await show_machine(store, viewer, [subject_of(review)])
-    before, after = await _neighbours(store, wish.filter(viewer), review.review_id)
+    reviewer, review = viewer.reviewer, state.review
+    blind = await hides(store, viewer, state)
+    one = await reviewable_of(store, state, whole=not blind)
+    sheet = await view_of(store, one, viewer.person, blind=blind)
+    decided = has_decided(state, reviewer)
+    before, after = await _around(store, wish.filter(viewer), review.review_id)
+    changes = await store.audit_log.entries(CHANGE, review.review_id)
     return page(
         request,
         "review_case.html",
         viewer,
         http_status=http_status,
+        sheet=sheet,
         state=state,
-        review=review,
-        judgment=judgment,
-        stages=case_texts(review),
-        sides=sides,
-        reveal=reveal,
-        verdict=None if judgment is None or not reveal else verdict_words(judgment.verdict, names),
-        panel=None if assessment is None else panel_of(assessment),
-        choices=[] if judgment is None else _choices(judgment, review.review_id, reviewer),
-        typed=_typed(judgment),
-        answer_scale=None if judgment is None else judgment.item.scale,
-        why=why_here(review) if reveal else why_here_blind(review),
-        events=history(
-            state,
-            found.assessments,
-            names,
-            changes=await store.audit_log.entries(CHANGE, review.review_id),
-            reviewer=reviewer,
-            machine=reveal,
-            people=open_to_see,
-        ),
-        outcomes=OUTCOMES,
-        claim=next((one for one in state.claims if one.reviewer == reviewer), None),
-        decided=has_decided(state, reviewer),
+        events=_events(sheet, state, changes, reviewer),
+        neighbours=await _item(store, one, reviewer),
+        claim=next((held for held in state.claims if held.reviewer == reviewer), None),
+        decided=decided,
+        own=own_decision(state, reviewer or "") if decided and not sheet.blind else None,
+        amending=amending and decided,
+        undone=UNDONE if done is None else "",
         before=before,
         after=after,
         wish=wish,
         problem=problem,
         draft=draft,
         done=done,
-        seen=not await decides_blind(store, viewer, subject_of(review)),
+        progress=await progress_of(store, viewer, wish),
+        seen=not await decides_blind(store, review, viewer.person),
     )
 
 
-async def _neighbours(store: Store, wanted: ReviewFilter, review_id: str) -> tuple[str | None, str | None]:
+async def _item(store: Store, one: Reviewable, reviewer: str | None) -> list[Neighbour]:
+    """The other reviews of the item."""
+    found = []
+    for state in await item_states(store, one.state.review.item_id):
+        if state.review.review_id == one.state.review.review_id:
+            continue
+        free = state.status != "decided" and not has_decided(state, reviewer)
+        same = free and carries_over(one, await reviewable_of(store, state, whole=False))
+        found.append(Neighbour(state, same))
+    return found
+
+
+def _events(sheet: Sheet, state: ReviewState, changes: Sequence[AuditEntry], reviewer: str | None) -> list[Event]:
+    """What happened to a review, oldest first; of others only what the sheet shows."""
+    words = {"review.claim": "Claimed", "review.release": "Released"}
+    found = [Event(state.review.opened_at, "Added to the queue")]
+    known = {reviewer, *(one.who for one in sheet.people)}
+    for entry in changes:
+        who = str(entry.payload.get("reviewer", ""))
+        what = words.get(entry.payload["action"])
+        if what is not None and who in known:
+            found.append(Event(entry.recorded_at, what, who))
+    for one in sheet.people:
+        marks = (
+            f"{', blind' if one.blind else ''}{', in bulk' if one.bulk else ''}{'' if one.current else ', replaced'}"
+        )
+        what = {"decision": "Decided: ", "amendment": "Amended: ", "comment": "Comment: "}[one.what]
+        found.append(Event(one.at, f"{what}{one.words}{marks}", one.who, one.reason))
+    hidden = len(state.decisions) - len({one.who for one in sheet.people if one.what != "comment"})
+    found += [Event(None, "Decided; visible after your own decision")] * max(0, hidden)
+    return sorted(found, key=lambda event: event.at or 0.0)
+
+
+async def _around(store: Store, wanted: ReviewFilter, review_id: str) -> tuple[str | None, str | None]:
     """The reviews before and after one in the queue; None if missing or too far away."""
     now = time.time()
     cursor, before = None, None

@@ -1,4 +1,4 @@
-"""The review queue: open reviews, the reasons, and who has claimed them."""
+"""The review queue: open reviews by item, the reasons, and who has claimed them."""
 
 import time
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.clashes.reviews import clash_of, is_clash
+from metajudge.reviewables.deciding import machine_said
+from metajudge.reviewables.opening import reviewable_of
+from metajudge.reviewables.sheet import Sheet
+from metajudge.reviewables.views import is_settled, must_be_blind, subject_of, view_of
 from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.store.protocol import Store
@@ -16,12 +19,10 @@ from metajudge.store.protocol import Store
 from ..audit import Action, Changes
 from ..deps import StoreDep
 from ..routes.reviews import existing
-from .access import ChangesDep, Viewer, ViewerDep, show_machine
-from .case_view import may_see_decisions
+from .access import ChangesDep, Viewer, ViewerDep
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
-from .wording import why_here, why_here_blind
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -37,7 +38,9 @@ class Wish(BaseModel):
     status: Literal["open", "claimed", "decided", "all"] = "open"
     judge: str = Field(default="", max_length=200)
     category: str = Field(default="", max_length=200)
+    item: str = Field(default="", max_length=200)
     mine: bool = False
+    assigned: bool = False
 
     def filter(self, viewer: Viewer) -> ReviewFilter:
         """The filter for the queue; blind mode ignores the judge."""
@@ -46,6 +49,8 @@ class Wish(BaseModel):
             judge=None if viewer.session.blind else self.judge.strip() or None,
             category=self.category.strip() or None,
             reviewer=viewer.reviewer if self.mine else None,
+            item_id=self.item.strip() or None,
+            assigned=viewer.reviewer if self.assigned else None,
         )
 
     @property
@@ -60,15 +65,13 @@ class Wish(BaseModel):
 WishDep = Annotated[Wish, Query()]
 
 
-class Row(BaseModel):
-    """One line of the queue."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the queue: a sheet, without recording its machine result as seen."""
 
     state: ReviewState
+    sheet: Sheet
     about: str
-    why: str
-    reveal: bool
     mine: bool
 
 
@@ -83,15 +86,18 @@ async def queue(
 ) -> Response:
     now = time.time()
     found = await store.reviews.page(wish.filter(viewer), now=now, limit=ROWS, cursor=cursor)
-    counts = await store.reviews.counts(now=now)
     rows = [await _row(store, viewer, state) for state in found.reviews]
+    by_item: dict[str, list[Row]] = {}
+    for row in rows:
+        by_item.setdefault(row.state.review.item_id, []).append(row)
     return page(
         request,
         "review_queue.html",
         viewer,
         part="queue",
-        rows=rows,
-        counts=counts,
+        items=list(by_item.values()),
+        counts=await store.reviews.counts(now=now),
+        progress=await progress_of(store, viewer, wish),
         wish=wish,
         next_cursor=found.next_cursor,
         is_first=cursor is None,
@@ -130,9 +136,16 @@ async def take(store: Store, viewer: Viewer, changes: Changes, review_id: str) -
     await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=named(viewer), lease_s=LEASE_S)
 
 
-async def to_next(store: Store, viewer: Viewer, changes: Changes, wish: Wish, done: str | None = None) -> Response:
-    """Claims the next review and redirects to it, or to the queue if nothing waits."""
-    state = await store.reviews.claim(named(viewer), now=time.time(), wanted=wish.filter(viewer))
+async def to_next(
+    store: Store, viewer: Viewer, changes: Changes, wish: Wish, *, done: str | None = None, item: str | None = None
+) -> Response:
+    """Claims the next review, one of the same item first, and redirects to it, or to the queue if nothing waits."""
+    state, now = None, time.time()
+    if item is not None and not wish.item:
+        same = wish.model_copy(update={"item": item}).filter(viewer)
+        state = await store.reviews.claim(named(viewer), now=now, wanted=same)
+    if state is None:
+        state = await store.reviews.claim(named(viewer), now=now, wanted=wish.filter(viewer))
     if state is not None:
         await changes.note(Action.REVIEW_CLAIM, state.review.review_id, reviewer=named(viewer), lease_s=LEASE_S)
     query = wish.query
@@ -152,13 +165,21 @@ def named(viewer: Viewer) -> str:
     return viewer.reviewer
 
 
+async def progress_of(store: Store, viewer: Viewer, wish: Wish) -> str | None:
+    """How far the viewer has come with what the filters leave, in words; None without a name."""
+    if viewer.reviewer is None:
+        return None
+    wanted = wish.model_copy(update={"status": "all", "mine": False}).filter(viewer)
+    return str(await store.reviews.progress(viewer.reviewer, now=time.time(), wanted=wanted))
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The decision a person has just made; ``show_verdict``: whether to show the judge's verdict with it."""
+    """The decision a person has just made; ``told``: what the machine said, once they may know."""
 
     review: Review
     decision: HumanDecision
-    show_verdict: bool
+    told: str
 
 
 async def decided_just_now(store: Store, viewer: Viewer, review_id: str | None) -> Done | None:
@@ -167,44 +188,33 @@ async def decided_just_now(store: Store, viewer: Viewer, review_id: str | None) 
     own = [] if state is None else [one for one in state.decisions if one.reviewer == viewer.reviewer]
     if state is None or not own:
         return None
-    show_verdict = own[0].blind and await is_settled(store, viewer, state)
-    if show_verdict:
-        await show_machine(store, viewer, [subject_of(state.review)])
-    return Done(state.review, own[0], show_verdict)
+    told = ""
+    if own[0].blind and await is_settled(store, state, viewer.reviewer):
+        one = await reviewable_of(store, state, whole=False)
+        await view_of(store, one, viewer.person, blind=False)
+        told = machine_said(one)
+    return Done(state.review, own[0], told)
 
 
-def subject_of(review: Review) -> str:
-    """The subject of a review in the record of what was seen; the same for every review of a judgment."""
-    return review.subject_id if review.subject == "judgment" else review.subject_digest
-
-
-async def is_settled(store: Store, viewer: Viewer, state: ReviewState) -> bool:
-    """Whether the person has decided every review of the subject, so that blind mode no longer hides it.
-
-    Another policy may have sent the same judgment to review once more.
-    """
-    if not may_see_decisions(state, viewer.reviewer):
-        return False
-    return (
-        state.review.subject != "judgment"
-        or state.review.subject_id not in (await viewer.sight.undecided(store)).subjects
-    )
+async def hides(store: Store, viewer: Viewer, state: ReviewState) -> bool:
+    """Whether the viewer sees a review blind: in blind mode, or because its policy wants it."""
+    if viewer.session.blind and not await is_settled(store, state, viewer.reviewer):
+        return True
+    return await must_be_blind(store, state, viewer.reviewer)
 
 
 async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
-    review = state.review
-    reveal = not viewer.session.blind or await is_settled(store, viewer, state)
-    judgment = None if review.subject == "case" else await store.find_judgment(review.subject_digest)
-    record = clash_of(review) if is_clash(review) else None
-    named = (
-        review.subject_id if reveal or review.subject == "case" else review.review_id
-    )  # a judgment's id may contain its judge's name
-    about = named if judgment is None else judgment.item.question
-    about = about if record is None else record.question
+    one = await reviewable_of(store, state, whole=False)
+    blind = await hides(store, viewer, state)
+    sheet = one.blind_view(viewer.reviewer or "") if blind else one.full_view(viewer.reviewer or "")
+    first = sheet.passages[0].text if sheet.passages else sheet.heading
+    about = first if sheet.kind != "case" else f"{state.review.item_id}: {first}"
     return Row(
         state=state,
+        sheet=sheet,
         about=about if len(about) <= SHOWN else about[: SHOWN - 1] + "…",
-        why=why_here(review) if reveal else why_here_blind(review),
-        reveal=reveal,
-        mine=any(one.reviewer == viewer.reviewer for one in state.claims),
+        mine=any(claimed.reviewer == viewer.reviewer for claimed in state.claims),
     )
+
+
+__all__ = ["Done", "Wish", "WishDep", "decided_just_now", "hides", "named", "router", "subject_of", "take", "to_next"]

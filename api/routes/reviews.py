@@ -1,28 +1,36 @@
-"""The review queue: claim, decide, release. The reviewer is the key's name unless the request gives another."""
+"""The review queue: claim, decide, amend, comment, assign. The reviewer is the key's name unless the request names one.
+
+What a review shows is its sheet: blind, or in full.
+"""
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.feedback.loop import FeedbackLoop
-from metajudge.reviews import ReviewStatus
-from metajudge.reviews.deciding import decision_from
+from metajudge.reviewables.deciding import Carried, Recorded, amend, decide, decide_item, decide_several
+from metajudge.reviewables.judgments import JudgmentReviewable
+from metajudge.reviewables.opening import reviewable_of
+from metajudge.reviewables.parts import record_of
+from metajudge.reviewables.reviewable import Answer
+from metajudge.reviewables.sheet import sheet_data
+from metajudge.reviewables.views import must_be_blind, view_of
+from metajudge.reviews import Comment, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import ReviewState
-from metajudge.reviews.seen import Onlooker, has_seen
+from metajudge.reviews.seen import Onlooker
 from metajudge.store.protocol import Store
-from metajudge.store.redaction import without_label
 from metajudge.types import Judgment, parse_verdict
 
-from ..audit import Action
+from ..audit import Action, Changes
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
 from ..keys import ANYBODY, Caller
 from ..service import Service
 
 router = APIRouter(prefix="/v1/reviews", tags=["reviews"])
-HIDDEN: Any = {"review": {"truth"}}
 Reviewer = Annotated[
     str | None,
     Field(
@@ -32,7 +40,9 @@ Reviewer = Annotated[
         description="The person; default: the name of the key. A service without keys has no default.",
     ),
 ]
+Blind = Annotated[bool, Field(description="Show the blind sheet: no identity, and nothing the machine said.")]
 Text = Annotated[str | None, Query(max_length=300)]
+BlindQuery = Annotated[bool, Query(description="Only what a person may see who decides blind.")]
 
 
 class ReviewPage(BaseModel):
@@ -49,6 +59,7 @@ class ClaimRequest(BaseModel):
 
     reviewer: Reviewer = None
     lease_s: float = Field(default=LEASE_S, ge=1, le=86_400)
+    blind: Blind = False
 
 
 class ReleaseRequest(BaseModel):
@@ -59,31 +70,96 @@ class ReleaseRequest(BaseModel):
     reviewer: Reviewer = None
 
 
-class DecisionRequest(BaseModel):
-    """A person's decision; a verdict without an outcome is blind and is compared with the judge's."""
-
+class _AnswerRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reviewer: Reviewer = None
     outcome: str | None = Field(default=None, examples=["approve"], max_length=50)
     verdict: Annotated[str, Field(max_length=1000)] | bool | float | None = Field(
         default=None,
-        examples=["B>A"],
-        description="`A>B` for a comparison; of the judge's kind for a grade or a category: `4`, `true`, `pass`.",
+        examples=["R2>R1"],
+        description="A verdict of one's own, by the labels of the sheet or the responses' names: `R1` (the best), "
+        "`R1=R2`, `R1>R2=R3`. Of the judge's kind for a grade or a category: `4`, `true`, `pass`.",
     )
     scores: dict[str, float] = Field(default={}, max_length=100)
     reason: str = Field(default="", max_length=10_000)
     blind: bool = False
 
+    @property
+    def answer(self) -> Answer:
+        """The answer in the library's terms."""
+        given = self.verdict if isinstance(self.verdict, str | None) else parse_verdict(self.verdict)
+        scores = tuple(f"{name}={score}" for name, score in self.scores.items())
+        return Answer(self.outcome, given, scores, self.reason, self.blind)
+
+
+class DecisionRequest(_AnswerRequest):
+    """A person's decision; a verdict without an outcome is their own and is compared with the machine's."""
+
+    item: bool = Field(
+        default=False,
+        description="Record an own verdict on all reviews of the item that are about the same responses to the same "
+        "question under the same instruction.",
+    )
+
+
+class AmendmentRequest(_AnswerRequest):
+    """A decision that replaces the person's earlier one; the earlier one stays in the history."""
+
+    reason: str = Field(min_length=1, max_length=10_000)
+
+
+class BulkRequest(_AnswerRequest):
+    """One answer to several reviews that the person has claimed."""
+
+    reviews: list[Annotated[str, Field(max_length=200)]] = Field(min_length=1, max_length=500)
+
+
+class CommentRequest(BaseModel):
+    """A remark; it is kept and never changed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reviewer: Reviewer = None
+    text: str = Field(min_length=1, max_length=10_000)
+
+
+class AssignmentRequest(BaseModel):
+    """To whom a review is offered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reviewer: Annotated[str, Field(min_length=1, max_length=200, examples=["ada"])]
+    remove: bool = False
+
 
 class ReviewCase(BaseModel):
-    """A review and its judgment."""
+    """A review as one person may see it."""
 
-    state: dict[str, Any]
+    state: dict[str, Any] = Field(description="Flat fields: the review, its claims, decisions, history and comments.")
+    sheet: dict[str, Any] = Field(description="What there is to read, to answer and, unless blind, what was said.")
     judgment: Judgment | None = Field(
         default=None,
-        description="Without the label. Null for a case, and if the texts were deleted.",
+        description="Without the label. Null in a blind view, for a case, and if the texts were deleted.",
     )
+    also: dict[str, str] = Field(default={}, description="With `item`: other review -> the outcome recorded on it.")
+    left_out: dict[str, str] = Field(default={}, description="With `item`: other review -> why nothing was recorded.")
+
+
+class SeveralDecided(BaseModel):
+    """What came of one answer to several reviews."""
+
+    recorded: list[dict[str, Any]]
+    left_out: dict[str, str] = Field(description="Review -> why nothing was recorded on it.")
+
+
+class ReviewProgress(BaseModel):
+    """How far a reviewer has come."""
+
+    done: int
+    total: int = Field(description="Decided ones, and those the person can still decide.")
+    median_s: float | None = Field(description="Median seconds from claim to decision, without bulk decisions.")
+    timed: int = Field(description="Over how many decisions.")
 
 
 @router.get("", summary="The queue")
@@ -93,19 +169,49 @@ async def reviews(
     judge: Text = None,
     category: Text = None,
     reviewer: Text = None,
+    item: Text = None,
+    assigned: Text = None,
+    blind: BlindQuery = False,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ReviewPage:
     """By priority, then smallest margin, then age. `reviewer`: reviews a person has claimed or decided."""
-    wanted = ReviewFilter(status, judge, category, reviewer=reviewer)
+    wanted = ReviewFilter(status, judge, category, reviewer=reviewer, item_id=item, assigned=assigned)
     page = await store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
-    return ReviewPage(reviews=[shown(one) for one in page.reviews], next_cursor=page.next_cursor)
+    found = [record_of(one, None, blind=blind or await must_be_blind(store, one, reviewer)) for one in page.reviews]
+    return ReviewPage(reviews=found, next_cursor=page.next_cursor)
 
 
-@router.get("/{review_id}", summary="One review with its judgment")
-async def review(store: StoreDep, review_id: str) -> ReviewCase:
-    """With its claims and decisions so far."""
-    return await _case(store, await existing(store, review_id))
+@router.get("/progress", summary="How far a reviewer has come")
+async def progress(
+    store: StoreDep, caller: CallerDep, reviewer: Text = None, judge: Text = None, category: Text = None
+) -> ReviewProgress:
+    """Counts the reviews decided and those left, and gives the median time of a decision."""
+    wanted = ReviewFilter(judge=judge, category=category)
+    found = await store.reviews.progress(reviewer_of(caller, reviewer), now=time.time(), wanted=wanted)
+    return ReviewProgress(done=found.done, total=found.total, median_s=found.seconds, timed=found.timed)
+
+
+@router.get("/{review_id}", summary="One review")
+async def review(store: StoreDep, review_id: str, reviewer: Text = None, blind: BlindQuery = False) -> ReviewCase:
+    """With its claims and decisions so far. `reviewer`: as this person may see it.
+
+    A review whose policy wants blind decisions is shown blind until it is decided.
+    """
+    return await _case(store, await existing(store, review_id), reviewer, blind=blind)
+
+
+@router.post("/decide", summary="Decide several reviews")
+async def decide_many(
+    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, body: BulkRequest
+) -> SeveralDecided:
+    """One answer to reviews that the person has claimed; recorded as made in bulk.
+
+    An own verdict is recorded only where the reviews are about the same responses to the same question.
+    """
+    done = await decide_several(store, body.reviews, Onlooker(reviewer_of(caller, body.reviewer)), body.answer)
+    await _note(running, store, changes, done.recorded)
+    return _several(done)
 
 
 @router.post("/{review_id}/claim", summary="Claim a review")
@@ -121,7 +227,7 @@ async def claim(
             409, f"review {review_id} cannot be claimed: it is decided, or another person has claimed it"
         )
     await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=body.lease_s)
-    return await _case(store, state)
+    return await _case(store, state, person, blind=body.blind)
 
 
 @router.post("/{review_id}/release", summary="Release a review")
@@ -133,11 +239,11 @@ async def release(
     await existing(store, review_id)
     await store.reviews.release(review_id, person, now=time.time())
     await changes.note(Action.REVIEW_RELEASE, review_id, reviewer=person)
-    return await _case(store, await existing(store, review_id))
+    return await _case(store, await existing(store, review_id), person, blind=True)
 
 
 @router.post("/{review_id}/decide", summary="Decide a review")
-async def decide(
+async def decide_review(
     running: ServiceDep,
     store: StoreDep,
     caller: CallerDep,
@@ -146,30 +252,58 @@ async def decide(
     body: DecisionRequest,
 ) -> ReviewCase:
     """Needs a claim of the reviewer. Repeating the same decision changes nothing."""
+    person = Onlooker(reviewer_of(caller, body.reviewer))
+    await existing(store, review_id)
+    if body.item:
+        done = await decide_item(store, review_id, person, body.answer)
+    else:
+        done = Carried((await decide(store, review_id, person, body.answer),), {})
+    await _note(running, store, changes, done.recorded)
+    found = await _case(store, done.recorded[0].state, person.reviewer, blind=False)
+    also = {one.decision.review_id: one.decision.outcome.value for one in done.recorded[1:]}
+    return found.model_copy(update={"also": also, "left_out": done.left_out})
+
+
+@router.post("/{review_id}/amend", summary="Replace a decision")
+async def amend_review(
+    running: ServiceDep,
+    store: StoreDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    review_id: str,
+    body: AmendmentRequest,
+) -> ReviewCase:
+    """Replaces the reviewer's decision, with a reason; the earlier one stays in the history. 409 without a decision."""
+    person = Onlooker(reviewer_of(caller, body.reviewer))
+    await existing(store, review_id)
+    done = await amend(store, review_id, person, body.answer)
+    await _note(running, store, changes, [done])
+    return await _case(store, done.state, person.reviewer, blind=False)
+
+
+@router.post("/{review_id}/comment", summary="Comment on a review")
+async def comment(
+    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: CommentRequest
+) -> ReviewCase:
+    """Adds a remark; it is kept and never changed."""
     person = reviewer_of(caller, body.reviewer)
-    state = await existing(store, review_id)
-    judgment = await judgment_of(store, state)
-    made = decision_from(
-        state.review,
-        judgment,
-        person,
-        body.outcome,
-        body.verdict if isinstance(body.verdict, str | None) else parse_verdict(body.verdict),
-        [f"{name}={score}" for name, score in body.scores.items()],
-        reason=body.reason,
-        decided_at=time.time(),
-        blind=body.blind,
-    )
-    if made.blind:  # a person who has seen machine results on a page does not decide blind
-        subject = state.review.subject_id if judgment is not None else state.review.subject_digest
-        seen = await has_seen(store.audit_log, subject, Onlooker(person))
-        made = made.model_copy(update={"blind": not seen})
-    decided = await store.reviews.decide(made, now=time.time())
-    if len(decided.decisions) > len(state.decisions):
-        await changes.note(Action.REVIEW_DECIDE, review_id, reviewer=person, outcome=made.outcome.value)
-    if decided.review.policy is not None:
-        look_for_patterns(running, store, decided.review.policy.name)
-    return ReviewCase(state=shown(decided), judgment=judgment)
+    await existing(store, review_id)
+    made = Comment(review_id=review_id, author=person, at=time.time(), text=body.text)
+    state = await store.reviews.comment(made)
+    await changes.note(Action.REVIEW_COMMENT, review_id, reviewer=person)
+    return await _case(store, state, person, blind=True)
+
+
+@router.post("/{review_id}/assign", summary="Assign a review")
+async def assign(
+    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: AssignmentRequest
+) -> ReviewCase:
+    """Offers the review to those alone to whom it is assigned; `remove` takes it back."""
+    await existing(store, review_id)
+    new = await store.reviews.assign([review_id], body.reviewer, by=caller.name, now=time.time(), on=not body.remove)
+    if new:
+        await changes.note(Action.REVIEW_ASSIGN, review_id, reviewer=body.reviewer, removed=body.remove)
+    return await _case(store, await existing(store, review_id), None, blind=True)
 
 
 def reviewer_of(caller: Caller, named: str | None) -> str:
@@ -192,13 +326,28 @@ def look_for_patterns(running: Service, store: Store, policy: str) -> None:
     running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
 
 
-def shown(state: ReviewState) -> dict[str, Any]:
-    """A review without the label, as reviewers see it."""
-    return state.model_dump(mode="json", exclude=HIDDEN)
+async def _note(running: Service, store: Store, changes: Changes, recorded: Sequence[Recorded]) -> None:
+    """Notes new decisions in the change log and looks for patterns in them."""
+    for one in recorded:
+        made = one.decision
+        if one.new:
+            action = Action.REVIEW_DECIDE if made.amends is None else Action.REVIEW_AMEND
+            await changes.note(action, made.review_id, reviewer=made.reviewer, outcome=made.outcome.value)
+    for policy in {one.state.review.policy.name for one in recorded if one.state.review.policy is not None}:
+        look_for_patterns(running, store, policy)
 
 
-async def _case(store: Store, state: ReviewState) -> ReviewCase:
-    return ReviewCase(state=shown(state), judgment=await judgment_of(store, state))
+def _several(done: Carried) -> SeveralDecided:
+    records = [record_of(one.state, one.decision.reviewer, blind=False) for one in done.recorded]
+    return SeveralDecided(recorded=records, left_out=done.left_out)
+
+
+async def _case(store: Store, state: ReviewState, reviewer: str | None, *, blind: bool) -> ReviewCase:
+    one = await reviewable_of(store, state, whole=not blind)
+    sheet = await view_of(store, one, Onlooker(reviewer), blind=blind)
+    judgment = one.judgment if isinstance(one, JudgmentReviewable) and not sheet.blind else None
+    data = sheet_data(sheet)
+    return ReviewCase(state=data.pop("record"), sheet=data, judgment=judgment)
 
 
 async def existing(store: Store, review_id: str) -> ReviewState:
@@ -211,11 +360,3 @@ async def existing(store: Store, review_id: str) -> ReviewState:
     if state is None:
         raise HTTPException(404, f"there is no review {review_id!r}: it may belong to another store")
     return state
-
-
-async def judgment_of(store: Store, state: ReviewState) -> Judgment | None:
-    """The judgment of a review, without its label."""
-    if state.review.subject != "judgment":
-        return None
-    found = await store.find_judgment(state.review.subject_digest)
-    return None if found is None else without_label(found)

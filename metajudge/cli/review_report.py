@@ -1,92 +1,151 @@
-"""Reviews, for people."""
+"""Reviews, for people: a sheet in the terminal, and counts."""
 
+import shlex
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
 
-from metajudge.clashes.reviews import is_clash
-from metajudge.cli.review_clash import print_clash_review
-from metajudge.reviews import ReviewState, ReviewStatus
+from metajudge.reviewables import Passage, Section, Sheet, Table
+from metajudge.reviewables.sheet import Said
+from metajudge.reviews import ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement
 from metajudge.stats.agreement import Agreement, landis_koch
-from metajudge.types import Category, Grade, Judgment
-from metajudge.types.judgment import Scale
+
+NARROWEST = 40
+"""Characters of a column, below which answers are printed one below the other."""
+_Say = Callable[[str], None]
 
 
-def print_review(state: ReviewState, judgment: Judgment | None, *, blind: bool) -> None:
-    """Prints a review; judged texts are printed unchanged."""
+def print_sheet(sheet: Sheet, *, before: Sheet | None = None, keys: bool = False) -> None:
+    """Prints a sheet; judged texts are printed unchanged.
+
+    Args:
+        before: the sheet printed before, of the same item; texts that are the same are not printed again.
+        keys: whether keys are pressed to decide; else the commands are printed.
+    """
     console = Console(highlight=False)
-    review = state.review
 
     def say(text: str = "") -> None:
         console.print(text, markup=False, soft_wrap=True)
 
-    if is_clash(review):
-        print_clash_review(state, say, blind=blind)
-        return
-    action = "" if blind else f": {review.action}"
-    say(f"Review {review.review_id} ({state.status.value}), {review.subject} {review.subject_id}{action}")
-    if judgment is not None:
-        _print_judgment(say, judgment, blind)
-    elif review.content is not None:
-        for name, value in review.content.items():
-            say("\n" + "\n".join(_described(name, value)))
-    else:
-        say("\nIts texts are not in the store (forgotten, or vetted without keeping them).")
-    if not blind:
-        numbers = {"score": review.score, "probability": review.probability, "confidence": review.confidence}
-        given = [f"{name} {value:.4g}" for name, value in numbers.items() if value is not None]
-        say(f"\nMachine: {review.action}{', ' if given else ''}{', '.join(given)}")
-        for one in state.decisions:
-            say(f"Decided: {one.outcome.value} by {one.reviewer}{': ' if one.reason else ''}{one.reason}")
-    say(f"\nDecide: metajudge review decide {review.review_id} --reviewer NAME " + _how(blind, judgment))
+    category = f", {sheet.category}" if sheet.category else ""
+    blind = ", blind" if sheet.blind else f", {sheet.heading}"
+    say(f"Review {sheet.review_id} ({sheet.status}){category}{blind}")
+    say(sheet.why)
+    if sheet.missing:
+        say(f"\n{sheet.missing}")
+    shown = () if before is None else before.passages
+    for group in _together(sheet.passages):
+        new = [one for one in group if one not in shown]
+        if not new:
+            say("\n" + "\n".join(f"{one.title}: as above" for one in group))
+        elif len(new) > 1 and console.width >= len(new) * NARROWEST + len(new) - 1:
+            _side_by_side(console, new)
+        else:
+            for one in new:
+                say(f"\n{_title(one)}\n{one.text}")
+    for section in sheet.machine:
+        _print_section(say, section)
+    if sheet.tips:
+        say("\nWhat tips the decision\n" + "\n".join(f"  {one}" for one in sheet.tips))
+    if sheet.people:
+        say("\nPeople")
+        for said in sheet.people:
+            say(f"  {_said(said)}")
+    say("")
+    for line in _keys(sheet) if keys else _commands(sheet):
+        say(line)
 
 
-def _print_judgment(say: Callable[[str], None], judgment: Judgment, blind: bool) -> None:
-    say(f"\nQuestion\n{judgment.item.question}")
-    for name in judgment.order:
-        say(f"\nResponse {name}\n{judgment.item.responses[name]}")
-    if judgment.item.reference:
-        say(f"\nReference\n{judgment.item.reference}")
-    if not blind:
-        say(f"\nVerdict of {judgment.judge}: {judgment.verdict}\n{judgment.rationale}")
+def _together(passages: tuple[Passage, ...]) -> Iterator[tuple[Passage, ...]]:
+    """Responses as one group, everything else alone."""
+    responses = tuple(one for one in passages if one.kind == "response")
+    for one in passages:
+        if one.kind != "response":
+            yield (one,)
+        elif one is responses[0]:
+            yield responses
 
 
-def _described(name: str, value: object, depth: int = 0) -> Iterator[str]:
-    """Plain data as lines, nested values indented."""
-    indent = "  " * depth
-    nested = list(value.items()) if isinstance(value, dict) else []
-    if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        nested = [(str(place), one) for place, one in enumerate(value, start=1)]
-    if nested:
-        yield f"{indent}{name}"
-        for inner, one in nested:
-            yield from _described(str(inner), one, depth + 1)
-        return
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    first, *rest = text.split("\n")
-    yield f"{indent}{name}: {first}" if not rest else f"{indent}{name}:"
-    if rest:
-        yield from (f"{indent}  {line}" for line in (first, *rest))
+def _title(one: Passage) -> str:
+    extra = ", ".join(part for part in (one.name, one.note) if part)
+    return f"{one.title}{f' ({extra})' if extra else ''}{' *' if one.picked else ''}"
 
 
-def _how(blind: bool, judgment: Judgment | None) -> str:
-    if not blind:
-        return "--outcome approve|modify|reject|cannot_tell [--reason TEXT]"
-    if judgment is None or judgment.verdict is None:  # no verdict to compare the reviewer's own with
-        return "--outcome approve|modify|reject|cannot_tell --blind [--reason TEXT]"
-    if isinstance(judgment.verdict, Grade | Category):
-        return f"--verdict {_answer(judgment.verdict, judgment.item.scale)}"
-    return f'--verdict "{">".join(judgment.order[:2])}"'
+def _side_by_side(console: Console, passages: list[Passage]) -> None:
+    grid = Grid(box=None, padding=(0, 1), expand=True, show_edge=False)
+    for one in passages:
+        grid.add_column(Text(_title(one)), ratio=1, overflow="fold")
+    grid.add_row(*(Text(one.text) for one in passages))
+    console.print()
+    console.print(grid)
 
 
-def _answer(verdict: Grade | Category, scale: Scale | None) -> str:
-    """What to write, without giving the judge's answer away."""
-    if isinstance(verdict, Grade):
-        return "GRADE" if scale is None or isinstance(scale[0], str) else f"GRADE ({scale[0]:g} to {scale[1]:g})"
-    if isinstance(verdict.value, bool):
-        return "true|false"
-    return "|".join(map(str, scale)) if scale is not None and isinstance(scale[0], str) else "CATEGORY"
+def _print_section(say: _Say, section: Section) -> None:
+    say(f"\n{section.title}")
+    for fact in section.facts:
+        say(f"  {fact.name}: {fact.value}")
+    for table in section.tables:
+        _print_table(say, table)
+    for text in section.texts:
+        say(f"  {text.title}")
+        say("\n".join(f"    {line}" for line in text.text.split("\n")))
+
+
+def _print_table(say: _Say, table: Table) -> None:
+    """One row a block: cells hold sentences, which no column of a terminal does."""
+    say(f"  {table.caption}")
+    for row in table.rows:
+        first, *rest = row
+        cells = [
+            f"{name}: {cell}" for name, cell in zip(table.columns[1:], rest, strict=True) if cell and "\n" not in cell
+        ]
+        say(f"    {first}{'; ' if cells else ''}{'; '.join(cells)}")
+        for name, cell in zip(table.columns[1:], rest, strict=True):
+            if "\n" in cell:
+                say(f"      {name}:")
+                say("\n".join(f"        {line}" for line in cell.split("\n")))
+
+
+def _said(one: Said) -> str:
+    marks = [
+        word for word, is_so in (("blind", one.blind), ("in bulk", one.bulk), ("replaced", not one.current)) if is_so
+    ]
+    extra = f" ({', '.join(marks)})" if marks else ""
+    reason = f": {one.reason}" if one.reason else ""
+    at = datetime.fromtimestamp(one.at, UTC)
+    return f"{at:%Y-%m-%d %H:%M} UTC {one.what} by {one.who}{extra}: {one.words}{reason}"
+
+
+def _keys(sheet: Sheet) -> Iterator[str]:
+    for one in sheet.choices:
+        if one.key:
+            yield f"  {one.key}  {one.words}{f': {one.help}' if one.help else ''}"
+    if sheet.hint:
+        yield f"  v  write: {sheet.hint}"
+    yield "  s  skip   u  undo the last decision   q  quit"
+
+
+def _commands(sheet: Sheet) -> Iterator[str]:
+    """Commands that can be copied as they stand, once a name is in the place of NAME."""
+    name = "NAME" if sheet.reviewer is None else shlex.quote(sheet.reviewer)
+    command = f"metajudge review decide {sheet.review_id} --reviewer {name}"
+    lines = []
+    if sheet.hint:
+        example = next((one.value for one in sheet.choices if one.field == "verdict" and "much" not in one.words), None)
+        lines.append(f'{command} --verdict "{example or sheet.asks.upper()}"')
+    blind = " --blind" if sheet.blind else ""
+    for one in sheet.choices:
+        if one.field == "outcome":
+            scores = " --score CRITERION=NUMBER" if one.value == "modify" else ""
+            lines.append(f"{command} --outcome {one.value}{scores}{blind}")
+    for place, line in enumerate(lines):
+        yield f"{'Decide: ' if place == 0 else 'Or:     '}{line}"
+        if place == 0 and sheet.hint:
+            yield f"        your own: {sheet.hint}"
 
 
 def print_stats(counts: dict[ReviewStatus, int], found: ReviewerAgreement) -> None:

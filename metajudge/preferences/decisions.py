@@ -60,8 +60,9 @@ def no_people(work: duckdb.DuckDBPyConnection) -> None:
 def take_people(work: duckdb.DuckDBPyConnection) -> None:
     """Fills ``people`` from the reviews of the attached store whose judgments are in ``assessments``.
 
-    A review counts once as many people decided it as were to. Of several decided reviews of a judgment (each policy
-    version opens one) the one with the newest decision counts. What was forgotten keeps its outcome.
+    A review counts once as many people decided it as were to, with each one's newest decision. Of several decided
+    reviews of a judgment (each policy version opens one) the one with the newest decision counts. What was forgotten
+    keeps its outcome.
     """
     no_people(work)
     newest: dict[str, tuple[int, Settlement]] = {}
@@ -79,8 +80,13 @@ def take_people(work: duckdb.DuckDBPyConnection) -> None:
 
 def _rows(work: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, str, str]]:
     cursor = work.execute("""
-        SELECT d.review_id, d.decision_id, d.payload, r.payload
+        WITH amended AS (
+            SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, payload FROM kept.review_events
+            WHERE kind = 'amend' ORDER BY review_id, reviewer, event_id DESC
+        )
+        SELECT d.review_id, d.decision_id, coalesce(a.payload, d.payload), r.payload
         FROM kept.review_decisions d JOIN kept.reviews r ON r.review_id = d.review_id
+            LEFT JOIN amended a ON a.review_id = d.review_id AND a.reviewer = d.reviewer
         WHERE coalesce(r.payload->>'$.subject', 'judgment') = 'judgment'
             AND r.payload->>'$.subject_digest' IN (SELECT judgment_digest FROM assessments)
         ORDER BY d.review_id, d.decision_id""")

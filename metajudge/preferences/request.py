@@ -147,16 +147,16 @@ class ExportRequest(Frozen):
     balance_length: bool = False
     dedupe: bool = False
     near_threshold: float = Field(default=0.7, gt=0, le=1)
-    ngram: int = Field(default=13, ge=3)
+    ngram: int = Field(default=13, ge=3, le=1_000_000)
     split: tuple[float, ...] | None = None
     personal_data: Literal["leave", "flag", "drop"] = "leave"
     truncation: Literal["any", "reported", "keep"] = "any"
     from_grades: bool = False
     pass_mark: float | None = Field(default=None, allow_inf_nan=False)
-    max_length: int | None = Field(default=None, ge=1)
+    max_length: int | None = Field(default=None, ge=1, le=2**53)
     licences: tuple[str, ...] = ()
-    seed: int = 0
-    shard_rows: int = Field(default=50_000, ge=1)
+    seed: int = Field(default=0, ge=-(2**53), le=2**53)
+    shard_rows: int = Field(default=50_000, ge=1, le=2**53)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -13,7 +13,7 @@ import duckdb
 from metajudge.preferences.workspace import quoted, readable_errors
 from metajudge.store.sql import Connection
 
-TABLES: Final = ("items", "judgments", "assessments", "annotations", "reviews", "review_decisions")
+TABLES: Final = ("items", "judgments", "assessments", "annotations", "reviews", "review_decisions", "review_events")
 """What an export reads."""
 _ROW_GROUP: Final = 2_048
 """Rows that are in memory while they are written; DuckDB's vectors have as many."""

@@ -2,6 +2,7 @@
 
 from metajudge.reviews.review import (
     Claim,
+    Comment,
     HumanDecision,
     Outcome,
     PolicyUsed,
@@ -13,6 +14,7 @@ from metajudge.reviews.review import (
 
 __all__ = [
     "Claim",
+    "Comment",
     "HumanDecision",
     "Outcome",
     "PolicyUsed",

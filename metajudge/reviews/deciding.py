@@ -29,7 +29,8 @@ def decision_from(
     """A decision record.
 
     A verdict without an outcome is a blind one, given before the judge's was seen: with the same winner, grade or
-    category it approves, with another one it modifies.
+    category it approves, with another one it modifies. Where the judge gave none, a person's own verdict modifies, and
+    there is nothing to approve or reject.
 
     Args:
         verdict: as it is written (``A>B``; beside a grade ``4``, beside a category ``pass``), or a verdict.
@@ -46,6 +47,8 @@ def decision_from(
             corrected = None
     if outcome not in list(Outcome):
         raise InputError(f"no such outcome {outcome!r}: one of {', '.join(Outcome)}")
+    if judgment is not None and judgment.verdict is None:
+        _refuse_without_verdict(review, outcome)
     try:
         return HumanDecision(
             review_id=review.review_id,
@@ -156,11 +159,25 @@ def _check_on_scale(verdict: AnyVerdict, scale: Scale | None, where: str) -> Non
         raise InputError(f"{where}: the category {verdict} is not one of {name_list(list(map(str, scale)))}")
 
 
+def _refuse_without_verdict(review: Review, outcome: str) -> None:
+    """The judge gave no verdict, so that none can be right or wrong."""
+    if outcome in (Outcome.APPROVE, Outcome.REJECT):
+        raise InputError(
+            f"review {review.review_id}: the judge gave no verdict, so there is nothing to {outcome}: give a verdict "
+            "of your own, or cannot_tell"
+        )
+
+
 def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | None) -> Outcome:
     if verdict is None:
         raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
-    if judgment is None or judgment.verdict is None:
-        raise InputError(f"review {review.review_id} has no verdict to compare yours with: give --outcome")
+    if judgment is None:
+        what = "a case has no verdict" if review.subject == "case" else "there is no verdict in the store"
+        raise InputError(
+            f"review {review.review_id}: {what} to compare yours with: give --outcome ({', '.join(Outcome)})"
+        )
+    if judgment.verdict is None:
+        return Outcome.MODIFY
     return Outcome.APPROVE if same_answer(judgment.verdict, verdict) else Outcome.MODIFY
 
 

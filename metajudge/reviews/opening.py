@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from metajudge.decision.policy import NO_RULE, ReviewRule
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
 from metajudge.types import Assessment, Judgment, digest
 from metajudge.types.decision import Action, Decision
@@ -21,6 +22,7 @@ def review_of(
     seed: int = 0,
     reviewers: int = 1,
     scale: tuple[float, float] | None = None,
+    rule: ReviewRule = NO_RULE,
 ) -> Review | None:
     """The review of a decided judgment; None where no review is needed.
 
@@ -34,6 +36,7 @@ def review_of(
         audit_share: of APPROVE and REJECT, in [0, 1].
         reviewers: how many people are to decide.
         scale: ends of the criteria's.
+        rule: the policy's; says whether people decide blind.
     """
     decision = assessment.decision
     if decision is None:
@@ -67,6 +70,7 @@ def review_of(
         criteria=criterion_means(assessment),
         criterion_weights=dict(criterion_weights or {}),
         scale=scale,
+        blind=rule.is_blind(audited=place.origin is ReviewOrigin.AUDIT),
     )
 
 

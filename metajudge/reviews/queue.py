@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
+from metajudge.reviews.review import Comment, HumanDecision, Review, ReviewState, ReviewStatus
 
 LEASE_S = 900.0
 """Default duration of a claim."""
@@ -23,6 +23,9 @@ class ReviewFilter:
     policy_digest: str | None = None
     reviewer: str | None = None
     """Reviews this person has claimed or decided."""
+    item_id: str | None = None
+    assigned: str | None = None
+    """Reviews assigned to this person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,27 @@ class Page:
 
     reviews: tuple[ReviewState, ...]
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one person has come.
+
+    Attributes:
+        done: reviews they decided.
+        total: these and those they can still decide.
+        seconds: median time from claim to decision; None where none is known. ``timed``: over how many decisions;
+            those made in bulk are left out.
+    """
+
+    done: int
+    total: int
+    seconds: float | None
+    timed: int
+
+    def __str__(self) -> str:
+        pace = "" if self.seconds is None else f", median {self.seconds:.0f} s a decision (n {self.timed})"
+        return f"{self.done} of {self.total}{pace}"
 
 
 class ReviewQueue(Protocol):
@@ -75,6 +99,35 @@ class ReviewQueue(Protocol):
         Raises:
             ReviewError: the review is unknown, was decided, is not in this person's hands, or the lease has expired.
         """
+
+    async def amend(self, decision: HumanDecision, *, now: float) -> ReviewState:
+        """Replaces the person's newest decision by another one, which keeps it in the history; needs no claim.
+
+        The same decision again changes nothing.
+
+        Raises:
+            InputError: there is no reason.
+            ReviewError: the review is unknown, the person has not decided it, or has amended it since the decision
+                that ``decision.amends`` names.
+        """
+
+    async def comment(self, comment: Comment) -> ReviewState:
+        """Adds a remark.
+
+        Raises:
+            ReviewError: the review is unknown.
+        """
+
+    async def assign(self, review_ids: Sequence[str], reviewer: str, *, by: str, now: float, on: bool = True) -> int:
+        """Gives reviews to a person, or takes them back (``on`` False); returns how many that changed.
+
+        A review that is assigned is offered to those alone to whom it is.
+
+        Raises:
+            ReviewError: a review is unknown; nothing is changed.
+        """
+
+    async def progress(self, reviewer: str, *, now: float, wanted: ReviewFilter | None = None) -> Progress: ...
 
     async def import_decisions(self, decisions: Sequence[HumanDecision]) -> int:
         """Adds decisions made elsewhere, all or none, without claims; those already there are skipped.

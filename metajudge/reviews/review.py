@@ -67,6 +67,7 @@ class Review(Frozen):
         criteria: criterion -> the machine's score, the mean over agents; ``criterion_weights`` those it was
             combined with; ``scale`` the ends of their scale, None where there are no such scores.
         content: the content to review, where the store has it nowhere else (cases).
+        blind: whether the policy wants decisions before the machine's result is shown.
     """
 
     review_id: str
@@ -95,6 +96,7 @@ class Review(Frozen):
     criterion_weights: dict[str, float] = Field(default_factory=dict)
     scale: tuple[float, float] | None = None
     content: dict[str, Any] | None = None
+    blind: bool = Field(default=False, exclude_if=lambda given: not given)
 
     @staticmethod
     def id_for(subject_digest: str, policy: PolicyUsed | None) -> str:
@@ -135,6 +137,9 @@ class HumanDecision(Frozen):
         blind: whether the machine's verdict was hidden until the outcome was chosen.
         policy: the policy version whose decision was judged.
         origin: ``review`` from the queue, ``import`` from a file.
+        amends: :attr:`decision_id` of the same person's earlier decision on this review, which this one replaces.
+        bulk: whether it was made together with others, by one action.
+        seconds: from the claim to the decision; None where that is unknown.
     """
 
     review_id: str
@@ -147,6 +152,11 @@ class HumanDecision(Frozen):
     blind: bool = False
     policy: PolicyUsed | None = None
     origin: Literal["review", "import"] = "review"
+    amends: str | None = Field(default=None, exclude_if=lambda given: given is None)
+    bulk: bool = Field(default=False, exclude_if=lambda given: not given)
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=lambda given: given is None
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "HumanDecision":
@@ -156,6 +166,11 @@ class HumanDecision(Frozen):
         if self.outcome is not Outcome.MODIFY and corrected:
             raise ValueError(f"a decision to {self.outcome} cannot carry a corrected verdict or scores; modify can")
         return self
+
+    @property
+    def decision_id(self) -> str:
+        """Names the decision; another one of the same person on the same review has another id."""
+        return digest(["decision", self.review_id, self.reviewer, self.decided_at, self.amends])[:16]
 
     def same_as(self, other: "HumanDecision") -> bool:
         """Whether two decisions say the same, whenever, blind or not, and by whichever way they came in."""
@@ -171,10 +186,30 @@ class ReviewStatus(StrEnum):
     DECIDED = "decided"
 
 
+class Comment(Frozen):
+    """A remark on a review; it is kept and never changed."""
+
+    review_id: str
+    author: Name
+    at: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
 class ReviewState(Frozen):
-    """A review with all that happened to it so far."""
+    """A review with all that happened to it so far.
+
+    Attributes:
+        claims: leases in force.
+        decisions: the newest of each person, in the order in which they decided first.
+        history: every decision in the order recorded, also those that an amendment replaced.
+        comments: oldest first.
+        assigned: who is to review it; empty for anybody.
+    """
 
     review: Review
     status: ReviewStatus
-    claims: tuple[Claim, ...] = Field(default=(), description="Leases in force.")
+    claims: tuple[Claim, ...] = ()
     decisions: tuple[HumanDecision, ...] = ()
+    history: tuple[HumanDecision, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    assigned: tuple[str, ...] = ()

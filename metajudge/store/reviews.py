@@ -3,14 +3,19 @@
 Every change is one transaction that locks its reviews, so that no review is given to two people.
 """
 
+import statistics
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import orjson
+
+from metajudge.decision.load import spellings
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections, in_kind_of
-from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, ReviewFilter
-from metajudge.reviews.review import Claim, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
+from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
+from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
+from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions
 from metajudge.store.sql import Ask, Connection, Dialect
 
 # $1 is the time. A person's newest claim counts.
@@ -27,21 +32,29 @@ _STATES: Final = """
         )
         GROUP BY review_id
     ),
+    said AS (
+        SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, kind FROM review_events
+        WHERE kind IN ('assign', 'unassign') ORDER BY review_id, reviewer, event_id DESC
+    ),
+    given AS (SELECT review_id, array_agg(reviewer) AS assigned FROM said WHERE kind = 'assign' GROUP BY review_id),
     states AS (
         SELECT r.*, coalesce(decided.n, 0) AS decisions, held.holders, coalesce(cardinality(held.holders), 0) AS hands,
+            given.assigned,
             CASE WHEN coalesce(decided.n, 0) >= r.reviewers THEN 'decided'
                 WHEN held.review_id IS NOT NULL THEN 'claimed' ELSE 'open' END AS status
         FROM reviews r LEFT JOIN decided ON decided.review_id = r.review_id
-            LEFT JOIN held ON held.review_id = r.review_id
+            LEFT JOIN held ON held.review_id = r.review_id LEFT JOIN given ON given.review_id = r.review_id
     )
 """
 _ORDER: Final = "states.priority, coalesce(states.margin, 'infinity'::FLOAT8), states.opened_at, states.review_id"
 _MATCHES: Final = """
-    ($2::VARCHAR IS NULL OR states.judge = $2) AND ($3::VARCHAR IS NULL OR states.category = $3)
-    AND ($4::VARCHAR IS NULL OR states.policy_digest = $4)
+    ($2::VARCHAR IS NULL OR states.judge = $2) AND ($3::VARCHAR[] IS NULL OR lower(states.category) = ANY($3))
+    AND ($4::VARCHAR IS NULL OR states.policy_digest = $4) AND ($5::VARCHAR IS NULL OR states.item_id = $5)
+    AND ($6::VARCHAR IS NULL OR coalesce($6 = ANY(assigned), false))
 """
 _HAS: Final = "(status <> 'decided' AND coalesce({} = ANY(holders), false))"
 _SAID: Final = "EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = states.review_id AND d.reviewer = {})"
+_OFFERED: Final = "(assigned IS NULL OR {} = ANY(assigned))"
 _ADD_REVIEWS: Final = """
     INSERT INTO reviews
     SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
@@ -96,6 +109,19 @@ class StoredReviews:
 
     async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
         return await self._write(lambda connection: _decide(connection, self._dialect, decision, now))
+
+    async def amend(self, decision: HumanDecision, *, now: float) -> ReviewState:
+        return await self._write(lambda connection: _amend(connection, self._dialect, decision, now))
+
+    async def comment(self, comment: Comment) -> ReviewState:
+        return await self._write(lambda connection: _comment(connection, self._dialect, comment))
+
+    async def assign(self, review_ids: Sequence[str], reviewer: str, *, by: str, now: float, on: bool = True) -> int:
+        name = reviewer_name(reviewer)
+        return await self._write(lambda c: _assign(c, self._dialect, review_ids, name, by, now, on))
+
+    async def progress(self, reviewer: str, *, now: float, wanted: ReviewFilter | None = None) -> Progress:
+        return await self._read(lambda c: _progress(c, reviewer, wanted or ReviewFilter(), now))
 
     async def import_decisions(self, decisions: Sequence[HumanDecision]) -> int:
         return await self._write(lambda connection: _import(connection, self._dialect, decisions))
@@ -155,12 +181,13 @@ def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: Review
 def _first_free(
     connection: Connection, claim: Claim, wanted: ReviewFilter, ending: str, only: str | None = None
 ) -> str | None:
-    has = _HAS.format("$5")
+    has = _HAS.format("$7")
     rows = connection.execute(
         f"""{_STATES} SELECT states.review_id FROM states JOIN reviews kept ON kept.review_id = states.review_id
-        WHERE status <> 'decided' AND ($6::VARCHAR IS NULL OR states.review_id = $6) AND {_MATCHES}
-            AND ({has} OR decisions + hands < states.reviewers) AND NOT {_SAID.format("$5")}
-        ORDER BY {has} DESC, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
+        WHERE status <> 'decided' AND ($8::VARCHAR IS NULL OR states.review_id = $8) AND {_MATCHES}
+            AND ({has} OR decisions + hands < states.reviewers) AND NOT {_SAID.format("$7")}
+            AND {_OFFERED.format("$7")}
+        ORDER BY {has} DESC, assigned IS NULL, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
         [*_values(wanted, claim.claimed_at), claim.reviewer, only],
     ).fetchall()
     return rows[0][0] if rows else None
@@ -168,18 +195,24 @@ def _first_free(
 
 def _values(wanted: ReviewFilter, now: float) -> list[Any]:
     """The values of ``_STATES`` and ``_MATCHES``."""
-    return [now, wanted.judge, wanted.category, wanted.policy_digest]
+    category = None if wanted.category is None else list(spellings(wanted.category))
+    return [now, wanted.judge, category, wanted.policy_digest, wanted.item_id, wanted.assigned]
 
 
 def _check_free(state: ReviewState, reviewer: str) -> None:
     review = state.review
     name = review.review_id
     if any(one.reviewer == reviewer for one in state.decisions):
-        raise ReviewError(f"{reviewer} has already decided review {name}", "decided")
+        raise ReviewError(
+            f"{reviewer} has already decided review {name}: amend the decision instead (`metajudge review amend`)",
+            "decided",
+        )
     if state.status is ReviewStatus.DECIDED:
         raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
     if any(one.reviewer == reviewer for one in state.claims):
         return
+    if state.assigned and reviewer not in state.assigned:
+        raise ReviewError(f"review {name} is assigned to {', '.join(state.assigned)}, not to {reviewer}", "assigned")
     if len(state.decisions) + len(state.claims) >= review.reviewers:
         holders = ", ".join(f"{one.reviewer} until {_utc(one.expires_at)}" for one in state.claims)
         raise ReviewError(
@@ -204,14 +237,83 @@ def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, n
     if earlier is not None:
         if earlier.same_as(decision):
             return state
-        raise ReviewError(f"{reviewer} has already decided review {name}: {earlier.outcome}", "decided")
+        raise ReviewError(
+            f"{reviewer} has already decided review {name}: {earlier.outcome}. To replace the decision, amend it with "
+            "a reason (`metajudge review amend`)",
+            "decided",
+        )
     if state.status is ReviewStatus.DECIDED:
         raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
-    if not any(one.reviewer == reviewer for one in state.claims):
+    claim = next((one for one in state.claims if one.reviewer == reviewer), None)
+    if claim is None:
         _refuse_without_claim(connection, name, reviewer)
+    else:
+        decision = decision.model_copy(update={"seconds": max(0.0, decision.decided_at - claim.claimed_at)})
     check_corrections(state.review, decision)
     _add_decisions(connection, dialect, [decision])
     return _known(connection, name, now)
+
+
+def _amend(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
+    name, reviewer = decision.review_id, decision.reviewer
+    dialect.lock_reviews(connection, [name])
+    state = _known(connection, name, now)
+    decision = in_kind_of(state.review, decision)
+    earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
+    if earlier is None:
+        raise ReviewError(f"{reviewer} has not decided review {name}, so there is nothing to amend", "not_decided")
+    if earlier.same_as(decision):
+        return state
+    if not decision.reason.strip():
+        raise InputError("an amendment needs a reason: say why the earlier decision is replaced (--reason TEXT)")
+    if decision.amends not in (None, earlier.decision_id):
+        raise ReviewError(
+            f"review {name}: {reviewer} has amended the decision meanwhile ({earlier.outcome}): look at it again",
+            "amended",
+        )
+    amended = decision.model_copy(update={"amends": earlier.decision_id, "policy": state.review.policy})
+    check_corrections(state.review, amended)
+    add_event(connection, dialect, name, "amend", reviewer, now=now, payload=amended.model_dump_json())
+    return _known(connection, name, now)
+
+
+def _comment(connection: Connection, dialect: Dialect, comment: Comment) -> ReviewState:
+    _known(connection, comment.review_id, comment.at)
+    payload = comment.model_dump_json()
+    add_event(connection, dialect, comment.review_id, "comment", comment.author, now=comment.at, payload=payload)
+    return _known(connection, comment.review_id, comment.at)
+
+
+def _assign(
+    connection: Connection, dialect: Dialect, review_ids: Sequence[str], reviewer: str, by: str, now: float, on: bool
+) -> int:
+    names = sorted(set(review_ids))
+    dialect.lock_reviews(connection, names)
+    changed = 0
+    for name in names:
+        state = _known(connection, name, now)
+        if (reviewer in state.assigned) != on:
+            kind: Literal["assign", "unassign"] = "assign" if on else "unassign"
+            add_event(connection, dialect, name, kind, reviewer, now=now, payload=assignment(by))
+            changed += 1
+    return changed
+
+
+def _progress(connection: Connection, reviewer: str, wanted: ReviewFilter, now: float) -> Progress:
+    ((left,),) = connection.execute(
+        f"""{_STATES} SELECT count(*) FROM states WHERE status <> 'decided' AND {_MATCHES}
+            AND NOT {_SAID.format("$7")} AND {_OFFERED.format("$7")}
+            AND ({_HAS.format("$7")} OR decisions + hands < states.reviewers)""",  # noqa: S608 - our own text
+        [*_values(wanted, now), reviewer],
+    ).fetchall()
+    rows = connection.execute(
+        f"""{_STATES} SELECT d.payload FROM states JOIN review_decisions d ON d.review_id = states.review_id
+        WHERE d.reviewer = $7 AND {_MATCHES}""",  # noqa: S608 - our own text
+        [*_values(wanted, now), reviewer],
+    ).fetchall()
+    made = [orjson.loads(payload) for (payload,) in rows]
+    times = [one["seconds"] for one in made if one.get("seconds") is not None and not one.get("bulk")]
+    return Progress(len(made), len(made) + int(left), statistics.median(times) if times else None, len(times))
 
 
 def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str) -> None:
@@ -282,12 +384,12 @@ def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, 
     values = [*_values(wanted, now), status, wanted.reviewer]
     further = "true"
     if cursor is not None:
-        further = f"({_ORDER}) > ($7, $8::FLOAT8, $9::FLOAT8, $10)"
+        further = f"({_ORDER}) > ($9, $10::FLOAT8, $11::FLOAT8, $12)"
         values += _place(connection, cursor)
     rows = connection.execute(
         f"""{_STATES} SELECT review_id FROM states
-        WHERE {_MATCHES} AND ($5::VARCHAR IS NULL OR status = $5) AND {further}
-            AND ($6::VARCHAR IS NULL OR coalesce($6 = ANY(holders), false) OR {_SAID.format("$6")})
+        WHERE {_MATCHES} AND ($7::VARCHAR IS NULL OR status = $7) AND {further}
+            AND ($8::VARCHAR IS NULL OR coalesce($8 = ANY(holders), false) OR {_SAID.format("$8")})
         ORDER BY {_ORDER} LIMIT {limit + 1}""",  # noqa: S608 - our own text
         values,
     ).fetchall()
@@ -330,6 +432,7 @@ def _states(connection: Connection, names: Sequence[str], now: float) -> dict[st
         f"SELECT review_id, reviewer, claimed_at, expires_at FROM review_claims WHERE {wanted} ORDER BY claim_id",  # noqa: S608
         [names],
     ).fetchall()
+    events = events_of(connection, names)
     newest = {(name, reviewer): (claimed, expires) for name, reviewer, claimed, expires in held}
     decisions: dict[str, list[HumanDecision]] = {}
     for name, payload in decided:
@@ -341,16 +444,31 @@ def _states(connection: Connection, names: Sequence[str], now: float) -> dict[st
             claim = Claim(review_id=name, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
             claims.setdefault(name, []).append(claim)
     return {
-        name: _with_status(Review.model_validate_json(payload), claims.get(name, []), decisions.get(name, []))
+        name: _with_status(
+            Review.model_validate_json(payload),
+            claims.get(name, []),
+            decisions.get(name, []),
+            events.get(name, ReviewEvents()),
+        )
         for name, payload in reviews
     }
 
 
-def _with_status(review: Review, claims: Sequence[Claim], decisions: Sequence[HumanDecision]) -> ReviewState:
+def _with_status(
+    review: Review, claims: Sequence[Claim], decisions: Sequence[HumanDecision], events: ReviewEvents
+) -> ReviewState:
     status = ReviewStatus.CLAIMED if claims else ReviewStatus.OPEN
     if len(decisions) >= review.reviewers:
         status = ReviewStatus.DECIDED
-    return ReviewState(review=review, status=status, claims=tuple(claims), decisions=tuple(decisions))
+    return ReviewState(
+        review=review,
+        status=status,
+        claims=tuple(claims),
+        decisions=newest_decisions(decisions, events.amendments),
+        history=(*decisions, *events.amendments),
+        comments=tuple(events.comments),
+        assigned=tuple(events.assigned),
+    )
 
 
 def _utc(at: float) -> str:

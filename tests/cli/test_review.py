@@ -52,7 +52,9 @@ def test_from_queue_to_decision(queue):
     assert done.returncode == 0, done.stderr
     assert "Review r0 (claimed)" in done.stdout
     assert RECORDS[0].item.question in done.stdout
-    assert f"Verdict of {RECORDS[0].judge}: A>B" in done.stdout
+    assert f"Judge: {RECORDS[0].judge}" in done.stdout
+    assert "By the responses' own names: A>B" in done.stdout or "Verdict: A>B" in done.stdout
+    assert "Decided: 0 of 4" in done.stdout
     done = queue("review", "decide", "r0", "--reviewer", "ada", "--outcome", "reject", "--reason", "wrong sum")
     assert "r0: reject by ada; the review is decided." in done.stdout
     counts, _ = queue.json("review", "stats")
@@ -61,12 +63,33 @@ def test_from_queue_to_decision(queue):
 
 def test_blind_hides_judge_and_machine_until_a_verdict_is_given(queue):
     done = queue("review", "next", "--reviewer", "ada", "--blind")
-    assert "A>B" not in done.stdout.replace('--verdict "A>B"', "")
+    assert "A>B" not in done.stdout
+    assert RECORDS[0].judge not in done.stdout
     assert "REVIEW" not in done.stdout
     assert "0.6" not in done.stdout
     done = queue("review", "decide", "r0", "--reviewer", "ada", "--verdict", "B>A")
     assert "r0: modify by ada" in done.stdout
     assert "The judge's verdict was A>B; the policy's action was REVIEW." in done.stdout
+    again = queue("review", "amend", "r0", "--reviewer", "ada", "--outcome", "approve", "--reason", "misread")
+    assert "r0: approve by ada, instead of modify." in again.stdout
+    shown, _ = queue.json("review", "show", "r0")
+    assert [one["outcome"] for one in shown["sheet"]["record"]["history"]] == ["modify", "approve"]
+    assert [one["outcome"] for one in shown["sheet"]["record"]["decisions"]] == ["approve"]
+
+
+def test_assignment_bulk_and_comments(queue):
+    assert "2 reviews assigned to bob." in queue("review", "assign", "bob", "--first", "2").stdout
+    assert "Review r2 " in queue("review", "next", "--reviewer", "ada").stdout
+    listed, _ = queue.json("review", "list", "--assigned", "bob")
+    assert [one["review"]["review_id"] for one in listed["reviews"]] == ["r0", "r1"]
+    for _ in range(2):
+        queue("review", "claim", "r0", "--reviewer", "bob"), queue("review", "claim", "r1", "--reviewer", "bob")
+    done = queue("review", "decide", "r0", "r1", "r3", "--reviewer", "bob", "--outcome", "cannot_tell")
+    assert done.stdout.count("cannot_tell by bob, in bulk") == 2
+    assert "r3: not recorded" in done.stderr
+    assert done.returncode == 1
+    queue("review", "comment", "r0", "see page 3", "--reviewer", "bob")
+    assert "comment by bob: see page 3" in queue("review", "show", "r0").stdout
 
 
 @pytest.mark.parametrize(
@@ -107,7 +130,7 @@ def test_export_fill_in_import(queue):
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert json.loads(rows[0]["responses"]) == RECORDS[0].item.responses
     rows[0] |= {"outcome": "approve", "reviewer": "ada"}
-    rows[1] |= {"outcome": "modify", "reviewer": "ada", "corrected_verdict": "B>A"}
+    rows[1] |= {"outcome": "modify", "reviewer": "ada", "corrected_verdict": "B>A", "scores": ""}
     with path.open("w", newline="") as stream:
         table = csv.DictWriter(stream, rows[0])
         table.writeheader()
@@ -126,7 +149,7 @@ def test_an_import_with_one_bad_row_imports_nothing_and_names_it(queue):
     )
     done = queue("review", "import", "decisions.jsonl")
     assert done.returncode == 2
-    assert "decisions.jsonl:2: outcome" in done.stderr
+    assert "decisions.jsonl:2: no such outcome" in done.stderr
     counts, _ = queue.json("review", "stats")
     assert counts["counts"]["decided"] == 0
 

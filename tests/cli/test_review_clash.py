@@ -72,6 +72,32 @@ def test_next_blind_as_json_and_a_blind_export_hold_no_name_winner_or_vote(revie
         assert not [word for word in SECRETS if word in text.lower().replace('"margin"', "")]
 
 
+def test_answers_stand_side_by_side_where_the_terminal_is_wide(review, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = review("next", "--reviewer", "ada", "--blind")
+    line = next(line for line in shown.splitlines() if "Answer R1" in line)
+    assert "Answer R2" in line
+    assert shown.count("What is 2 + 2?") == 1
+
+
+def claimed(review):
+    """Claims the clash blind; its id, and the answers by label."""
+    shown = review("next", "--reviewer", "ada", "--blind")
+    return re.search(r"review decide (\w+)", shown)[1], dict(re.findall(r"Answer (R\d)\n(.+)", shown))
+
+
+@pytest.mark.parametrize(("written", "winner"), [("{a}", "gpt-4o"), ("{a}={b}", None), ("{b}>{a}", "claude-3-opus")])
+def test_a_winner_a_tie_or_a_ranking_is_the_decision(review, written, winner):
+    name, texts = claimed(review)
+    called = {"gpt-4o" if "four" in text else "claude-3-opus": label for label, text in texts.items()}
+    review(
+        "decide", name, "--reviewer", "ada", "--verdict", written.format(a=called["gpt-4o"], b=called["claude-3-opus"])
+    )
+    made = json.loads(review("show", name, "--json"))["sheet"]["record"]["decisions"][0]
+    assert made["outcome"] == ("approve" if winner == "gpt-4o" else "modify")
+    assert made["blind"]
+
+
 @pytest.mark.parametrize(("winner", "outcome"), [("gpt-4o", "approve"), ("claude-3-opus", "modify")])
 def test_the_hinted_command_records_a_blind_verdict_and_then_tells_what_the_panel_said(review, winner, outcome):
     shown = review("next", "--reviewer", "ada", "--blind")
@@ -105,12 +131,15 @@ def test_the_hint_as_it_stands_is_accepted(review):
     assert "by ada; the review is decided" in review(*shlex.split(hint))
 
 
-def test_without_blind_names_and_votes_are_shown_in_lines_and_no_prompt(review):
-    shown = review("next", "--reviewer", "ada")
-    assert "(gpt-4o)" in shown
-    assert "owl: gpt-4o > claude-3-opus" in shown
+def test_names_and_votes_are_shown_in_lines_and_without_a_prompt_once_it_is_decided(review):
+    name, _ = claimed(review)
+    assert "(gpt-4o" not in review("show", name), "a clash is decided blind, whatever the command says"
+    review("decide", name, "--reviewer", "ada", "--outcome", "cannot_tell")
+    shown = review("show", name)
+    assert "(gpt-4o" in shown
+    assert re.search(r"owl; .*Ranking: R\d > R\d", shown)
+    assert "By the candidates' names: gpt-4o > claude-3-opus" in shown
     assert "prompt_digests" not in shown
-    assert len(shown.splitlines()) < 40
 
 
 def test_blind_on_a_case_hides_the_machines_outcome_and_its_hint_is_accepted(review):
@@ -130,5 +159,5 @@ def test_blind_on_a_case_hides_the_machines_outcome_and_its_hint_is_accepted(rev
     assert "Yields fall." in shown
     assert not [word for word in ("REVIEW_PRIORITY", "7.25", "0.81", "owl", "Machine") if word in shown]
     hint = re.search(r"Decide: metajudge review (decide .*)", shown)[1].replace("NAME", "ada")
-    told = review(*shlex.split(hint.replace("approve|modify|reject|cannot_tell", "reject").partition(" [")[0]))
-    assert "case1: reject by ada" in told
+    told = review(*shlex.split(hint))
+    assert "case1: approve by ada" in told

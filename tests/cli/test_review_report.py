@@ -2,7 +2,8 @@
 
 import pytest
 
-from metajudge.cli.review_report import print_review
+from metajudge.cli.review_report import print_sheet
+from metajudge.reviewables.judgments import JudgmentReviewable
 from metajudge.reviews import Review, ReviewState, ReviewStatus
 from metajudge.types import Judgment
 
@@ -10,11 +11,11 @@ from metajudge.types import Judgment
 @pytest.mark.parametrize(
     ("verdict", "scale", "told"),
     [
-        (4, None, "--verdict GRADE"),
-        (4, (1, 5), "--verdict GRADE (1 to 5)"),
-        (True, None, "--verdict true|false"),
-        ("fair", ("poor", "fair"), "--verdict poor|fair"),
-        ("fair", None, "--verdict CATEGORY"),
+        (4, None, "a number"),
+        (4, (1, 5), "a number from 1 to 5"),
+        (True, None, "true or false"),
+        ("fair", ("poor", "fair"), "poor or fair"),
+        ("fair", None, "a category"),
     ],
 )
 def test_a_blind_reviewer_is_told_what_an_answer_looks_like(capsys, verdict, scale, told):
@@ -23,7 +24,9 @@ def test_a_blind_reviewer_is_told_what_an_answer_looks_like(capsys, verdict, sca
     review = Review(
         review_id="r", subject_id="j", subject_digest=judgment.digest, item_id="i", action="REVIEW", opened_at=1.0
     )
-    print_review(ReviewState(review=review, status=ReviewStatus.OPEN), judgment, blind=True)
-    said = capsys.readouterr().out.replace("\n", " ").strip()
-    assert said.endswith(f"--reviewer NAME {told}")
+    one = JudgmentReviewable(ReviewState(review=review, status=ReviewStatus.OPEN), judgment)
+    print_sheet(one.blind_view(None))
+    said = capsys.readouterr().out
+    assert f"your own: {told}\n" in said
+    assert "--outcome cannot_tell --blind" in said
     assert "owl" not in said

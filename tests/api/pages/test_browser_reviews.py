@@ -9,6 +9,8 @@ from tests.api.pages.conftest import key
 from tests.api.pages.filled_store import SCRIPT, fill, made_clash
 
 pytestmark = needs_browser
+READY = ".pick:not([disabled])"
+"""The decision can be made."""
 
 
 @pytest.fixture
@@ -46,13 +48,12 @@ class TestKeyboard:
         page.wait_for_url("**/reviews/*")
         first = page.url.rpartition("/")[2]
         page.keyboard.press("Enter")  # takes it
-        page.wait_for_selector("#record")
+        page.wait_for_selector(READY)
         page.keyboard.press("w")
         page.keyboard.type("the arithmetic is right; amc jk")
         page.keyboard.press("Escape")
+        page.keyboard.press("Enter")  # decides nothing: no answer is preset
         page.keyboard.press("a")
-        assert page.evaluate("document.activeElement.id") == "record"
-        page.keyboard.press("Enter")
         page.wait_for_selector("text=Recorded: approve")
         said = state_of(page, address, first)["decisions"]
         assert [(one["outcome"], one["reviewer"], one["reason"]) for one in said] == [
@@ -60,20 +61,20 @@ class TestKeyboard:
         ]
         second = re.search(r"/reviews/(\w+)", page.url)[1]
         assert second != first
-        page.keyboard.press("m")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Tab")
-        for _ in range(8):
-            if page.evaluate("document.activeElement.id") == "record":
-                break
-            page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
+        page.keyboard.press("3")
         page.wait_for_selector("text=Recorded: modify")
         assert state_of(page, address, second)["decisions"][0]["verdict"]
+        page.keyboard.press("z")
+        page.wait_for_selector("text=Replace your decision")
+        page.keyboard.press("r")
+        page.wait_for_selector("text=Amended: reject")
+        made = state_of(page, address, second)["history"]
+        assert [one["outcome"] for one in made] == ["modify", "reject"]
+        page.goto(f"{address}/reviews")
+        page.keyboard.press("n")
         for letter, outcome in (("r", "reject"), ("c", "cannot tell")):
+            page.wait_for_selector(READY)
             page.keyboard.press(letter)
-            page.keyboard.press("Enter")
             page.wait_for_selector(f"text=Recorded: {outcome}")
         screenshot(page, "after-the-last-review", tmp_path)
         counts = [state_of(page, address, one)["status"] for one in reviews]
@@ -84,7 +85,7 @@ class TestKeyboard:
         page = browse()
         name_yourself(page, address)
         page.keyboard.press("n")
-        page.wait_for_selector("#record")
+        page.wait_for_selector(READY)
         first = page.url
         page.goto(f"{address}/reviews?status=all")
         page.keyboard.press("j")
@@ -118,7 +119,7 @@ class TestKeyboard:
         name_yourself(page, address)
         page.goto(f"{address}/reviews/{reviews[0]}")
         page.keyboard.press("t")
-        page.wait_for_selector("#record")
+        page.wait_for_selector(READY)
         for _ in range(25):
             page.keyboard.press("Tab")
             width = page.evaluate(
@@ -137,14 +138,13 @@ class TestBlindMode:
         page.keyboard.press("b")
         page.wait_for_selector("text=Blind mode is on")
         page.keyboard.press("n")
-        page.wait_for_selector("#record")
+        page.wait_for_selector(READY)
         source = page.content()
         for hidden in ("owl-large", "fox-2", "B&gt;A", "adds hours", "REVIEW"):
             assert hidden not in source, hidden
         check_axe(page)
         screenshot(page, "case-blind", tmp_path)
         page.keyboard.press("4")
-        page.keyboard.press("Enter")
         page.wait_for_selector("text=Recorded:")
         decision = state_of(page, address, reviews[0])["decisions"][0]
         assert decision["blind"] is True
@@ -180,7 +180,7 @@ class TestAttacks:
         assert page.locator(".prose").count() > 0
         assert page.evaluate("window.attacked") is None
         page.keyboard.press("t")
-        page.wait_for_selector("#record")
+        page.wait_for_selector(READY)
         page.keyboard.press("w")
         page.keyboard.insert_text(f"note {SCRIPT}")
         page.keyboard.press("Escape")
@@ -229,9 +229,11 @@ class TestLooks:
             page.goto(f"{address}/reviews/{one}")
             self.look(page, f"case-{one}", tmp_path)
         page.keyboard.press("t")
-        page.wait_for_selector("#record")
-        page.keyboard.press("m")
+        page.wait_for_selector(READY)
         self.look(page, "case-taken", tmp_path)
+        page.keyboard.press("m")
+        page.wait_for_selector("[role=alert]")
+        self.look(page, "case-refused", tmp_path)
         assert page.goto(f"{address}/reviews/nope").status == 404
         self.look(page, "error", tmp_path)
 
@@ -268,14 +270,14 @@ class TestLooks:
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_selector("button[data-key=t]")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#record")
+        page.keyboard.press("t")
+        page.wait_for_selector(READY)
         assert "owl" not in page.content()
         self.look(page, "clash-blind", tmp_path)
         page.keyboard.press("1")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#panel-title")
-        self.look(page, "clash-decided", tmp_path)
+        page.wait_for_selector("text=Recorded")
+        page.goto(f"{address}/clash/people")
+        self.look(page, "clash-people", tmp_path)
         assert page.evaluate("window.attacked") is None
 
 
@@ -300,9 +302,8 @@ def test_everything_essential_works_without_scripts(place, browse):
     page.get_by_label("Your name").fill("Ada")
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Review next").click()
-    page.get_by_label("Reject").check()
     page.get_by_label("Note").fill("wrong")
-    page.get_by_role("button", name="Record and continue").click()
+    page.get_by_role("button", name="Reject").click()
     page.wait_for_selector("text=Recorded: reject")
     states = [state_of(page, address, one) for one in reviews]
     assert [one["decisions"][0]["reason"] for one in states if one["decisions"]] == ["wrong"]
@@ -314,7 +315,7 @@ def test_a_link_from_another_site_finds_you_still_logged_in(serve_pages, browse,
     page.goto(f"{address}/login")
     page.locator("[name=key]").fill(("ada" * 32)[:32])
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=No open reviews")
+    page.wait_for_selector("text=No review waits for you")
     page.goto(f"{address.replace('127.0.0.1', 'localhost')}/login")  # another site to a browser
     page.evaluate(f"location.href = '{address}/reviews'")
     page.wait_for_selector("text=No open reviews")

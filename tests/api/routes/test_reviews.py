@@ -82,7 +82,7 @@ class TestReviews:
         assert [change["action"] for change in changes(client, waiting[0])] == ["review.claim"]
 
     def test_a_blind_verdict_is_compared(self, client, waiting):
-        client.post(f"/v1/reviews/{waiting[0]}/claim", json={"reviewer": "ada"})
+        client.post(f"/v1/reviews/{waiting[0]}/claim", json={"reviewer": "ada", "blind": True})
         said = {"reviewer": "ada", "verdict": str(judgment().verdict)}
         decided = client.post(f"/v1/reviews/{waiting[0]}/decide", json=said).json()["state"]["decisions"][0]
         assert (decided["outcome"], decided["blind"]) == ("approve", True)
@@ -111,6 +111,43 @@ class TestReviews:
             assert answer.status_code == 200
             assert "truth" not in answer.text
             assert (answer.json().get("judgment") or {}).get("item", {}).get("label") is None
+
+    def test_an_amendment_replaces_and_keeps_the_decision(self, client, waiting):
+        one = waiting[0]
+        said = {"reviewer": "ada", "outcome": "reject", "reason": "misread"}
+        assert client.post(f"/v1/reviews/{one}/amend", json=said).status_code == 409
+        client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"})
+        client.post(f"/v1/reviews/{one}/decide", json={"reviewer": "ada", "outcome": "approve"})
+        assert client.post(f"/v1/reviews/{one}/amend", json={**said, "reason": ""}).status_code == 422
+        state = client.post(f"/v1/reviews/{one}/amend", json=said).json()["state"]
+        assert [made["outcome"] for made in state["decisions"]] == ["reject"]
+        assert [made["outcome"] for made in state["history"]] == ["approve", "reject"]
+        assert [change["action"] for change in changes(client, one)][-1] == "review.amend"
+
+    def test_assignment_comments_and_progress(self, client, waiting):
+        one = waiting[0]
+        state = client.post(f"/v1/reviews/{one}/assign", json={"reviewer": "eve"}).json()["state"]
+        assert state["assigned"] == ["eve"]
+        assert client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"}).status_code == 409
+        found = client.get("/v1/reviews", params={"assigned": "eve"}).json()["reviews"]
+        assert [row["review"]["review_id"] for row in found] == [one]
+        client.post(f"/v1/reviews/{one}/comment", json={"reviewer": "eve", "text": "see page 3"})
+        comments = client.get(f"/v1/reviews/{one}").json()["state"]["comments"]
+        assert [(made["author"], made["text"]) for made in comments] == [("eve", "see page 3")]
+        before = client.get("/v1/reviews/progress", params={"reviewer": "eve"}).json()
+        client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "eve"})
+        client.post(f"/v1/reviews/{one}/decide", json={"reviewer": "eve", "outcome": "cannot_tell"})
+        after = client.get("/v1/reviews/progress", params={"reviewer": "eve"}).json()
+        assert (after["done"], after["total"], after["timed"]) == (before["done"] + 1, before["total"], 1)
+
+    def test_one_outcome_for_several_is_recorded_as_bulk_on_those_in_hand(self, client, waiting):
+        for one in waiting[:2]:
+            client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"})
+        said = {"reviewer": "ada", "outcome": "cannot_tell", "reviews": waiting}
+        done = client.post("/v1/reviews/decide", json=said).json()
+        assert [row["decisions"][0]["bulk"] for row in done["recorded"]] == [True, True]
+        assert list(done["left_out"]) == [waiting[2]]
+        assert "claim it before deciding" in done["left_out"][waiting[2]]
 
     def test_pages_and_filters(self, client, waiting):
         found, cursor = [], None

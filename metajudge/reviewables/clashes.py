@@ -1,0 +1,201 @@
+"""A clash as a reviewable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import clash_decision, clash_of, panel_verdict
+from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, blind_sheet, full_sheet
+from metajudge.clashes.showing import labels_of
+from metajudge.report.tables import dollars
+from metajudge.reviewables.comparing import asked_for, hint, verdicts
+from metajudge.reviewables.judgments import MISSING
+from metajudge.reviewables.labels import by_label, by_name, shown_order
+from metajudge.reviewables.parts import number, outcomes_about_verdict, people_of, record_of
+from metajudge.reviewables.reviewable import Answer
+from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
+from metajudge.reviewables.wording import why_here, why_here_blind
+from metajudge.reviews import HumanDecision, ReviewState
+
+
+@dataclass(frozen=True)
+class ClashReviewable:
+    """A :class:`~metajudge.reviewables.reviewable.Reviewable`."""
+
+    state: ReviewState
+    kind: Literal["clash"] = "clash"
+
+    @cached_property
+    def record(self) -> ClashRecord | None:
+        """The evaluation; None where it was forgotten."""
+        return clash_of(self.state.review)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Label -> candidate."""
+        return {} if self.record is None else labels_of(self.record, self.state.review.review_id)
+
+    @cached_property
+    def asks(self) -> Asks:
+        """What kind of answer is wanted: a comparison of two, a ranking of more."""
+        return asked_for(None, len(self.labels))
+
+    def blind_view(self, reviewer: str | None) -> Sheet:
+        review = self.state.review
+        order = shown_order(self.labels, review.review_id, reviewer)
+        return Sheet(
+            kind="clash",
+            blind=True,
+            review_id=review.review_id,
+            item_id=review.item_id,
+            category=review.category,
+            heading=f"Review {review.review_id}",
+            why=why_here_blind(review),
+            status=self.state.status.value,
+            reviewer=reviewer,
+            passages=() if self.record is None else self._blind_passages(self.record, order),
+            asks=self.asks,
+            choices=self._choices(order, outcomes_about_verdict(given=False, scores=False)),
+            hint=hint(self.asks, order, None, None),
+            record=record_of(self.state, reviewer, blind=True),
+            missing=MISSING if self.record is None else "",
+        )
+
+    def full_view(self, reviewer: str | None) -> Sheet:
+        review = self.state.review
+        order = shown_order(self.labels, review.review_id, reviewer)
+        sheet = None if self.record is None else full_sheet(self.record, self.labels)
+        given = outcomes_about_verdict(given=review.verdict is not None, scores=False)
+        return Sheet(
+            kind="clash",
+            blind=False,
+            review_id=review.review_id,
+            item_id=review.item_id,
+            category=review.category,
+            heading=f"Clash {review.subject_id}",
+            why=why_here(review),
+            status=self.state.status.value,
+            reviewer=reviewer,
+            passages=() if sheet is None else _full_passages(sheet, order),
+            asks=self.asks,
+            choices=self._choices(order, given),
+            hint=hint(self.asks, order, None, None),
+            machine=() if sheet is None or self.record is None else self._machine(sheet, self.record),
+            tips=() if sheet is None else (sheet.triage,),
+            people=people_of(self.state, reviewer, self.labels),
+            record={
+                **record_of(self.state, reviewer, blind=False),
+                "verdict": None if review.verdict is None else str(review.verdict),
+            },
+            missing=MISSING if sheet is None else "",
+        )
+
+    def named(self, verdict: str) -> str:
+        return by_name(verdict, self.labels)
+
+    def decide(self, reviewer: str, answer: Answer, *, decided_at: float) -> HumanDecision:
+        verdict = answer.verdict
+        made = clash_decision(
+            self.state.review,
+            reviewer,
+            answer.outcome,
+            None if verdict is None else self.named(str(verdict)),
+            reason=answer.reason,
+            decided_at=decided_at,
+        )
+        return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
+
+    def _choices(self, order: Sequence[str], outcomes: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        return () if self.record is None else (*verdicts(self.asks, order, None, None), *outcomes)
+
+    def _blind_passages(self, record: ClashRecord, order: Sequence[str]) -> tuple[Passage, ...]:
+        sheet = blind_sheet(record, self.labels)
+        texts = {one.label: one.text for one in sheet.answers}
+        found = [Passage("question", "Question", sheet.question)]
+        found += [Passage("response", f"Answer {label}", texts[label], label) for label in order]
+        return (*found, *_asked(sheet.reference, sheet.criteria))
+
+    def _machine(self, sheet: ClashSheet, record: ClashRecord) -> tuple[Section, ...]:
+        verdict = panel_verdict(record)
+        facts = [Fact("Verdict", sheet.verdict), Fact("To be done", sheet.triage)]
+        if verdict is not None:
+            facts.append(Fact("Ranking", by_label(str(verdict).replace(" ", ""), self.labels)))
+            facts.append(Fact("By the candidates' names", str(verdict)))
+        facts += [Fact(name, value) for name, value in sheet.facts]
+        facts += [Fact(f"No answer of {name}", why, "bad") for name, why in sheet.missing]
+        facts += [Fact("Notice", one, "warn") for one in sheet.notices]
+        answers = Table(
+            "Answers, best first",
+            ("Answer", "Candidate", "Model", "Points", "Best", "Cost", "Seconds", "Names hidden"),
+            tuple(
+                (
+                    one.label,
+                    one.name,
+                    one.model or "unknown",
+                    number(one.points),
+                    "yes" if one.best else "",
+                    "given" if not one.generated else "unknown" if one.cost_usd is None else dollars(one.cost_usd),
+                    number(one.latency_s),
+                    ", ".join(one.hidden) + ("; the answer was cut" if one.cut else ""),
+                )
+                for one in sheet.answers
+            ),
+        )
+        found = [Section("Panel", tuple(facts), (answers, _means(sheet))), _votes("Votes", sheet.votes, sheet.criteria)]
+        if sheet.observers:
+            found.append(_votes("Observers, who do not count", sheet.observers, sheet.criteria))
+        return tuple(found)
+
+
+def _full_passages(sheet: ClashSheet, order: Sequence[str]) -> tuple[Passage, ...]:
+    answers = {one.label: one for one in sheet.answers}
+    found = [Passage("question", "Question", sheet.question)]
+    for label in order:
+        one = answers[label]
+        note = ", ".join((*((one.model,) if one.model else ()), *(("the answer was cut",) if one.cut else ())))
+        found.append(Passage("response", f"Answer {label}", one.text, label, "", one.name, note, one.best))
+    return (*found, *_asked(sheet.reference, sheet.criteria))
+
+
+def _asked(reference: str | None, criteria: Sequence[CriterionSheet]) -> tuple[Passage, ...]:
+    found = [Passage("reference", "Reference", reference)] if reference else []
+    if criteria:
+        lines = [f"{one.name} ({one.weight:.0%}){f': {one.asks}' if one.asks else ''}" for one in criteria]
+        found.append(Passage("criteria", "Criteria", "\n".join(lines)))
+    return tuple(found)
+
+
+def _means(sheet: ClashSheet) -> Table:
+    labels = [one.label for one in sheet.answers]
+    rows = tuple(
+        (f"{one.name} ({one.weight:.0%})", *(number(sheet.mean(label, one.key)) for label in labels))
+        for one in sheet.criteria
+    )
+    return Table(f"Mean scores, criteria {sheet.criteria_source or 'given'}", ("Criterion", *labels), rows)
+
+
+def _votes(title: str, votes: Sequence[VoteSheet], criteria: Sequence[CriterionSheet]) -> Section:
+    names = {one.key: one.name for one in criteria}
+    rows = tuple(
+        (
+            one.judge,
+            one.model,
+            one.role,
+            "" if one.weight is None else f"{one.weight:g}",
+            one.written or f"no vote: {one.problem}",
+            "" if one.own is None else f"{one.own}{', put first' if one.own_first else ''}",
+        )
+        for one in votes
+    )
+    scores = tuple(
+        (one.judge, score.label, names.get(score.criterion, score.criterion), str(score.score), score.reason)
+        for one in votes
+        for score in one.scores
+    )
+    tables = [Table(title, ("Judge", "Model", "Role", "Weight", "Ranking", "Own answer"), rows)]
+    if scores:
+        tables.append(Table("Scores", ("Judge", "Answer", "Criterion", "Score", "Reason"), scores))
+    texts = tuple(Cue(f"Comparison by {one.judge}", one.comparison) for one in votes if one.comparison)
+    return Section(title, tables=tuple(tables), texts=texts)

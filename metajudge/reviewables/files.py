@@ -1,0 +1,231 @@
+"""Sheets to files and answers from files: JSONL or CSV, by the file's name."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Line, Source, read_lines
+from metajudge.reviewables.reviewable import Answer
+from metajudge.reviewables.sheet import Sheet
+from metajudge.reviews.review import HumanDecision, reviewer_name
+
+_OF_REVIEW = (
+    *("review_id", "subject", "subject_id", "item_id", "judge", "category"),
+    *("action", "priority", "margin", "probability", "score", "confidence"),
+)
+TO_FILL_IN = ("reviewer", "outcome", "corrected_verdict", "scores", "reason", "decided_at")
+COLUMNS = (
+    *_OF_REVIEW,
+    *(
+        "kind",
+        "policy",
+        "status",
+        "why",
+        "question",
+        "labels",
+        "responses",
+        "reference",
+        "criteria",
+        "verdict",
+        "rationale",
+    ),
+    *("machine", "tips", "people", "answers", "missing"),
+    *TO_FILL_IN,
+)
+"""What an export has; the last six are to be filled in, and are what an import reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """A row of a file that was filled in.
+
+    Attributes:
+        where: file and line, for messages.
+        decided_at: seconds since the epoch; None where the file does not say.
+    """
+
+    where: str
+    review_id: str
+    reviewer: str
+    answer: Answer
+    decided_at: float | None
+
+
+def export_rows(sheet: Sheet, decisions: Sequence[HumanDecision]) -> list[dict[str, Any]]:
+    """A sheet as flat rows: one for each decision, or one to fill in where there are none, or the sheet is blind.
+
+    Args:
+        decisions: the newest of each person.
+    """
+    base = {**dict.fromkeys(COLUMNS), **sheet_row(sheet)}
+    if sheet.blind or not decisions:
+        return [base]
+    return [base | _decided(one) for one in decisions]
+
+
+def sheet_row(sheet: Sheet) -> dict[str, Any]:
+    """A sheet as one flat row; responses are by label in a blind one, else by name."""
+    review, record = sheet.record["review"], sheet.record
+    policy = review.get("policy")
+    responses = {one.name or one.label or one.title: one.text for one in sheet.passages if one.kind in _ANSWERS}
+    row = {
+        **{name: review[name] for name in _OF_REVIEW if name in review},
+        "kind": sheet.kind,
+        "policy": None if policy is None else policy["name"],
+        "status": sheet.status,
+        "why": sheet.why,
+        "question": _text(sheet, "question"),
+        "labels": {one.label: one.name for one in sheet.passages if one.label is not None} or None,
+        "responses": responses,
+        "reference": _text(sheet, "reference"),
+        "criteria": _text(sheet, "criteria") or (dict(sheet.criteria) or None),
+        "answers": {"write": sheet.hint or None, "choices": [one.value for one in sheet.choices]},
+        "missing": sheet.missing or None,
+    }
+    if not sheet.blind:
+        rationale = (text.text for section in sheet.machine for text in section.texts if text.title == "Rationale")
+        row |= {"verdict": record.get("verdict"), "rationale": next(rationale, None)}
+        row["machine"] = [asdict(one) for one in sheet.machine]
+        row["tips"] = list(sheet.tips)
+        row["people"] = [asdict(one) for one in sheet.people]
+    return row
+
+
+_ANSWERS = ("response", "context", "output")
+
+
+def _text(sheet: Sheet, kind: str) -> str | None:
+    return next((one.text for one in sheet.passages if one.kind == kind), None)
+
+
+def _decided(decision: HumanDecision) -> dict[str, Any]:
+    return {
+        "reviewer": decision.reviewer,
+        "outcome": decision.outcome.value,
+        "corrected_verdict": None if decision.verdict is None else str(decision.verdict),
+        "scores": decision.scores,
+        "reason": decision.reason,
+        "decided_at": decision.decided_at,
+    }
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    """Writes rows as CSV (``.csv``) or JSONL; returns their number.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    count = 0
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            table = csv.DictWriter(stream, COLUMNS) if path.suffix == ".csv" else None
+            if table is not None:
+                table.writeheader()
+            for row in rows:
+                count += 1
+                if table is None:
+                    stream.write(orjson.dumps(row).decode() + "\n")
+                else:
+                    table.writerow({name: _cell(value) for name, value in row.items()})
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    return count
+
+
+def read_answers(path: Path, *, reviewer: str | None = None) -> list[AnswerRow]:
+    """Reads answers given elsewhere; rows without an outcome and without a verdict are passed over.
+
+    A verdict without an outcome is the reviewer's own, which is compared with the machine's.
+
+    Args:
+        reviewer: who decided where the file does not say.
+
+    Raises:
+        InputError: a row that is no answer, with file and line; the file is missing or contains none.
+    """
+    found = [
+        _answer(where, row, reviewer)
+        for where, row in _rows(path)
+        if row.get("outcome") or row.get("corrected_verdict")
+    ]
+    if not found:
+        raise InputError(f"{path} contains no decision: fill in its columns outcome and reviewer")
+    return found
+
+
+def _answer(where: str, row: Mapping[str, Any], reviewer: str | None) -> AnswerRow:
+    try:
+        verdict = row.get("corrected_verdict")
+        answer = Answer(
+            outcome=row.get("outcome") or None,
+            verdict=None if verdict is None or verdict == "" else _written(verdict),
+            scores=tuple(f"{name}={score}" for name, score in _scores(row.get("scores")).items()),
+            reason=str(row.get("reason") or ""),
+        )
+        named = reviewer_name(str(row.get("reviewer") or reviewer or ""))
+        return AnswerRow(where, str(row.get("review_id") or ""), named, answer, _time(row.get("decided_at")))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _written(verdict: Any) -> str:
+    return str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
+
+
+def _scores(given: Any) -> dict[str, Any]:
+    try:
+        scores = orjson.loads(given) if isinstance(given, str) else given
+    except orjson.JSONDecodeError as error:
+        raise InputError(f'scores: not a JSON object such as {{"accuracy": 2}}: {error}') from None
+    if scores is not None and not isinstance(scores, dict):
+        raise InputError('scores: not a JSON object such as {"accuracy": 2}')
+    return scores or {}
+
+
+def _time(given: Any) -> float | None:
+    if given in (None, ""):
+        return None
+    try:
+        at = float(given)
+    except (TypeError, ValueError):
+        at = math.nan
+    if not 0 <= at < math.inf:
+        raise InputError(f"decided_at: {given!r} is not a number of seconds since 1970")
+    return at
+
+
+def _cell(value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if path.suffix == ".csv":
+        yield from _csv_rows(path)
+        return
+    for line in read_lines(Source(path, str(path))):
+        if not isinstance(line, Line):
+            raise InputError(str(line))
+        yield f"{path}:{line.number}", line.data
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path} as UTF-8 text: {error}") from error
+    table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        missing = {"review_id", "outcome"} - set(table.fieldnames or ())
+        if missing:
+            raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {table.fieldnames}")
+        for row in table:
+            yield f"{path}:{table.line_num}", {name: value for name, value in row.items() if value not in (None, "")}
+    except csv.Error as error:
+        raise InputError(f"{path}:{max(table.line_num, 1)}: not valid CSV: {error}") from None

@@ -1,0 +1,263 @@
+"""A judge's verdict as a reviewable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from metajudge.clashes.showing import telling_names
+from metajudge.judging.identity import hide_identities
+from metajudge.reviewables.comparing import asked_for, hint, verdicts
+from metajudge.reviewables.labels import by_name, in_reviewers_words, judges_labels, labels_for, shown_order
+from metajudge.reviewables.parts import number, outcomes_about_verdict, people_of, record_of, written
+from metajudge.reviewables.reviewable import Answer
+from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
+from metajudge.reviewables.wording import signal_lines, why_here, why_here_blind
+from metajudge.reviews import HumanDecision, ReviewState
+from metajudge.reviews.deciding import decision_from
+from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment
+
+MISSING = "The texts are not in the store: they were deleted or never stored."
+
+
+@dataclass(frozen=True)
+class JudgmentReviewable:
+    """A :class:`~metajudge.reviewables.reviewable.Reviewable`.
+
+    Attributes:
+        judgment: without its label, which no view of a review has; None where it was forgotten.
+        assessment: the one that the review's policy decided, else the newest; None without one.
+    """
+
+    state: ReviewState
+    judgment: Judgment | None
+    assessment: Assessment | None = None
+    kind: Literal["judgment"] = "judgment"
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Label -> response; of a graded item the graded one alone."""
+        if self.judgment is None:
+            return {}
+        single = isinstance(self.judgment.verdict, Grade | Category)
+        names = self.judgment.order if single else tuple(self.judgment.item.responses)
+        return labels_for(names, self.judgment.item.digest)
+
+    @cached_property
+    def asks(self) -> Asks:
+        """What kind of answer is wanted."""
+        return "outcome" if self.judgment is None else asked_for(self.judgment.verdict, len(self.labels))
+
+    def blind_view(self, reviewer: str | None) -> Sheet:
+        judgment, review = self.judgment, self.state.review
+        verdict = None if judgment is None else judgment.verdict
+        order = shown_order(self.labels, review.review_id, reviewer)
+        own = self._choices(order)
+        outcomes = outcomes_about_verdict(given=False, scores=False)
+        return Sheet(
+            kind="judgment",
+            blind=True,
+            review_id=review.review_id,
+            item_id=review.item_id,
+            category=review.category,
+            heading=f"Review {review.review_id}",
+            why=why_here_blind(review),
+            status=self.state.status.value,
+            reviewer=reviewer,
+            passages=self._passages(order, blind=True),
+            asks=self.asks,
+            choices=(*own, *outcomes),
+            hint=hint(self.asks, order, None if judgment is None else judgment.item.scale, verdict),
+            record=record_of(self.state, reviewer, blind=True),
+            missing=MISSING if judgment is None else "",
+        )
+
+    def full_view(self, reviewer: str | None) -> Sheet:
+        judgment, review = self.judgment, self.state.review
+        verdict = review.verdict if judgment is None else judgment.verdict
+        order = shown_order(self.labels, review.review_id, reviewer)
+        outcomes = outcomes_about_verdict(given=verdict is not None or judgment is None, scores=bool(review.criteria))
+        return Sheet(
+            kind="judgment",
+            blind=False,
+            review_id=review.review_id,
+            item_id=review.item_id,
+            category=review.category,
+            heading=f"Judgment {review.subject_id}",
+            why=why_here(review),
+            status=self.state.status.value,
+            reviewer=reviewer,
+            passages=self._passages(order, blind=False),
+            asks=self.asks,
+            choices=(*self._choices(order), *outcomes),
+            hint=hint(self.asks, order, None if judgment is None else judgment.item.scale, verdict),
+            criteria=review.criteria,
+            machine=tuple(self._machine()),
+            tips=self._tips(),
+            people=people_of(self.state, reviewer, self.labels),
+            record={**record_of(self.state, reviewer, blind=False), **self._said(verdict)},
+            missing=MISSING if judgment is None else "",
+        )
+
+    def named(self, verdict: str) -> str:
+        return by_name(verdict, self.labels) if self.asks in ("comparison", "ranking") else verdict
+
+    def decide(self, reviewer: str, answer: Answer, *, decided_at: float) -> HumanDecision:
+        verdict = answer.verdict
+        if isinstance(verdict, str):
+            verdict = self.named(verdict)
+        made = decision_from(
+            self.state.review,
+            self.judgment,
+            reviewer,
+            answer.outcome,
+            verdict,
+            answer.scores,
+            reason=answer.reason,
+            decided_at=decided_at,
+        )
+        return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
+
+    def _choices(self, order: Sequence[str]) -> tuple[Choice, ...]:
+        judgment = self.judgment
+        return () if judgment is None else verdicts(self.asks, order, judgment.verdict, judgment.item.scale)
+
+    def _passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
+        if self.judgment is None:
+            return ()
+        item = self.judgment.item
+        texts = item.responses
+        if blind:
+            known = [*(item.models or {}).values(), self.judgment.judge]
+            names = telling_names(texts)
+            texts = hide_identities(texts, question=item.question, models=known, names=names).shown
+        winner = None if blind or self.judgment.verdict is None else self.judgment.verdict.winner
+        seen = {} if blind else {label: shown for shown, label in judges_labels(self.judgment, self.labels).items()}
+        found = [Passage("question", "Question", item.question)]
+        for label in order:
+            name = self.labels[label]
+            note = f"the judge saw it as {seen[label]}" if label in seen else ""
+            shown = None if blind else name
+            picked = winner is not None and winner == name
+            found.append(Passage("response", f"Response {label}", texts[name], label, "", shown, note, picked))
+        if item.reference:
+            found.append(Passage("reference", "Reference", item.reference))
+        return tuple(found)
+
+    def _machine(self) -> list[Section]:
+        found = [] if self.judgment is None else [self._verdict(self.judgment)]
+        if self.assessment is not None:
+            return [*found, *results(self.assessment)]
+        review = self.state.review
+        facts = [Fact("Policy's action", review.action)]
+        facts += [
+            Fact(name.capitalize(), number(value))
+            for name, value in (
+                ("score", review.score),
+                ("probability", review.probability),
+                ("confidence", review.confidence),
+            )
+            if value is not None
+        ]
+        facts += [Fact(name.replace("_", " "), number(score)) for name, score in review.criteria.items()]
+        return [*found, Section("Result of vetting", tuple(facts))]
+
+    def _verdict(self, judgment: Judgment) -> Section:
+        seen = judges_labels(judgment, self.labels)
+        said = written(judgment.verdict, self.labels)
+        facts = [Fact("Judge", judgment.judge), Fact("Verdict", said)]
+        if judgment.verdict is not None and said != str(judgment.verdict):
+            facts.append(Fact("By the responses' own names", str(judgment.verdict)))
+        if judgment.no_verdict:
+            facts.append(Fact("Why there is no verdict", judgment.no_verdict, "warn"))
+        if seen:
+            facts.append(Fact("The judge's labels", ", ".join(f"{one} is {label}" for one, label in seen.items())))
+        texts = [Cue("Rationale", in_reviewers_words(judgment.rationale, seen))] if judgment.rationale else []
+        if judgment.instruction:
+            texts.append(Cue("Instruction to the judge", judgment.instruction))
+        return Section("Verdict", tuple(facts), texts=tuple(texts))
+
+    def _said(self, verdict: AnyVerdict | None) -> dict[str, Any]:
+        """The judge's answer as the judge gave it, for tables."""
+        return {"verdict": None if verdict is None else str(verdict)}
+
+    def _tips(self) -> tuple[str, ...]:
+        decision = None if self.assessment is None else self.assessment.decision
+        return () if decision is None else (decision.justification,)
+
+
+def results(assessment: Assessment) -> list[Section]:
+    """What the meta-judges of an assessment said, what it came to, and the free signals."""
+    agents = (*assessment.agents, *(() if assessment.summariser is None else (assessment.summariser,)))
+    tables = [one for one in (_criteria(agents), _agents(agents, assessment.threshold)) if one.rows]
+    title = "Results of the meta-judges" if agents else "Result of vetting"
+    texts = tuple(Cue(f"Analysis of {one.agent}", one.analysis) for one in agents if one.analysis)
+    found = [Section(title, tuple(_totals(assessment)), tuple(tables), texts)]
+    lines = signal_lines(assessment.signals)
+    if lines:
+        signals = (Fact(one.title, f"{one.words}{f' ({one.detail})' if one.detail else ''}", one.tone) for one in lines)
+        found.append(Section("Signals", tuple(signals)))
+    return found
+
+
+def _criteria(agents: Sequence[AgentResult]) -> Table:
+    names = dict.fromkeys(name for agent in agents for name in agent.criteria or {})
+    rows = tuple((name.replace("_", " "), *(_opinion(agent, name) for agent in agents)) for name in names)
+    return Table("Scores by criterion", ("Criterion", *(one.agent for one in agents)), rows)
+
+
+def _opinion(agent: AgentResult, name: str) -> str:
+    one = (agent.criteria or {}).get(name)
+    if one is None:
+        return "failed" if agent.failure is not None else "not asked" if agent.skipped else "not scored"
+    if one.score is None:
+        return f"does not apply{'' if one.not_applicable is None else f': {one.not_applicable}'}"
+    return f"{one.score:g}{f': {one.explanation}' if one.explanation else ''}"
+
+
+def _agents(agents: Sequence[AgentResult], threshold: float) -> Table:
+    return Table(
+        "Agents",
+        ("Agent", "Model", "Score", "Weight", "Result"),
+        tuple(
+            (
+                f"{one.agent}{f' ({one.role})' if one.role else ''}",
+                one.reported_model or one.model,
+                number(one.score),
+                f"{one.weight:g}",
+                _result(one, threshold),
+            )
+            for one in agents
+        ),
+    )
+
+
+def _result(agent: AgentResult, threshold: float) -> str:
+    if agent.failure is not None:
+        return f"{agent.failure.kind.value.replace('_', ' ')}: {agent.failure.message}"
+    if agent.skipped or agent.score is None:
+        return "not asked: the decision was already final" if agent.skipped else "no score"
+    opening = "" if agent.opening is None else f"; first independent score {number(agent.opening.score)}"
+    return f"trusts the verdict: {'yes' if agent.score > threshold else 'no'}{opening}"
+
+
+def _totals(one: Assessment) -> list[Fact]:
+    combined = number(one.final_score) if one.final_score is not None else "none"
+    if one.final_score is None and one.score_bounds is not None:
+        combined = f"between {one.score_bounds[0]:.4g} and {one.score_bounds[1]:.4g}: stopped early"
+    if one.final_score is None and one.failure is not None:
+        combined = f"none: {one.failure.message}"
+    over = ", over the valid answers alone" if one.renormalised else ""
+    facts = [
+        Fact("Combined score", f"{combined} by {one.strategy.replace('_', ' ')}, threshold {one.threshold:g}{over}")
+    ]
+    marks = "".join(f"; {mark}" for mark in one.probability_marks)
+    facts.append(Fact("Probability of being correct", f"{number(one.probability)}{marks}"))
+    if one.decision is not None:
+        made = one.decision
+        facts.append(Fact("Decision", f"{made.action.value} by policy {made.policy}: {made.justification}"))
+        facts.append(Fact("Confidence", number(made.inputs.confidence)))
+        facts.append(Fact("Distance to another decision", number(made.margin)))
+    cost = "unknown" if one.cost_usd is None else f"${one.cost_usd:.4f}"
+    facts.append(Fact("Cost", f"{cost}, {one.calls} calls"))
+    return facts

@@ -1,0 +1,166 @@
+"""What people say, for every kind and through files."""
+
+import json
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.evidence import SIGNALS
+from metajudge.reviewables.cases import CaseReviewable
+from metajudge.reviewables.clashes import ClashReviewable
+from metajudge.reviewables.comparing import asked_for, verdicts
+from metajudge.reviewables.deciding import carries_over, import_answers
+from metajudge.reviewables.files import COLUMNS, export_rows, read_answers, write_rows
+from metajudge.reviewables.judgments import JudgmentReviewable
+from metajudge.reviewables.reviewable import Answer
+from metajudge.reviewables.wording import _SIGNALS, _TITLES
+from metajudge.reviews import Outcome, ReviewState, ReviewStatus
+from metajudge.store import open_store
+from metajudge.types import Category, Grade, parse_verdict
+from tests.api.pages.filled_store import made_judgment
+from tests.reviewables.planted import FIRST, SECOND, case_review, clash_review, judgment_review, plant, run
+
+
+def state(review):
+    return ReviewState(review=review, status=ReviewStatus.OPEN)
+
+
+def about_judgment(**changes):
+    judgment, _, review = judgment_review()
+    return JudgmentReviewable(state(review), judgment.model_copy(update=changes))
+
+
+def values(one, *, blind=False):
+    sheet = one.blind_view("ada") if blind else one.full_view("ada")
+    return [choice.value for choice in sheet.choices if choice.field == "outcome"]
+
+
+class TestWithoutAVerdict:
+    def test_there_is_nothing_to_approve(self):
+        one = about_judgment(verdict=None, no_verdict="refused")
+        assert values(one) == ["modify", "cannot_tell"]
+        for outcome in ("approve", "reject"):
+            with pytest.raises(InputError, match="nothing to"):
+                one.decide("ada", Answer(outcome), decided_at=1.0)
+        made = one.decide("ada", Answer(verdict="R1"), decided_at=1.0)
+        assert (made.outcome, made.verdict.winner) == (Outcome.MODIFY, one.labels["R1"])
+
+    def test_a_verdict_can_be_approved(self):
+        assert values(about_judgment()) == ["approve", "reject", "modify", "cannot_tell"]
+        assert values(about_judgment(), blind=True) == ["cannot_tell"]
+
+
+class TestOwnVerdicts:
+    @pytest.mark.parametrize("make", [about_judgment, lambda: ClashReviewable(state(clash_review()))])
+    def test_a_winner_and_a_tie_by_labels(self, make):
+        one = make()
+        best = next(label for label, name in one.labels.items() if name == FIRST)
+        other = next(label for label, name in one.labels.items() if name == SECOND)
+        assert one.decide("ada", Answer(verdict=best), decided_at=1.0).outcome is Outcome.APPROVE
+        assert one.decide("ada", Answer(verdict=f"{other}>{best}"), decided_at=1.0).verdict.winner == SECOND
+        tie = one.decide("ada", Answer(verdict=f"{best}={other}"), decided_at=1.0)
+        assert (tie.outcome, tie.verdict.winner) == (Outcome.MODIFY, None)
+
+    def test_a_case_has_none_and_says_what_to_write(self):
+        one = CaseReviewable(state(case_review()))
+        with pytest.raises(InputError, match="--outcome"):
+            one.decide("ada", Answer(verdict="A>B"), decided_at=1.0)
+        for choice in one.blind_view("ada").choices:
+            scores = ("depth=3",) if choice.value == "modify" else ()
+            assert one.decide("ada", Answer(choice.value, scores=scores), decided_at=1.0).outcome == choice.value
+
+    def test_every_kind_of_answer_has_its_choices(self):
+        assert next(one.value for one in verdicts("comparison", ["R2", "R1"], None, None)) == "R2>>R1"
+        assert [one.value for one in verdicts("ranking", ["R2", "R1", "R3"], None, None)] == [
+            *("R2>R1=R3", "R1>R2=R3", "R3>R1=R2", "R1=R2=R3")
+        ]
+        assert verdicts("grade", ["R1"], Grade(3), (1, 5)) == ()
+        assert [one.value for one in verdicts("category", ["R1"], Category("a"), ("a", "b"))] == ["a", "b"]
+        assert [one.value for one in verdicts("category", ["R1"], Category(False), None)] == ["true", "false"]
+        assert (asked_for(None, 3), asked_for(parse_verdict("A>B"), 2), asked_for(None, 1)) == (
+            *("ranking", "comparison", "outcome"),
+        )
+
+
+class TestCarryingOver:
+    def test_it_does_for_another_judge_of_the_same_responses(self):
+        assert carries_over(about_judgment(), about_judgment(judge="other", verdict=parse_verdict(f"{SECOND}>{FIRST}")))
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"instruction": "judge the style"},
+            {"item": made_judgment(2).item, "order": ("A", "B")},
+            {"verdict": Grade(3.0), "order": (FIRST,)},
+        ],
+    )
+    def test_it_does_not_for_another_instruction_item_or_kind(self, changes):
+        assert not carries_over(about_judgment(), about_judgment(**changes))
+
+    def test_cases_carry_nothing(self):
+        assert not carries_over(CaseReviewable(state(case_review())), CaseReviewable(state(case_review())))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending):
+    path, file = tmp_path / "s.duckdb", tmp_path / f"blind.{ending}"
+    ids = run(plant(path))
+    one = about_judgment()
+    best = next(label for label, name in one.labels.items() if name == SECOND)
+    row = export_rows(JudgmentReviewable(state(one.state.review), one.judgment).blind_view(None), ())[0]
+    assert tuple(row) == COLUMNS
+    write_rows([row | {"reviewer": "ada", "corrected_verdict": best, "reason": "x"}], file)
+
+    async def record():
+        store = await open_store(path)
+        counts = [await import_answers(store, read_answers(file)) for _ in range(2)]
+        found = await store.reviews.get(ids["judgment"], now=0.0)
+        await store.close()
+        return counts, next(made for made in found.decisions if made.reviewer == "ada")
+
+    counts, made = run(record())
+    assert counts == [1, 0]
+    assert (made.outcome, made.verdict.winner, made.origin, made.blind) == (Outcome.MODIFY, SECOND, "import", True)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"outcome": "approve"}, "reviewer name"),
+        ({"outcome": "modify", "scores": "3", "reviewer": "a"}, "not a JSON object"),
+        ({"outcome": "approve", "reviewer": "a", "decided_at": "noon"}, "decided_at"),
+        ({}, "contains no decision"),
+    ],
+)
+def test_a_row_that_is_no_answer_is_named(tmp_path, row, told):
+    file = tmp_path / "d.jsonl"
+    file.write_text(json.dumps({"review_id": "r", **row}) + "\n")
+    with pytest.raises(InputError, match=told):
+        read_answers(file)
+
+
+def test_every_state_of_every_signal_has_words():
+    for name in SIGNALS:
+        assert name in _TITLES
+        assert any(found == name for found, _ in _SIGNALS)
+
+
+@pytest.mark.parametrize("decided_at", ["nan", "inf", "-inf", "-1"])
+def test_a_time_that_is_none_is_refused_before_it_is_stored(tmp_path, decided_at):
+    (tmp_path / "in.csv").write_text(f"review_id,reviewer,outcome,decided_at\nr1,ada,approve,{decided_at}\n")
+    with pytest.raises(InputError, match=r"in\.csv:2: decided_at: "):
+        read_answers(tmp_path / "in.csv")
+
+
+def test_a_header_that_is_no_csv_is_an_error_of_the_file(tmp_path):
+    (tmp_path / "in.csv").write_text('{"review_id":"r1","outcome":"approve"}\n')
+    with pytest.raises(InputError, match=r"in\.csv:1: not valid CSV"):
+        read_answers(tmp_path / "in.csv")
+
+
+def test_a_name_in_a_file_is_read_without_the_space_around_it(tmp_path):
+    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1, ada ,approve\n")
+    assert read_answers(tmp_path / "in.csv")[0].reviewer == "ada"
+    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1,   ,approve\n")
+    with pytest.raises(InputError, match=r"in\.csv:2: '   ' is not a valid reviewer name"):
+        read_answers(tmp_path / "in.csv")
