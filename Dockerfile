@@ -1,15 +1,15 @@
 # metajudge as a service: docker build -t metajudge . && docker run -e METAJUDGE_API_KEY=... -p 127.0.0.1:8080:8080 metajudge
-FROM python:3.11-slim
+FROM python:3.11.14-slim-bookworm
 
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN useradd --create-home --uid 10001 metajudge && install -d -o metajudge -g metajudge /data
 WORKDIR /app
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY metajudge metajudge
 COPY api api
 COPY benchmarks benchmarks
 COPY rubrics rubrics
-RUN pip install '.[api,otel]'
+RUN pip install -c constraints.txt '.[api,otel,postgres]'
 
 USER 10001
 WORKDIR /home/metajudge

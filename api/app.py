@@ -23,30 +23,31 @@ from .errors import RESPONSES, install_error_handlers
 from .exporting import sweep
 from .gate import Gate
 from .hosts import HostRule
-from .idempotency import Answers
 from .jobs import Jobs
 from .keys import ApiKey, KeyRing, hashed
 from .ledger import Ledger
 from .limits import Limits, RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
+from .outcomes import OutcomeFlow
 from .pages import install_pages
+from .pages.sessions import Sessions, signing_key
 from .panels import Panels
 from .promises import Promises
-from .queue import JobQueue
 from .request_log import RequestId
 from .routes import ROUTERS
 from .rubrics import Rubrics
-from .service import Service
+from .service import Kept, Service
+from .tasks import Tasks
+from .unrouted import unrouted
+from .visitors import OwnVisitors
 
 __all__ = ["Limits", "ServiceOptions", "create_app"]
 
 DESCRIPTION = """Vets verdicts of LLM judges: post a judgment, get an assessment of whether to trust it,
 with each meta-judge's scores and explanations, cost and provenance. Errors are problem details (RFC 9457)."""
 
-LOGINS_PER_MINUTE = 20
-"""Login attempts from one address."""
-UPLOADS = ("/v1/vet/batch", "/v1/audit")
+UPLOADS = ("/v1/vet/batch", "/v1/clash/batch", "/v1/cases/batch", "/v1/audit")
 _log = logging.getLogger("metajudge.api")
 
 
@@ -71,6 +72,8 @@ def create_app(
         async with AsyncExitStack() as stack:
             try:
                 app.state.service = running = await _opened(stack, options, metrics)
+                secret = await running.visitors.secret()
+                app.state.sessions = Sessions(signing_key(secret, running.keys.digests))
             except MetajudgeError as error:
                 failed(error)
                 raise
@@ -96,7 +99,7 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router, responses=None if router.responses else RESPONSES)
     install_pages(app)
-    install_error_handlers(app)
+    install_error_handlers(app, unrouted)
     limits = options.limits
     app.add_middleware(
         BodyLimit,
@@ -139,24 +142,30 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
     keys = KeyRing((*own, *options.keys))
     computing = Computing(options.limits.computing, options.limits.request_s)
     stack.push_async_callback(computing.close)
-    answers, jobs = await _kept(stack, options, engine, panels, metrics)
+    tasks = Tasks(engine, panels, options.candidates, options.review_sample)
+    kept = await _kept(stack, options, engine, panels, metrics, tasks)
     promises = Promises(engine.store, computing, options.webhook)
     stack.push_async_callback(promises.close)
-    await jobs.start()
-    stack.push_async_callback(jobs.stop)
+    outcomes = OutcomeFlow(engine.store, kept.jobs, options.webhook)
+    await outcomes.start()
+    stack.push_async_callback(outcomes.close)
+    await kept.jobs.start()
+    stack.push_async_callback(kept.jobs.stop)
     return Service(
         options=options,
         engine=engine,
         panels=panels,
-        answers=answers,
-        jobs=jobs,
+        tasks=tasks,
+        answers=kept.answers,
+        jobs=kept.jobs,
         keys=keys,
         rates=RateLimit(options.limits.requests_per_minute),
-        logins=RateLimit(LOGINS_PER_MINUTE),
+        visitors=kept.visitors,
         admission=Admission(options.limits.in_flight, options.limits.request_s),
         computing=computing,
         metrics=metrics,
         promises=promises,
+        outcomes=outcomes,
         hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )
 
@@ -170,17 +179,17 @@ async def _close(engine: Engine) -> None:
 
 
 async def _kept(
-    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
-) -> tuple[Answers, JobQueue]:
-    """Answers by idempotency key and jobs: shared by all replicas if the store is a PostgreSQL database."""
+    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics, tasks: Tasks
+) -> Kept:
+    """What outlives a request: shared by all replicas if the store is a PostgreSQL database."""
     if isinstance(options.store, PostgresUrl):
         from .shared import shared_parts
 
-        return await shared_parts(stack, options, engine, panels, metrics)
+        return await shared_parts(stack, options, engine, panels, metrics, tasks)
     uploads = options.own_file("jobs")
     if uploads is None:
         uploads = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="metajudge-")))
     uploads.mkdir(exist_ok=True)
     ledger = Ledger(options.own_file("service"))
     stack.callback(ledger.close)
-    return ledger, Jobs(panels, ledger, uploads, options.limits, metrics)
+    return Kept(ledger, Jobs(panels, ledger, uploads, options.limits, metrics, tasks), OwnVisitors())

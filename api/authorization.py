@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .pages.sessions import Session
 
 KEY_NEEDED = "an API key is required: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
-SCHEMES = ("HTTPBearer", "APIKeyHeader")
-"""Names of the two security schemes in the OpenAPI document."""
+METRICS = "GET /metrics"
+"""Needs a key, unless the service's file says ``metrics = "open"``."""
 
 _VET, _READ, _REVIEW, _ADMIN = Scope.VET, Scope.READ, Scope.REVIEW, Scope.ADMIN
 
@@ -53,14 +53,16 @@ def _operation(scopes: Iterable[Scope], *routes: str, owned: bool = False, machi
     return Operation(frozenset(scopes), routes, owned, machine)
 
 
+_REVIEWING = ("claim", "release", "decide", "amend", "comment", "assign")
 OPERATIONS = (
     # What needs no key.
-    _operation((), "GET /healthz", "GET /readyz", "GET /metrics", "GET /version", "GET /openapi.json", "GET /docs"),
-    _operation((), "GET /", "GET /login", "POST /login", "POST /logout", "GET /static/{name}"),
-    _operation(ALL_SCOPES, "POST /preferences"),
+    _operation((), "GET /healthz", "GET /readyz", "GET /version", "GET /openapi.json", "GET /docs"),
+    _operation((), "GET /login", "POST /login", "POST /logout", "GET /static/{name}"),
+    _operation(ALL_SCOPES, "GET /", "POST /preferences"),
+    _operation((_READ, _ADMIN), METRICS),
     # Whatever asks models.
-    _operation((_VET,), "POST /v1/vet", "POST /v1/vet/stream", "POST /v1/vet/batch"),
-    _operation((_VET,), "POST /v1/judge", "POST /v1/clash", "POST /v1/cases"),
+    _operation((_VET,), "POST /v1/vet", "POST /v1/vet/stream", "POST /v1/judge", "POST /v1/clash", "POST /v1/cases"),
+    _operation((_VET,), "POST /v1/vet/batch", "POST /v1/clash/batch", "POST /v1/cases/batch"),
     # Jobs: a list contains the caller's own.
     _operation((_VET, _READ, _ADMIN), "GET /v1/jobs", "GET /jobs"),
     _operation(
@@ -77,24 +79,44 @@ OPERATIONS = (
     # Stored records.
     _operation((_READ, _REVIEW, _ADMIN), "GET /v1/assessments", "GET /v1/assessments/{name:path}", machine=True),
     _operation((_READ, _REVIEW, _ADMIN), "GET /assessments", "GET /assessments/{number}"),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}"),
+    _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}", "GET /search"),
+    _operation((_ADMIN,), "GET /audit-log", machine=True),
     _operation((_READ, _REVIEW, _ADMIN), "GET /monitor", "GET /v1/monitor"),
+    _operation((_READ, _REVIEW, _ADMIN), "GET /v1/outcomes", "GET /v1/outcomes/events", "GET /outcomes", machine=True),
     _operation((_READ, _ADMIN), "POST /v1/export/preferences", machine=True),
     _operation((_VET, _READ, _ADMIN), "POST /v1/rank", "POST /v1/peers", "POST /v1/audit"),
     # Reviews.
     _operation((_READ, _REVIEW, _ADMIN), "GET /v1/reviews", "GET /v1/reviews/{review_id}", machine=True),
     _operation(
-        (_READ, _REVIEW, _ADMIN), "GET /reviews", "GET /reviews/{review_id}", "GET /clash", "GET /clash/{review_id}"
+        (_READ, _REVIEW, _ADMIN),
+        "GET /reviews",
+        "GET /reviews/{review_id}",
+        "GET /clash",
+        "GET /clash/people",
+        "GET /clash/{review_id}",
     ),
     _operation(
         (_REVIEW,),
-        *(f"POST /v1/reviews/{{review_id}}/{what}" for what in ("claim", "release", "decide")),
-        *(f"POST /reviews/{{review_id}}/{what}" for what in ("claim", "release", "decide")),
-        *("POST /reviews/next", "POST /clash", "POST /clash/{review_id}/claim", "POST /clash/{review_id}/decide"),
+        *(f"POST /v1/reviews/{{review_id}}/{what}" for what in _REVIEWING),
+        *(f"POST /reviews/{{review_id}}/{what}" for what in _REVIEWING),
+        *(
+            "POST /v1/reviews/decide",
+            "GET /v1/reviews/progress",
+            "POST /reviews/next",
+            "POST /clash",
+        ),
     ),
     # Rubrics, policies and calibrations in force.
     _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
     _operation((_VET, _READ, _ADMIN), "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/calibrations"),
+    _operation((_VET, _READ, _ADMIN), "GET /policies", "GET /policies/{name}"),
+    _operation((_READ, _REVIEW, _ADMIN), "GET /proposals", "GET /proposals/{proposal_id}"),
+    _operation(
+        (_ADMIN,),
+        "POST /policies/{name}/propose",
+        "POST /proposals/{proposal_id}/backtest",
+        "POST /proposals/{proposal_id}/activate",
+    ),
     _operation((_ADMIN,), "PUT /v1/rubrics/{name}", "PUT /v1/policies/{name}", "GET /v1/changes", "GET /v1/audit"),
     _operation((_READ, _REVIEW, _ADMIN), *(f"GET /v1/feedback{what}" for what in ("", "/proposals", "/activations"))),
     _operation(
@@ -102,7 +124,11 @@ OPERATIONS = (
         "POST /v1/feedback/proposals",
         "POST /v1/feedback/proposals/{proposal_id}/backtest",
         "POST /v1/feedback/proposals/{proposal_id}/activate",
+        "POST /v1/feedback/drafts",
+        "POST /v1/feedback/drafts/{draft_id}/rejudge",
+        "POST /v1/feedback/drafts/{draft_id}/activate",
     ),
+    _operation((_READ, _ADMIN), "GET /v1/feedback/drafts", "GET /v1/feedback/drafts/{draft_id}"),
 )
 ROUTES: Mapping[str, Operation] = {route: one for one in OPERATIONS for route in one.routes}
 
@@ -118,7 +144,9 @@ async def authorize(request: Request) -> None:
     operation = ROUTES.get(f"{request.method} {request.scope['route'].path}")
     if operation is None:
         raise HTTPException(403, "this operation is refused: no scope is declared for it")
-    if not operation.scopes:
+    if request.method == "POST" and "idempotency-key" in request.headers and not _takes_key(request.scope["route"]):
+        raise HTTPException(422, "this operation takes no Idempotency-Key: send the request without it")
+    if not operation.scopes or (operation is ROUTES[METRICS] and request.app.state.service.options.metrics == "open"):
         return
     from .pages.access import session_of  # here, as the pages import this module
 
@@ -130,6 +158,11 @@ async def authorize(request: Request) -> None:
         await _check_owner(request.app.state.service, caller, request.path_params["job_id"])
     if operation.machine:
         await _check_blind(request.app.state.service, session_of(request), request.path_params.get("review_id"))
+
+
+def _takes_key(route: Any) -> bool:
+    """Whether a route honours idempotency keys."""
+    return any(field.alias.lower() == "idempotency-key" for field in route.dependant.header_params)
 
 
 def permits(caller: Caller, address: str) -> bool:
@@ -147,29 +180,12 @@ def owner_for(caller: Caller) -> str | None:
     return None if Scope.ADMIN in caller.scopes else caller.name
 
 
-def declare(document: dict[str, Any]) -> dict[str, Any]:
-    """Adds the required scopes of each operation to an OpenAPI document: one of those listed in ``security``."""
-    routes = {route.replace(":path}", "}"): one for route, one in ROUTES.items()}
-    for path, operations in document["paths"].items():
-        for method, described in operations.items():
-            found = routes.get(f"{method.upper()} {path}")
-            if found is None or not found.scopes:
-                continue
-            scopes = [scope.value for scope in Scope if scope in found.scopes]
-            described["security"] = [{scheme: [scope]} for scheme in SCHEMES for scope in scopes]
-            names = " or ".join(f"`{scope}`" for scope in scopes)
-            owner = " and the key that sent the job, or `admin`" if found.owned else ""
-            needs = f"Needs scope {names}{owner}."
-            if needs not in described.get("description", ""):
-                described["description"] = f"{described.get('description', '')}\n\n{needs}".strip()
-    return document
-
-
 async def _caller(request: Request) -> Caller:
     """The caller: identified by the gate for paths under ``/v1``, by the session for pages."""
     from .pages.access import viewer
 
-    return key_owner(request) if request.url.path.startswith("/v1/") else (await viewer(request)).caller
+    by_key = request.url.path.startswith(("/v1/", "/metrics"))
+    return key_owner(request) if by_key else (await viewer(request)).caller
 
 
 def key_owner(request: Request) -> Caller:
@@ -209,6 +225,27 @@ async def _check_blind(running: Service, session: "Session", review_id: str | No
             403,
             "your session is in blind mode, and this shows machine results: decide first, or leave blind mode",
         )
+
+
+def route_of(method: str, path: str) -> str | None:
+    """The declared route of a request that was refused before it was routed; None if there is none."""
+    return next((route for verb, pattern, route in _patterns() if verb == method and pattern.fullmatch(path)), None)
+
+
+def methods_of(path: str) -> list[str]:
+    """The methods that a path of this service has."""
+    return sorted({verb for verb, pattern, _ in _patterns() if pattern.fullmatch(path)})
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str], str], ...]:
+    """Method, pattern and path of every declared route."""
+    found = []
+    for declared in ROUTES:
+        method, _, path = declared.partition(" ")
+        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.sub(r"\\\{\w+:path\\\}", ".+", re.escape(path)))
+        found.append((method, re.compile(pattern), path))
+    return tuple(found)
 
 
 @cache

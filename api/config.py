@@ -7,6 +7,7 @@
     calibration = "calibration.json"
     review_sample = 0.05        # fraction of approved and rejected judgments sampled for human review
     webhook = "https://ops.example.org/metajudge"   # POST if a promise is broken; signed with METAJUDGE_WEBHOOK_SECRET
+    metrics = "key"             # or "open": /metrics without a key
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
@@ -17,6 +18,9 @@
 
     [service.panels]            # name = panel file, relative to this one; the first is the default
     default = "panel.toml"
+
+    [service.candidates]        # name = file of models that answer questions in clashes ([[candidates]])
+    cheap = "cheap.toml"
 
     [service.limits]            # see api/limits.py
     in_flight = 64
@@ -30,7 +34,7 @@
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
@@ -86,8 +90,10 @@ class ServiceFile(BaseModel):
     cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()
     log_texts: bool = False
     panels: dict[str, Path] = {}
+    candidates: dict[str, Path] = {}
     review_sample: Annotated[float, Field(ge=0, le=1)] = 0.0
     webhook: str | None = None
+    metrics: Literal["key", "open"] = "key"
     limits: Any = {}
     keys: list[KeyTable] = []
 
@@ -138,5 +144,6 @@ def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
         "calibration": None if file.calibration is None else base / file.calibration,
         "allowed_hosts": allowed_names(file.allowed_hosts, f"{path}: service.allowed_hosts"),
         "panels": {name: base / panel for name, panel in file.panels.items()},
+        "candidates": {name: base / one for name, one in file.candidates.items()},
     }
     return file.model_copy(update=update), limits

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -136,10 +137,18 @@ def headers_of(status: int) -> dict[str, str]:
     return headers
 
 
-def install_error_handlers(app: FastAPI) -> None:
-    """Returns every error, expected or not, as problem details."""
+def install_error_handlers(app: FastAPI, unrouted: Callable[[Request, HTTPException], Response]) -> None:
+    """Returns every error, expected or not, as problem details.
 
-    async def answer(request: Request, error: Exception) -> JSONResponse:
+    Args:
+        unrouted: the response for a path or a method that the service does not have.
+    """
+
+    async def answer(request: Request, error: Exception) -> Response:
+        missing = error.status_code if isinstance(error, HTTPException) else None
+        if missing == 405 or (missing == 404 and "route" not in request.scope):
+            assert isinstance(error, HTTPException)
+            return unrouted(request, error)
         response = problem(request, *status_of(error), error.errors if isinstance(error, ProblemError) else None)
         response.headers.update(getattr(error, "headers", None) or {})
         return response

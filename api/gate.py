@@ -18,6 +18,10 @@ ANY_HOST = "/healthz"
 """This path is served under every host name, as it reveals nothing and probes often use addresses."""
 
 
+DETAILED = "/readyz"
+"""This path says more to callers with a key."""
+
+
 class Gate:
     """Checks the host and origin of every request, keys and rates of paths under ``/v1``, and the number in flight.
 
@@ -49,9 +53,12 @@ class Gate:
         path: str = scope["path"]
         if path != ANY_HOST:
             running.hosts.check(scope["method"], scope["headers"])
-        if not path.startswith("/v1/"):
-            return
         headers = dict(scope["headers"])
+        if path == DETAILED:
+            scope["state"]["who"] = _known(headers, running)
+        closed = path == "/metrics" and running.options.metrics == "key"
+        if not path.startswith("/v1/") and not closed:
+            return
         caller = self._caller(headers, running)
         scope["state"]["who"] = caller
         running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
@@ -78,6 +85,14 @@ class Gate:
         if found is None:
             raise HTTPException(401, "the key is not valid")
         return found
+
+
+def _known(headers: dict[bytes, bytes], running: Service) -> Caller | None:
+    """The caller, if no key is needed or a valid one is given."""
+    if running.keys.empty:
+        return ANYBODY
+    given = _given(headers)
+    return None if given is None else running.keys.caller(given)
 
 
 def _given(headers: dict[bytes, bytes]) -> str | None:

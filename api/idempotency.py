@@ -2,10 +2,11 @@
 
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Protocol
 
 from fastapi import Header, HTTPException, Response
+from pydantic import BaseModel
 
 from .keys import Caller
 from .ledger import Answer
@@ -90,3 +91,23 @@ def replay(answer: Answer) -> Response:
     if answer.location is not None:
         headers["Location"] = answer.location
     return Response(answer.body, answer.status, headers, media_type="application/json")
+
+
+async def answered_once(
+    answers: Answers, caller: Caller, key: str | None, mark: str, work: Callable[[], Awaitable[BaseModel]]
+) -> Response:
+    """The earlier response under a key, or that of the work, which is stored under it.
+
+    Args:
+        mark: the :func:`fingerprint` of the operation and its body.
+
+    Raises:
+        HTTPException: see :meth:`Claim.earlier`.
+    """
+    claim = Claim(answers, caller, key, mark)
+    if earlier := await claim.earlier():
+        return replay(earlier)
+    async with claim.working():
+        content = (await work()).model_dump_json().encode()
+        await claim.answered(200, content)
+    return Response(content, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Jobs of one process: judgments vetted in the background, also across restarts, each with exactly one result.
+"""Jobs of one process: records worked on in the background, also across restarts, each with exactly one result.
 
 The upload is a file until the job ends; state and results are in the :class:`~.ledger.Ledger`. After a restart a job
 continues with the items that have no result yet; earlier replies for them are in the store.
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from metajudge.errors import MetajudgeError
 from metajudge.runs.loop import RunEnd, Stop
-from metajudge.types import Assessment
 
-from .ledger import JobRow, Ledger
+from .ledger import JobRow, Ledger, location_of
 from .limits import Limits
 from .metrics import Metrics
-from .panels import Choice, Panels
-from .queue import BUDGET_SPENT, UNEXPECTED, JobQueue, JobState, JobStatus, location_of
+from .panels import Panels
+from .queue import BUDGET_SPENT, UNEXPECTED, JobQueue, JobState, JobStatus
+from .tasks import Asked, Found, Tasks, asked_of, record_type, to_text
 from .uploads import Upload
 
 _log = logging.getLogger("metajudge.api")
@@ -35,8 +35,16 @@ class Jobs(JobQueue):
         folder: the folder of uploads until their jobs end.
     """
 
-    def __init__(self, panels: Panels, ledger: Ledger, folder: Path, limits: Limits, metrics: Metrics) -> None:
-        super().__init__(panels, ledger, folder, limits, metrics)
+    def __init__(
+        self,
+        panels: Panels,
+        ledger: Ledger,
+        folder: Path,
+        limits: Limits,
+        metrics: Metrics,
+        tasks: Tasks | None = None,
+    ) -> None:
+        super().__init__(panels, ledger, folder, limits, metrics, tasks)
         self._ledger = ledger
         self._stops: dict[str, Stop] = {}
         self._wake = asyncio.Event()
@@ -57,6 +65,9 @@ class Jobs(JobQueue):
         self._wake.set()
         self._drop()
 
+    def hurry(self) -> None:
+        """All that is waited for is on this machine."""
+
     async def stop(self) -> None:
         tasks = [*self._workers, *([self._dropping] if self._dropping else [])]
         for task in tasks:
@@ -64,11 +75,11 @@ class Jobs(JobQueue):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _upload_ended(self, job_id: str) -> None:
-        if await self._job(job_id) is None:
+        if await self.row(job_id) is None:
             await super()._upload_ended(job_id)
 
-    async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
-        row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED, None, time.time(), None)
+    async def add(self, job_id: str, owner: str, choice: Asked, items: int, key: str | None) -> tuple[bytes, str]:
+        row = JobRow(job_id, owner, to_text(choice), items, JobState.QUEUED, None, time.time(), None)
         body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
         with self._ledger.together():  # a kill leaves both job and response, or neither
             self._ledger.add_job(row)
@@ -129,17 +140,16 @@ class Jobs(JobQueue):
             return
         self._ledger.set_job(job_id, JobState.RUNNING)
         stop = self._stops[job_id] = Stop()
-        choice = Choice.model_validate_json(row.request)
-        upload = Upload(self._upload_of(job_id))
+        choice = asked_of(row.request)
+        upload = Upload(self._upload_of(job_id), record_type(choice))
         done = self._ledger.done_items(job_id)
-        places = await asyncio.to_thread(upload.places) if self._panels.reads_evidence(choice) else {}
+        places = await asyncio.to_thread(upload.places) if self._reads_evidence(choice) else {}
 
-        async def keep(item: int, result: Assessment) -> bool:
-            payload = result.model_dump_json().encode()
-            self._ledger.add_result(job_id, item, result.judgment_id, result.status.value, payload)
+        async def keep(item: int, result: Found) -> bool:
+            self._ledger.add_result(job_id, item, result.subject_id, result.status, result.payload)
             return True
 
-        end = await self._vet(
+        end = await self._work_on(
             choice, upload.without(done), lambda item_id: upload.read(places.get(item_id, ())), keep, stop
         )
         if end is RunEnd.BUDGET:
@@ -149,5 +159,6 @@ class Jobs(JobQueue):
 
     def _end(self, job_id: str, state: JobState, detail: str | None = None) -> None:
         self._ledger.set_job(job_id, state, detail, time.time())
+        self.changed_hook(job_id)
         with contextlib.suppress(OSError):
             self._upload_of(job_id).unlink()

@@ -81,6 +81,11 @@ class KeyRing:
         """Whether no key is required."""
         return not self._keys
 
+    @property
+    def digests(self) -> list[str]:
+        """The digests of all keys."""
+        return [key.sha256 for key in self._keys]
+
     def caller(self, given: str) -> Caller | None:
         """The caller of a key; None if the key is unknown."""
         digest, found = hashed(given), None

@@ -77,9 +77,19 @@ class ResultRow:
     status: str
     payload: bytes
 
-    def to_json(self) -> bytes:
-        """The result as an HTTP body; the assessment is the stored one."""
-        return b'{"item":%d,"assessment":%s}' % (self.item, self.payload)
+    def to_json(self, name: str = "assessment") -> bytes:
+        """The result as an HTTP body; what is stored is passed on.
+
+        Args:
+            name: what the result is called.
+        """
+        error = self.payload.startswith(b'"')
+        return b'{"item":%d,"%s":%s}' % (self.item, b"error" if error else name.encode(), self.payload)
+
+
+def location_of(job_id: str) -> str:
+    """The path of a job."""
+    return f"/v1/jobs/{job_id}"
 
 
 class Ledger:
@@ -198,9 +208,10 @@ class Ledger:
         )
 
     def forget_job(self, job_id: str) -> None:
-        """Deletes a job; :meth:`drop_results` deletes its results."""
+        """Deletes a job and the answer that named it; :meth:`drop_results` deletes its results."""
         with self.together():
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", [job_id])
+            self._db.execute("DELETE FROM answers WHERE location = ?", [location_of(job_id)])
             self._db.execute("INSERT OR IGNORE INTO dropped_jobs VALUES (?)", [job_id])
         self._counts.pop(job_id, None)
 

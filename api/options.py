@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from metajudge.cases.webhook import Webhook
+from metajudge.clashes.candidates import CandidateConfig
 from metajudge.panels.config import PanelConfig
 from metajudge.types.location import StoreLocation
+from metajudge.webhooks.webhook import Webhook
 
 from .keys import ApiKey
 from .limits import Limits
@@ -18,6 +20,7 @@ class ServiceOptions:
 
     Attributes:
         panels: name -> panel; the first one is the default.
+        candidates: name -> models that answer questions in clashes.
         store: the store's file or database, None to keep nothing.
         state: name prefix of the service's own files (jobs, idempotency keys, rubrics); None for the
             store's name, or ``metajudge-service`` if the store is a database on a server.
@@ -31,10 +34,13 @@ class ServiceOptions:
         log_texts: log error messages even if they quote judged text.
         limits: limits on concurrent work.
         review_sample: fraction of approved and rejected judgments sampled for human review, in [0, 1].
+        metrics: whether ``/metrics`` needs a key with scope ``read`` or ``admin``, where there are keys: ``key`` or
+            ``open``.
         webhook: receives an event if a promise is broken.
     """
 
     panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
+    candidates: Mapping[str, tuple[CandidateConfig, ...]] = field(default_factory=dict)
     store: StoreLocation | None = None
     state: Path | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -48,6 +54,7 @@ class ServiceOptions:
     limits: Limits = field(default_factory=Limits)
     review_sample: float = 0.0
     webhook: Webhook | None = None
+    metrics: Literal["key", "open"] = "key"
 
     def own_file(self, suffix: str) -> Path | None:
         """One of the service's own files; None without a store."""

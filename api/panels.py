@@ -5,15 +5,20 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.errors import ConfigurationError
+from metajudge.decision import BUILTIN_POLICIES, Policy
+from metajudge.errors import ConfigurationError, PolicyError
+from metajudge.feedback.loop import POLICY
 from metajudge.panels.config import PanelConfig
+from metajudge.providers.model import Model
+from metajudge.providers.spec import parse_agent_spec
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.session import Respondent
+from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.vetting.engine import Engine
-from metajudge.vetting.policies import check_panels
+from metajudge.vetting.policies import check_panels, mismatch
 
 from .rubrics import Rubrics
 from .tracing import traced
@@ -75,7 +80,7 @@ class Panels:
         vetter = self.vetter(choice)
 
         async def vetted() -> Assessment:
-            policy = None if choice.policy is None else await self._engine.policy_in_force(choice.policy)
+            policy = await self._policy(choice, vetter)
             return await self._engine.vet(judgment, others=others, vetter=vetter, policy=policy, heard=heard)
 
         return await traced(judgment, vetted, headers)
@@ -88,10 +93,37 @@ class Panels:
             PolicyError: an unknown policy.
         """
         _refuse_files(choice)
-        vetter = self.vetter(choice)
-        if choice.policy is not None:
-            policy = await self._engine.policy_in_force(choice.policy)
-            check_panels(policy, (vetter.default, *vetter.routes.values()))
+        await self._policy(choice, self.vetter(choice))
+
+    async def _policy(self, choice: Choice, vetter: Vetter) -> Policy | None:
+        """The version in force of the policy of a choice; None without one.
+
+        Raises:
+            ConfigurationError: a policy that does not fit the panel, or whose decisions on it would mean little.
+        """
+        if choice.policy is None:
+            return None
+        policy = await self.policy(choice.policy)
+        panels = (vetter.default, *vetter.routes.values())
+        check_panels(policy, panels)
+        remark = mismatch(policy, panels, calibrated=self._engine.calibration is not None)
+        if remark is not None and policy.basis == "score":  # without a probability each decision has the reason
+            raise ConfigurationError(remark)
+        return policy
+
+    async def policy(self, name: str) -> Policy:
+        """The version in force of a policy.
+
+        Raises:
+            ConfigurationError: an unknown policy; the message names those that this service has.
+        """
+        try:
+            return await self._engine.policy_in_force(name)
+        except PolicyError:
+            names = await policy_names(self._engine.store)
+            if name in names:
+                raise
+            raise ConfigurationError(f"unknown policy {name!r}; this service has {', '.join(names)}") from None
 
     def reads_evidence(self, choice: Choice) -> bool:
         """Whether other judgments of the item can change the assessment."""
@@ -112,6 +144,19 @@ class Panels:
         if not config.agents:
             raise ConfigurationError("panel: this panel has no agents: choose one with agents")
         return self._engine.models(config, weighted=weighted)
+
+    def model(self, name: str) -> Model:
+        """The model behind an agent of any panel, by the agent's name.
+
+        Raises:
+            ConfigurationError: no agent has that name.
+        """
+        agents = [agent for config in self._panels.values() for agent in config.all_agents]
+        found = next((agent for agent in agents if parse_agent_spec(agent.spec()).name == name), None)
+        if found is None:
+            known = sorted({parse_agent_spec(agent.spec()).name for agent in agents})
+            raise ConfigurationError(f"unknown agent {name!r}; this service has {', '.join(known) or 'none'}")
+        return self._engine.models([found])[0].model
 
     def _config(self, name: str) -> PanelConfig:
         if name not in self._panels:
@@ -147,6 +192,12 @@ class Panels:
                 found = _naming(found, str(rubric), choice.rubric)
             self._built[key] = found
         return found
+
+
+async def policy_names(store: Store | None) -> list[str]:
+    """Built-in policies, then those that have decided something or were added to the store."""
+    kept = set() if store is None else {entry.subject for entry in await store.audit_log.entries(POLICY)}
+    return [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]
 
 
 def _refuse_files(choice: Choice) -> None:

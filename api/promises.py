@@ -4,10 +4,10 @@ import asyncio
 import logging
 import time
 
-from metajudge.cases.webhook import Webhook
 from metajudge.monitor.records import record_alarms, reports, send_alarms
 from metajudge.monitor.report import PromiseReport
 from metajudge.store.protocol import Store
+from metajudge.webhooks.webhook import Webhook
 
 from .computing import Computing
 

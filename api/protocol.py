@@ -25,6 +25,7 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
 
         _timer: asyncio.TimerHandle | None = None
         _head_bytes = 0
+        _tail: bytes = b""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -36,14 +37,25 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             if self.transport.is_closing():
                 return
+            if not self._in_request() and self._head_with(data) > HEAD_BYTES:
+                self._refuse(431, f"the request's head is longer than {HEAD_BYTES} bytes")
+                return
             super().data_received(data)
-            if self.cycle is not None and not self.cycle.response_complete:
+            if self._in_request():
                 self._disarm()
                 return
             self._arm()
             self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES:
-                self._refuse(431, f"the request's head is longer than {HEAD_BYTES} bytes")
+            self._tail = (self._tail + data)[-3:]
+
+        def _in_request(self) -> bool:
+            """Whether the head of a request has arrived and its response is not complete."""
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _head_with(self, data: bytes) -> int:
+            """The length of the head once data are added to it; they may contain its end, and more after it."""
+            end = (self._tail + data).find(b"\r\n\r\n")
+            return self._head_bytes + (len(data) if end < 0 else end + 4 - len(self._tail))
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._disarm()
@@ -57,7 +69,7 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
                 self._timer = asyncio.get_running_loop().call_later(head_s, self._too_slow)
 
         def _disarm(self) -> None:
-            self._head_bytes = 0
+            self._head_bytes, self._tail = 0, b""
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None

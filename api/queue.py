@@ -18,12 +18,13 @@ from pydantic import BaseModel, Field
 from metajudge.errors import InputError
 from metajudge.readers.item_contents import ItemContents
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Judgment
 
 from .ledger import JobRow, ResultRow
 from .limits import Limits
 from .metrics import Metrics
 from .panels import Choice, Panels
+from .tasks import RESULT, Asked, Found, Kind, Tasks, asked_of, kind_in
 from .uploads import Numbered
 
 FIRST_CURSOR: Final = 2**40
@@ -52,12 +53,16 @@ class JobStatus(BaseModel):
     """A job and its progress."""
 
     job_id: str
+    kind: Kind = Field(default="vet", description="What is done with each item.")
     owner: str = Field(description="The name of the key that sent it.")
     state: JobState
     detail: str | None = Field(default=None, description="The reason if it failed.")
     items: int
     done: int
-    by_status: dict[str, int] = Field(description="Results so far by status: assessed, unscored, failed.")
+    by_status: dict[str, int] = Field(
+        description="Results so far by status: of vets assessed, unscored, failed; of clashes ok, tie, no_verdict, "
+        "error, failed; of cases decided, unscored, failed."
+    )
     created_at: float = Field(description="Seconds since the epoch.")
     ended_at: float | None = None
 
@@ -66,6 +71,7 @@ class JobStatus(BaseModel):
         """A job's row with its results counted by status."""
         return cls(
             job_id=row.job_id,
+            kind=kind_in(row.request),
             owner=row.owner,
             state=JobState(row.state),
             detail=row.detail,
@@ -102,15 +108,27 @@ class JobQueue(ABC):
     Args:
         records: storage of jobs.
         folder: the folder of uploads.
+        tasks: clashes and cases; None where only judgments are vetted.
     """
 
-    def __init__(self, panels: Panels, records: JobRecords, folder: Path, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        panels: Panels,
+        records: JobRecords,
+        folder: Path,
+        limits: Limits,
+        metrics: Metrics,
+        tasks: Tasks | None = None,
+    ) -> None:
         self._panels = panels
+        self._tasks = tasks
         self._records = records
         self._folder = folder
         self._limits = limits
         self._metrics = metrics
         self._uploads = 0
+        self.changed_hook: Callable[[str], None] = lambda _job_id: None
+        """Told about each job that may have ended."""
 
     @property
     @abstractmethod
@@ -126,7 +144,11 @@ class JobQueue(ABC):
         """Stops the workers; unfinished jobs continue on other replicas or after the next start."""
 
     @abstractmethod
-    async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
+    def hurry(self) -> None:
+        """Called at the stop signal, before requests in flight have ended: nothing unreachable is waited for."""
+
+    @abstractmethod
+    async def add(self, job_id: str, owner: str, choice: Asked, items: int, key: str | None) -> tuple[bytes, str]:
         """Stores a job whose upload is complete, together with its response under an idempotency key, atomically.
 
         Returns:
@@ -176,7 +198,8 @@ class JobQueue(ABC):
         counts = await self._records.counts([row.job_id for row in rows])
         return [JobStatus.of(row, counts[row.job_id]) for row in rows]
 
-    async def _job(self, job_id: str) -> JobRow | None:
+    async def row(self, job_id: str) -> JobRow | None:
+        """A stored job, None if it is unknown."""
         return next(iter(await self._records.some([job_id])), None)
 
     async def status(self, job_id: str) -> JobStatus:
@@ -185,24 +208,24 @@ class JobQueue(ABC):
         Raises:
             HTTPException: 404.
         """
-        row = await self._job(job_id)
+        row = await self.row(job_id)
         if row is None:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
         return JobStatus.of(row, (await self._records.counts([job_id]))[job_id])
 
     async def owner(self, job_id: str) -> str | None:
         """The name of the key that sent a job, None if the job is unknown."""
-        row = await self._job(job_id)
+        row = await self.row(job_id)
         return None if row is None else row.owner
 
     async def state(self, job_id: str) -> JobState | None:
         """The state of a job, None if the job is unknown."""
-        row = await self._job(job_id)
+        row = await self.row(job_id)
         return None if row is None else JobState(row.state)
 
-    async def asked(self, job_ids: Sequence[str]) -> dict[str, Choice]:
-        """How jobs are vetted, for the existing ones among these ids."""
-        return {row.job_id: Choice.model_validate_json(row.request) for row in await self._records.some(job_ids)}
+    async def asked(self, job_ids: Sequence[str]) -> dict[str, Asked]:
+        """The settings of jobs, for the existing ones among these ids."""
+        return {row.job_id: asked_of(row.request) for row in await self._records.some(job_ids)}
 
     async def results(self, job_id: str, after_item: int, limit: int) -> list[ResultRow]:
         """A page of results in input order."""
@@ -212,15 +235,19 @@ class JobQueue(ABC):
         """A page of results in order of completion."""
         return await self._records.page(job_id, "seq", after_seq, limit)
 
-    async def _vet(
+    def _reads_evidence(self, choice: Asked) -> bool:
+        """Whether other records of the upload can change a result."""
+        return isinstance(choice, Choice) and self._panels.reads_evidence(choice)
+
+    async def _work_on(
         self,
-        choice: Choice,
+        choice: Asked,
         items: Iterable[Numbered],
         others: Callable[[str], Sequence[Judgment]],
-        keep: Callable[[int, Assessment], Awaitable[bool]],
+        keep: Callable[[int, Found], Awaitable[bool]],
         stop: Stop,
     ) -> RunEnd:
-        """Vets items that have no result yet.
+        """Works on items that have no result yet.
 
         Args:
             others: the judgments of an item, by its id; they are evidence. One that contradicts most of them about the
@@ -228,15 +255,8 @@ class JobQueue(ABC):
             keep: stores a result; returns False if the job has ended.
         """
 
-        async def work(job: Job[Numbered, Assessment]) -> Assessment:
-            judgment = job.record.judgment
-            around = others(judgment.item.id)
-            contents = ItemContents.among(around)
-            if (objection := contents.objection(judgment)) is not None:
-                found = self._panels.vetter(choice).refused(judgment, objection)
-            else:
-                agreed = [one for one in around if contents.objection(one) is None]
-                found = await self._panels.vet(judgment, choice, agreed)
+        async def work(job: Job[Numbered, Found]) -> Found:
+            found = await self._result(job.record, choice, others)
             if not await keep(job.record.item, found):
                 stop.ask(RunEnd.INTERRUPTED)
             return found
@@ -244,11 +264,27 @@ class JobQueue(ABC):
         return await run_all(
             items,
             work,
-            finished=lambda _job, result, _reused: self._metrics.assessed(result),
+            finished=lambda _job, _result, _reused: None,
             workers=self._limits.job_workers,
             stop=stop,
             grace_s=1.0,
         )
+
+    async def _result(self, one: Numbered, choice: Asked, others: Callable[[str], Sequence[Judgment]]) -> Found:
+        if not isinstance(choice, Choice):
+            assert self._tasks is not None
+            return await self._tasks.item(one.record, choice)
+        judgment = one.record
+        assert isinstance(judgment, Judgment)
+        around = others(judgment.item.id)
+        contents = ItemContents.among(around)
+        if (objection := contents.objection(judgment)) is not None:
+            assessment = self._panels.vetter(choice).refused(judgment, objection)
+        else:
+            agreed = [other for other in around if contents.objection(other) is None]
+            assessment = await self._panels.vet(judgment, choice, agreed)
+        self._metrics.assessed(assessment)
+        return Found.of(assessment)
 
 
 async def all_results(jobs: JobQueue, job_id: str) -> AsyncIterator[ResultRow]:
@@ -266,11 +302,15 @@ class ResultsPage:
 
     rows: list[ResultRow]
     next_cursor: int | None
+    kind: Kind = "vet"
 
     def to_json(self) -> bytes:
-        """The page as an HTTP body; assessments are the stored ones."""
+        """The page as an HTTP body; results are passed on as they are stored."""
         cursor = b"null" if self.next_cursor is None else b"%d" % self.next_cursor
-        return b'{"results":[%s],"next_cursor":%s}' % (b",".join(row.to_json() for row in self.rows), cursor)
+        return b'{"results":[%s],"next_cursor":%s}' % (
+            b",".join(row.to_json(RESULT[self.kind]) for row in self.rows),
+            cursor,
+        )
 
 
 async def results_page(jobs: JobQueue, job_id: str, cursor: int, limit: int) -> ResultsPage:
@@ -283,11 +323,12 @@ async def results_page(jobs: JobQueue, job_id: str, cursor: int, limit: int) -> 
         InputError: the cursor is one of an earlier version.
     """
     seq = seq_of(cursor)
-    state = await jobs.state(job_id)  # read before the rows: a result in between is on the next page
+    job = await jobs.row(job_id)  # read before the rows: a result in between is on the next page
     rows = await jobs.results_since(job_id, seq, limit + 1)
-    complete = (state is None or state.ended) and len(rows) <= limit
+    complete = (job is None or JobState(job.state).ended) and len(rows) <= limit
     rows = rows[:limit]
-    return ResultsPage(rows, None if complete else cursor_of(rows[-1].seq if rows else seq))
+    following = None if complete else cursor_of(rows[-1].seq if rows else seq)
+    return ResultsPage(rows, following, "vet" if job is None else kind_in(job.request))
 
 
 def cursor_of(seq: int) -> int:
@@ -306,8 +347,3 @@ def seq_of(cursor: int) -> int:
     if cursor < FIRST_CURSOR:
         raise InputError(f"after: {cursor} is a cursor of an earlier version: start again without `after`")
     return cursor - FIRST_CURSOR
-
-
-def location_of(job_id: str) -> str:
-    """The path of a job."""
-    return f"/v1/jobs/{job_id}"

@@ -6,6 +6,7 @@ import uuid
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .authorization import route_of
 from .errors import UNEXPECTED, BrokenAnswerError, refuse
 from .metrics import Metrics
 
@@ -53,7 +54,7 @@ class RequestId:
             self._record(scope, request_id, status, time.perf_counter() - start)
 
     def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "(none)")
+        route = getattr(scope.get("route"), "path", None) or route_of(scope["method"], scope["path"]) or "(none)"
         self.metrics.request(scope["method"], route, status, seconds)
         caller = scope["state"].get("who")
         _log.info(

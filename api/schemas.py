@@ -43,6 +43,16 @@ EXAMPLE_CATEGORY: dict[str, Any] = {
 }
 
 
+EXAMPLE_CASE: dict[str, Any] = {
+    "id": "case-1",
+    "type": "climate",
+    "stages": [
+        {"name": "relevance_check", "output": {"relevant": True, "reason": "The event is a drought."}},
+        {"name": "risk_analysis", "output": "Yields fall by a tenth."},
+    ],
+}
+
+
 class VetRequest(Choice):
     """A judgment, and how to vet it."""
 

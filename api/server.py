@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import math
 import os
 import secrets
 import socket
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 
 
 SHORTEST_KEY = 16
+REPLY_S = 5.0
+"""Seconds in addition to a request's time limit, for its response to be sent."""
+LONGEST_GRACE_S = 3600.0
+CLOSE_S = 20.0
+"""Seconds for jobs and store to be closed, after the requests have ended."""
 ANYWHERE = "0.0.0.0"  # noqa: S104 - an address that requires a key
 
 
@@ -59,10 +65,11 @@ def run(
             several workers are to share a store file.
     """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from .app import create_app
         from .logs import configure_logs
+        from .telemetry import configure_traces
     except ImportError as error:
         raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     from .config import is_service_file, load_service_file
@@ -90,6 +97,7 @@ def run(
     check_workers(workers, options.store)
     check_provider_keys(options.panels.values(), settings)
     configure_logs(texts=options.log_texts)
+    configure_traces()
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
     logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # reported once, without a trace
@@ -111,7 +119,7 @@ def run(
     config = server_config(app, options, address, chosen)
 
     def serve(*sockets: socket.socket) -> None:
-        server = uvicorn.Server(config)
+        server = graceful_server(config, app)
         earlier = os.umask(0o077)  # only this user may read the store and the service's own files
         with contextlib.suppress(SystemExit, KeyboardInterrupt):  # its log has the reason
             try:
@@ -134,7 +142,7 @@ def run(
             at_opening.append(ready)
             serve(shared)
 
-        supervise(work, workers)
+        supervise(work, workers, stop_s=grace_s(limits) + CLOSE_S)
         return
     raise ConfigurationError(f"cannot serve on {address}:{chosen}: see the log above; try another --port")
 
@@ -155,8 +163,27 @@ def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: in
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=grace_s(options.limits),
     )
+
+
+def grace_s(limits: "Limits") -> int:
+    """Seconds that requests in flight have to end after the stop signal: their own limit, an hour at most."""
+    return math.ceil(min(limits.request_s + REPLY_S, LONGEST_GRACE_S))
+
+
+def graceful_server(config: "uvicorn.Config", app: "FastAPI") -> "uvicorn.Server":
+    """A server that tells the application when it stops, so that streams which only watch end at once."""
+    import uvicorn
+
+    class Graceful(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            running = getattr(app.state, "service", None)
+            if running is not None:
+                running.leave()
+            await super().shutdown(sockets)
+
+    return Graceful(config)
 
 
 def app() -> "FastAPI":
@@ -193,13 +220,15 @@ def _options(
     Raises:
         ConfigurationError: the key for a non-loopback address is missing or unsafe.
     """
-    from metajudge.cases.webhook import Webhook
+    from metajudge.clashes.candidates import load_candidates
+    from metajudge.webhooks.webhook import Webhook
 
     from .hosts import allowed_names
     from .options import ServiceOptions
 
     return ServiceOptions(
         panels=panels,
+        candidates={name: load_candidates(path) for name, path in file.candidates.items()},
         store=file.store or settings.store,
         state=file.state,
         api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
@@ -208,6 +237,7 @@ def _options(
         max_body_bytes=int(file.max_body_mb * 1_000_000),
         calibration=file.calibration,
         review_sample=file.review_sample,
+        metrics=file.metrics,
         webhook=None
         if file.webhook is None
         else Webhook.at(file.webhook, settings.webhook_secret, allow_private=settings.webhook_private),

@@ -1,6 +1,7 @@
 """The running service: the engine and the parts shared by requests."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from metajudge.vetting.engine import Engine
 
@@ -12,25 +13,49 @@ from .keys import KeyRing
 from .limits import RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
+from .outcomes import OutcomeFlow
 from .panels import Panels
 from .promises import Promises
 from .queue import JobQueue
+from .tasks import Tasks
+from .visitors import Visitors
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What outlives a request, and on a database is shared by replicas."""
+
+    answers: Answers
+    jobs: JobQueue
+    visitors: Visitors
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The parts shared by requests; opened and closed with the application."""
+    """The parts shared by requests; opened and closed with the application.
+
+    Attributes:
+        leaving: set at the stop signal.
+    """
 
     options: ServiceOptions
     engine: Engine
     panels: Panels
+    tasks: Tasks
     answers: Answers
     jobs: JobQueue
     keys: KeyRing
     rates: RateLimit
-    logins: RateLimit
+    visitors: Visitors
     admission: Admission
     computing: Computing
     metrics: Metrics
     promises: Promises
+    outcomes: OutcomeFlow
     hosts: HostRule
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def leave(self) -> None:
+        """Called at the stop signal: streams that only watch end, and an unreachable database is not waited for."""
+        self.leaving.set()
+        self.jobs.hurry()

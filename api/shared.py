@@ -9,20 +9,20 @@ from metajudge.installation import install_command
 from metajudge.store.protocol import Store
 from metajudge.vetting.engine import Engine
 
-from .idempotency import Answers
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
-from .queue import JobQueue
 from .rubrics import Rubrics
+from .service import Kept
+from .tasks import Tasks
 
 REFRESH_S = 2.0
 
 
 async def shared_parts(
-    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics
-) -> tuple[Answers, JobQueue]:
-    """Responses and jobs in the store's database; also follows the rubrics of other replicas.
+    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics, tasks: Tasks
+) -> Kept:
+    """Responses, jobs and sessions in the store's database; also follows the rubrics of other replicas.
 
     Raises:
         ConfigurationError: extra ``postgres`` is missing.
@@ -32,6 +32,7 @@ async def shared_parts(
 
         from .shared_answers import SharedAnswers
         from .shared_jobs import SharedJobs
+        from .shared_visitors import SharedVisitors
     except ImportError as error:
         raise ConfigurationError(
             f"a service on PostgreSQL needs extra packages ({error.name}): {install_command('postgres')}"
@@ -41,7 +42,8 @@ async def shared_parts(
     await _refresh(panels.rubrics, store)
     refreshing = asyncio.create_task(_keep_fresh(panels.rubrics, store))
     stack.callback(refreshing.cancel)
-    return SharedAnswers(store), SharedJobs(panels, store, options.limits, metrics)
+    jobs = SharedJobs(panels, store, options.limits, metrics, tasks)
+    return Kept(SharedAnswers(store), jobs, SharedVisitors(store))
 
 
 async def _keep_fresh(rubrics: Rubrics, store: Store) -> None:

@@ -21,15 +21,16 @@ from metajudge.errors import MetajudgeError, StoreUnavailableError
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_store import PostgresStore
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Judgment
 
-from .ledger import JobRow
+from .ledger import JobRow, location_of
 from .limits import Limits
 from .metrics import Metrics
-from .panels import Choice, Panels
-from .queue import BUDGET_SPENT, UNEXPECTED, JobQueue, JobState, JobStatus, location_of
+from .panels import Panels
+from .queue import BUDGET_SPENT, UNEXPECTED, JobQueue, JobState, JobStatus
 from .shared_lanes import FREE, LANE_ITEMS, LEASE_S, Lane, Lanes
 from .shared_rows import JobRows, listening
+from .tasks import Asked, Found, Tasks, asked_of, to_text
 from .uploads import Numbered
 
 LOOK_EVERY_S = 2.0
@@ -55,13 +56,14 @@ class SharedJobs(JobQueue):
         store: PostgresStore,
         limits: Limits,
         metrics: Metrics,
+        tasks: Tasks | None = None,
         *,
         lease_s: float = LEASE_S,
         lane_items: int = LANE_ITEMS,
     ) -> None:
         self._rows = JobRows(store)
         self._scratch = tempfile.TemporaryDirectory(prefix="metajudge-uploads-")
-        super().__init__(panels, self._rows, Path(self._scratch.name), limits, metrics)
+        super().__init__(panels, self._rows, Path(self._scratch.name), limits, metrics, tasks)
         self._store = store
         self._lanes = Lanes(store, self._rows.channel, lease_s)
         self._renew_every_s = lease_s / 4
@@ -69,7 +71,7 @@ class SharedJobs(JobQueue):
         self._stops: dict[str, list[Stop]] = {}
         self._waiting: dict[str, asyncio.Event] = {}
         self._workers: list[asyncio.Task[None]] = []
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background: list[asyncio.Task[None]] = []
         self._held: set[Lane] = set()
         self._wake = asyncio.Event()
         self._leaving = False
@@ -86,10 +88,13 @@ class SharedJobs(JobQueue):
         """
         await self._lanes.supply()
         self._workers = [asyncio.create_task(self._kept_going(self._work)) for _ in range(self._limits.jobs_running)]
-        self._tasks = [
+        self._background = [
             asyncio.create_task(self._kept_going(self._renew)),
             asyncio.create_task(self._kept_going(lambda: listening(self._store, self._rows.channel, self._notified))),
         ]
+
+    def hurry(self) -> None:
+        self._store.hurry()
 
     async def stop(self) -> None:
         """Stops within ``LEAVE_S``; other replicas or the next start continue unfinished jobs."""
@@ -100,13 +105,13 @@ class SharedJobs(JobQueue):
             for stop in stops:
                 stop.ask(RunEnd.INTERRUPTED)
         await asyncio.wait(self._workers, timeout=LEAVE_S)
-        tasks = [*self._workers, *self._tasks]
+        tasks = [*self._workers, *self._background]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._scratch.cleanup()
 
-    async def add(self, job_id: str, owner: str, choice: Choice, items: int, key: str | None) -> tuple[bytes, str]:
+    async def add(self, job_id: str, owner: str, choice: Asked, items: int, key: str | None) -> tuple[bytes, str]:
         """Stores a job with its items, its lanes and its response atomically.
 
         Raises:
@@ -115,7 +120,7 @@ class SharedJobs(JobQueue):
         waiting = await self.waiting()
         if waiting >= self._limits.jobs_queued:
             raise HTTPException(503, f"{waiting} jobs already wait: try again later", {"Retry-After": "30"})
-        row = JobRow(job_id, owner, choice.model_dump_json(), items, JobState.QUEUED.value, None, time.time(), None)
+        row = JobRow(job_id, owner, to_text(choice), items, JobState.QUEUED.value, None, time.time(), None)
         body, location = JobStatus.of(row, {}).model_dump_json().encode(), location_of(job_id)
         await self._rows.add(row, self._upload_of(job_id), key, body, location)
         return body, location
@@ -141,6 +146,7 @@ class SharedJobs(JobQueue):
         if job_id == FREE:
             self._wake.set()
             return
+        self.changed_hook(job_id)
         event = self._waiting.pop(job_id, None)
         if event is not None:
             event.set()
@@ -208,7 +214,7 @@ class SharedJobs(JobQueue):
         """Vets the next items of a lane; returns whether there may be more."""
         job_id = lane.job_id
         row = await self._rows.begin(job_id)
-        items = await self._rows.next_items(lane, self._lane_items) if row is not None else []
+        items = await self._rows.next_items(lane, self._lane_items, row.request) if row is not None else []
         if row is None or not items:
             await self._rows.finish_lane(lane)
             return False
@@ -227,10 +233,11 @@ class SharedJobs(JobQueue):
         return end is RunEnd.FINISHED or self._leaving
 
     async def _vet_items(self, row: JobRow, items: Sequence[Numbered], stop: Stop) -> RunEnd:
-        choice = Choice.model_validate_json(row.request)
+        choice = asked_of(row.request)
         around: Mapping[str, list[Judgment]] = {}
-        if self._panels.reads_evidence(choice):
-            around = await self._rows.judgments_of(row.job_id, [one.judgment.item.id for one in items])
+        if self._reads_evidence(choice):
+            judgments = [one.record for one in items if isinstance(one.record, Judgment)]
+            around = await self._rows.judgments_of(row.job_id, [one.item.id for one in judgments])
         done: dict[str, tuple[int, str, str, bytes]] = {}
 
         async def keep_all(keys: Sequence[str]) -> dict[str, bool]:
@@ -239,9 +246,9 @@ class SharedJobs(JobQueue):
 
         results = GatheredReads(keep_all)  # batches results that arrive during a commit
 
-        async def keep(item: int, found: Assessment) -> bool:
+        async def keep(item: int, found: Found) -> bool:
             key = str(item)
-            done[key] = (item, found.judgment_id, found.status.value, found.model_dump_json().encode())
+            done[key] = (item, found.subject_id, found.status, found.payload)
             return bool(await results.get(key))
 
-        return await self._vet(choice, items, lambda item_id: around.get(item_id, ()), keep, stop)
+        return await self._work_on(choice, items, lambda item_id: around.get(item_id, ()), keep, stop)

@@ -13,10 +13,11 @@ from metajudge.store.postgres_store import PostgresStore
 from metajudge.store.sql import Connection
 from metajudge.types import Judgment
 
-from .ledger import JobRow, ResultRow, no_such_page
+from .ledger import JobRow, ResultRow, location_of, no_such_page
 from .queue import JobState
 from .shared_answers import keep_answer
 from .shared_lanes import AT_WORK, Lane, insert_lanes, notify
+from .tasks import asked_of, record_type
 from .uploads import Numbered
 
 _JOB: Final = "job_id, owner, request, items, state, detail, created_at, ended_at"
@@ -94,14 +95,15 @@ class JobRows:
         rows = await self._store.change_again(begin)
         return JobRow(*rows[0]) if rows else None
 
-    async def next_items(self, lane: Lane, most: int) -> list[Numbered]:
-        """The first items of a lane without a result."""
+    async def next_items(self, lane: Lane, most: int, request: str) -> list[Numbered]:
+        """The first items of a lane without a result; ``request`` is the job's, which says what they are."""
+        record = record_type(asked_of(request))
         rows = await self._read(
             "SELECT item, payload FROM service_items i WHERE job_id = $1 AND item % $3 = $2 AND NOT EXISTS "
             "(SELECT 1 FROM service_results r WHERE r.job_id = i.job_id AND r.item = i.item) ORDER BY item LIMIT $4",
             [lane.job_id, lane.number, lane.of, most],
         )
-        return [Numbered(item, Judgment.model_validate_json(payload)) for item, payload in rows]
+        return [Numbered(item, record.model_validate_json(payload)) for item, payload in rows]
 
     async def judgments_of(self, job_id: str, item_ids: Iterable[str]) -> dict[str, list[Judgment]]:
         """The judgments of a job about some items, by the item's id."""
@@ -174,10 +176,11 @@ class JobRows:
             notify(connection, self.channel, job_id)
 
     async def forget(self, job_id: str) -> None:
-        """Deletes a job and its results."""
+        """Deletes a job, its results, and the answer that named it."""
 
         def forget(connection: Connection) -> None:
             connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
+            connection.execute("DELETE FROM service_answers WHERE location = $1", [location_of(job_id)])
             notify(connection, self.channel, job_id)
 
         await self._store.change_again(forget)
@@ -212,7 +215,8 @@ async def listening(store: PostgresStore, channel: str, on_notification: Callabl
 def _copy_items(connection: PgConnection, job_id: str, upload: Path) -> None:
     with connection.cursor().copy("COPY service_items (job_id, item, item_id, payload) FROM STDIN") as copy:
         for item, line in enumerate(_lines(upload)):
-            copy.write_row((job_id, item, orjson.loads(line)["item"]["id"], line.decode().rstrip("\n")))
+            data = orjson.loads(line)  # a judgment has an item, other records are one
+            copy.write_row((job_id, item, data.get("item", data)["id"], line.decode().rstrip("\n")))
 
 
 def _lines(upload: Path) -> Iterator[bytes]:

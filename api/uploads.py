@@ -1,4 +1,4 @@
-"""Uploaded batches of judgments: validated, written to a file line by line, and read by their job."""
+"""Uploaded batches of records: validated, written to a file line by line, and read by their job."""
 
 import asyncio
 import hashlib
@@ -15,6 +15,7 @@ from metajudge.types import Judgment
 
 from .admission import ClientGoneError
 from .errors import ProblemError
+from .tasks import Record
 
 MOST_PROBLEMS = 20
 AT_ONCE = 100
@@ -23,42 +24,48 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A judgment and its place in the upload."""
+    """A judgment, or another record, and its place in the upload."""
 
     item: int
-    judgment: Judgment
+    record: Record
 
 
 class Upload:
-    """Judgments in a file, one on each line."""
+    """Records in a file, one on each line.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        record: what each line is.
+    """
+
+    def __init__(self, path: Path, record: type[Record] = Judgment) -> None:
         self.path = path
+        self._record = record
+        self._noun = record.__name__.lower()
 
     async def receive(self, request: Request, longest: int, most: int) -> tuple[int, bytes]:
-        """Writes a request's judgments: a JSON array, or JSONL that is written as it arrives.
+        """Writes a request's records: a JSON array, or JSONL that is written as it arrives.
 
         Args:
             longest: most bytes of a line, or of the whole array.
-            most: most judgments.
+            most: most records.
 
         Returns:
-            The number of judgments, and the digest of the stored ones.
+            The number of records, and the digest of the stored ones.
 
         Raises:
-            HTTPException: 413, too long or too many; 415, wrong content type; 422, no judgments.
-            ProblemError: 422, invalid judgments.
+            HTTPException: 413, too long or too many; 415, wrong content type; 422, no records.
+            ProblemError: 422, invalid records.
             ClientGoneError: the caller disconnected.
         """
         problems: list[str] = []
         items, seen = 0, hashlib.sha256()
         try:
             with self.path.open("wb") as file:
-                async for line in _lines(request, longest):
+                async for line in _lines(request, longest, self._noun):
                     try:
-                        kept = Judgment.model_validate_json(line).model_dump_json().encode() + b"\n"
+                        kept = self._record.model_validate_json(line).model_dump_json().encode() + b"\n"
                     except ValidationError as error:
-                        problems.append(f"judgment {items + 1}: {first_problem(error)}")
+                        problems.append(f"{self._noun} {items + 1}: {first_problem(error)}")
                         if len(problems) == MOST_PROBLEMS:
                             break
                     else:
@@ -66,21 +73,21 @@ class Upload:
                         seen.update(kept)
                     items += 1
                     if items > most:
-                        raise HTTPException(413, f"more than {most} judgments: send several batches")
+                        raise HTTPException(413, f"more than {most} {self._noun}s: send several batches")
         except ClientDisconnect:
             raise ClientGoneError from None
         if problems:
             raise ProblemError(422, problems[0], problems)
         if not items:
-            raise HTTPException(422, "the upload is empty: send at least one judgment")
+            raise HTTPException(422, f"the upload is empty: send at least one {self._noun}")
         return items, seen.digest()
 
     def without(self, done: Collection[int]) -> Iterator[Numbered]:
-        """The judgments whose positions are not in ``done``."""
+        """The records whose positions are not in ``done``."""
         with self.path.open("rb") as file:
             for item, line in enumerate(file):
                 if item not in done:
-                    yield Numbered(item, Judgment.model_validate_json(line))
+                    yield Numbered(item, self._record.model_validate_json(line))
 
     def places(self) -> dict[str, list[int]]:
         """Item id -> byte offsets of its lines."""
@@ -117,10 +124,10 @@ def first_problem(error: ValidationError) -> str:
     return problems_of(error)[0]
 
 
-def _lines(request: Request, longest: int) -> AsyncIterator[bytes]:
+def _lines(request: Request, longest: int, noun: str) -> AsyncIterator[bytes]:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == "application/json":
-        return _array(request, longest)
+        return _array(request, longest, noun)
     if kind in ("application/x-ndjson", "application/jsonl"):
         return receive_lines(request.stream(), longest)
     raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
@@ -144,7 +151,7 @@ async def receive_lines(stream: AsyncIterator[bytes], longest: int) -> AsyncIter
         yield rest
 
 
-async def _array(request: Request, longest: int) -> AsyncIterator[bytes]:
+async def _array(request: Request, longest: int, noun: str) -> AsyncIterator[bytes]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -156,7 +163,7 @@ async def _array(request: Request, longest: int) -> AsyncIterator[bytes]:
     except orjson.JSONDecodeError as error:
         raise HTTPException(422, f"body: not JSON: {error}") from None
     if not isinstance(records, list):
-        raise HTTPException(422, "body: not a list of judgments; send a single judgment to /v1/vet")
+        raise HTTPException(422, f"body: not a list of {noun}s, as a batch is; a single one has its own operation")
     for number, record in enumerate(records):
         if number % AT_ONCE == 0:
             await asyncio.sleep(0)

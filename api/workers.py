@@ -27,23 +27,24 @@ STEADY_S: Final = 10.0
 FAILED_STARTS: Final = 3
 """Consecutive failed starts without a serving worker after which the service ends."""
 STOP_S: Final = 30.0
-"""Seconds that workers have to end after the stop signal; then they are killed."""
+"""Seconds that workers have to end after the stop signal, if none are given; then they are killed."""
 _STOPPED_BY: Final = (signal.SIGINT, signal.SIGTERM)
 
 Serve = Callable[[Callable[[], None]], None]
 
 
-def supervise(serve: Serve, workers: int) -> None:
+def supervise(serve: Serve, workers: int, stop_s: float = STOP_S) -> None:
     """Runs worker processes until this process is stopped; ended workers are restarted.
 
     Args:
         serve: serves until its process is stopped; calls its argument once it can answer requests. Each worker runs
             it in its own process.
+        stop_s: seconds that workers have to end after the stop signal; then they are killed.
 
     Raises:
         ConfigurationError: no worker can start; the workers have printed the reason.
     """
-    failure = _Supervisor(serve, workers).run()
+    failure = _Supervisor(serve, workers, stop_s).run()
     if failure is not None:
         raise ConfigurationError(failure)
 
@@ -63,8 +64,9 @@ class _Worker:
 
 
 class _Supervisor:
-    def __init__(self, serve: Serve, workers: int) -> None:
+    def __init__(self, serve: Serve, workers: int, stop_s: float) -> None:
         self._serve = serve
+        self._stop_s = stop_s
         self._workers = [_Worker() for _ in range(workers)]
         self._failed_starts = 0
         self._failure: str | None = None
@@ -154,7 +156,7 @@ class _Supervisor:
         self._stop()
 
     def _stop(self) -> None:
-        self._stop_by = time.monotonic() + STOP_S
+        self._stop_by = time.monotonic() + self._stop_s
         self._signal(signal.SIGTERM)
 
     def _signal(self, number: signal.Signals) -> None:

@@ -5,6 +5,7 @@ from . import (
     calibrations,
     changes,
     document,
+    drafts,
     export,
     feedback,
     health,
@@ -12,6 +13,7 @@ from . import (
     judge_audit,
     judging,
     monitor,
+    outcomes,
     policies,
     rankings,
     reviews,
@@ -20,7 +22,7 @@ from . import (
 )
 
 NOUNS = (
-    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, feedback, monitor),
+    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor),
     *(rubrics, policies, calibrations, export, changes, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from ..authorization import declare
+from ..declaring import declare
 
 router = APIRouter(include_in_schema=False)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
@@ -16,6 +16,8 @@ from ..service import Service
 
 router = APIRouter(tags=["service"], responses={status: RESPONSES[status] for status in (400, 405, 408, 413, 500)})
 
+UNTOLD = "not ok: send a key to see why"
+
 
 @router.get("/healthz", summary="Liveness")
 async def healthz() -> Health:
@@ -23,11 +25,16 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz", summary="Readiness", responses={503: {"model": Readiness}})
-async def readyz(running: ServiceDep, response: Response) -> Readiness:
-    """Whether the store answers and the providers' clients can be opened; 503 if not. No model is asked."""
+async def readyz(request: Request, running: ServiceDep, response: Response) -> Readiness:
+    """Whether the store answers and the providers' clients can be opened; 503 if not. No model is asked.
+
+    The reasons are given to callers with a key, or where the service has none.
+    """
     checks = {"store": await _store(running), "providers": await _providers(running)}
     ready = all(result == "ok" for result in checks.values())
     response.status_code = 200 if ready else 503
+    if request.scope["state"].get("who") is None:
+        checks = {name: result if result == "ok" else UNTOLD for name, result in checks.items()}
     return Readiness(ready=ready, checks=checks)
 
 
@@ -50,7 +57,12 @@ async def _providers(running: Service) -> str:
     return "ok"
 
 
-@router.get("/metrics", summary="Counts for Prometheus", response_class=PlainTextResponse)
+@router.get(
+    "/metrics",
+    summary="Counts for Prometheus",
+    response_class=PlainTextResponse,
+    responses={status: RESPONSES[status] for status in (401, 403, 429)},
+)
 async def metrics(running: ServiceDep) -> PlainTextResponse:
     """Requests, latency, model calls, tokens, cost, failures by kind, queue depth, decisions, since the start."""
     admission, jobs = running.admission, running.jobs

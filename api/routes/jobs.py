@@ -1,4 +1,4 @@
-"""Batches of judgments, vetted in the background."""
+"""Batches of judgments, clashes and cases, worked on in the background."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -8,39 +8,45 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, Field
 
+from metajudge.cases.result import CaseResult
+from metajudge.clashes.record import ClashRecord
 from metajudge.types import Assessment
 
-from ..audit import Action
+from ..audit import Action, Changes
 from ..authorization import owner_for
 from ..deps import CallerDep, ChangesDep, ServiceDep
 from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
+from ..keys import Caller
 from ..panels import Choice
 from ..queue import FIRST_CURSOR, JobStatus, all_results, cursor_of, results_page, seq_of
-from ..schemas import EXAMPLE_JUDGMENT
+from ..schemas import EXAMPLE_CASE, EXAMPLE_JUDGMENT
 from ..service import Service
+from ..tasks import RESULT, Asked, CaseChoice, ClashChoice, kind_of, record_type, to_text
 from ..uploads import Upload
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-UPLOAD: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Judgment"}, "minItems": 1},
-                "example": [EXAMPLE_JUDGMENT],
-            },
-            "application/x-ndjson": {"schema": {"type": "string", "description": "One judgment a line."}},
-        },
+
+def _upload(example: Any, *schemas: str) -> dict[str, Any]:
+    """A batch's body for the OpenAPI document."""
+    kinds = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
+    record = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    lines = {"type": "string", "description": f"One {' or '.join(schemas)} a line."}
+    content = {
+        "application/json": {"schema": {"type": "array", "items": record, "minItems": 1}, "example": [example]},
+        "application/x-ndjson": {"schema": lines},
     }
-}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 class JobResult(BaseModel):
-    """The result of one item."""
+    """The result of one item: an assessment, a clash or a case, by the kind of the job; or why there is none."""
 
     item: int = Field(description="Position in the upload, from 0.")
-    assessment: Assessment
+    assessment: Assessment | None = Field(default=None, exclude_if=lambda given: given is None)
+    clash: ClashRecord | None = Field(default=None, exclude_if=lambda given: given is None)
+    case: CaseResult | None = Field(default=None, exclude_if=lambda given: given is None)
+    error: str | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
 class ResultPage(BaseModel):
@@ -59,7 +65,7 @@ class ResultPage(BaseModel):
     status_code=202,
     summary="Vet many judgments in the background",
     response_model=JobStatus,
-    openapi_extra=UPLOAD,
+    openapi_extra=_upload(EXAMPLE_JUDGMENT, "Judgment"),
 )
 async def vet_batch(
     request: Request,
@@ -73,17 +79,69 @@ async def vet_batch(
 
     One invalid line rejects the whole upload; the error names it. Other judgments of an item are evidence.
     """
-    await running.panels.check(choice)
+    return await _accepted(request, running, caller, changes, choice, key)
+
+
+@router.post(
+    "/clash/batch",
+    status_code=202,
+    summary="Run many clashes in the background",
+    response_model=JobStatus,
+    openapi_extra=_upload(EXAMPLE_JUDGMENT["item"], "Item", "Question"),
+)
+async def clash_batch(
+    request: Request,
+    running: ServiceDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    choice: Annotated[ClashChoice, Query()],
+    key: IdempotencyKey = None,
+) -> Response:
+    """Accepts items with responses; with `candidates` questions, which their models answer first.
+
+    Divided verdicts are queued for review. One invalid line rejects the whole upload.
+    """
+    return await _accepted(request, running, caller, changes, choice, key)
+
+
+@router.post(
+    "/cases/batch",
+    status_code=202,
+    summary="Judge and decide many cases in the background",
+    response_model=JobStatus,
+    openapi_extra=_upload(EXAMPLE_CASE, "Case"),
+)
+async def cases_batch(
+    request: Request,
+    running: ServiceDep,
+    caller: CallerDep,
+    changes: ChangesDep,
+    choice: Annotated[CaseChoice, Query()],
+    key: IdempotencyKey = None,
+) -> Response:
+    """Accepts cases; those that the policy sends to people are queued for review.
+
+    One invalid line rejects the whole upload; a case that the policy cannot judge has its `error` as its result.
+    """
+    return await _accepted(request, running, caller, changes, choice, key)
+
+
+async def _accepted(
+    request: Request, running: Service, caller: Caller, changes: Changes, choice: Asked, key: str | None
+) -> Response:
+    """The job of an upload."""
+    await running.tasks.check(choice)
+    options, text = running.options, to_text(choice)
     async with running.jobs.upload() as (job_id, path):
-        items, digest = await Upload(path).receive(
-            request, running.options.max_body_bytes, running.options.limits.batch_items
-        )
-        claim = Claim(running.answers, caller, key, fingerprint(b"batch", choice.model_dump_json().encode(), digest))
+        upload = Upload(path, record_type(choice))
+        items, digest = await upload.receive(request, options.max_body_bytes, options.limits.batch_items)
+        claim = Claim(running.answers, caller, key, fingerprint(b"batch", text.encode(), digest))
         if earlier := await claim.earlier():
             return replay(earlier)
         async with claim.working():
             content, location = await running.jobs.add(job_id, caller.name, choice, items, key)
-    await changes.note(Action.JOB_ADD, job_id, items=items, choice=choice.model_dump(mode="json", exclude_none=True))
+    plain = choice.model_dump(mode="json", exclude_none=True)
+    await changes.note(Action.JOB_ADD, job_id, kind=kind_of(choice), items=items, choice=plain)
     return Response(content, 202, {"Location": location}, media_type="application/json")
 
 
@@ -139,9 +197,9 @@ async def results(
     If there is no new result yet, the response waits up to a few seconds. `Accept: application/x-ndjson` gives all
     results so far as JSONL, in input order.
     """
-    await running.jobs.status(job_id)
+    status = await running.jobs.status(job_id)
     if "application/x-ndjson" in accept:
-        return StreamingResponse(_lines(running, job_id), media_type="application/x-ndjson")
+        return StreamingResponse(_lines(running, job_id, RESULT[status.kind]), media_type="application/x-ndjson")
     page = await results_page(running.jobs, job_id, after, limit)
     if after >= 0 and not page.rows and page.next_cursor is not None:
         await running.jobs.changed(job_id)
@@ -149,9 +207,9 @@ async def results(
     return Response(page.to_json(), media_type="application/json")
 
 
-async def _lines(running: Service, job_id: str) -> AsyncIterator[bytes]:
+async def _lines(running: Service, job_id: str, name: str) -> AsyncIterator[bytes]:
     async for row in all_results(running.jobs, job_id):
-        yield row.to_json() + b"\n"
+        yield row.to_json(name) + b"\n"
 
 
 async def known(running: ServiceDep, job_id: str) -> None:
@@ -172,21 +230,25 @@ async def events(
         str | None, Header(description="The id of the last event seen; the stream resumes after it.", max_length=40)
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events: `result` for each completed item, and `end` with the job's status.
+    """Server-sent events: `result` for each completed item, with its id and status, and `end` with the job's status.
 
     An event's id is also the results cursor that continues after it.
     """
     seen = _seen(last_event_id)
+    kind = (await running.jobs.status(job_id)).kind
+    name = {"vet": "judgment_id", "clash": "item_id", "case": "case_id"}[kind]
     while True:
         state = await running.jobs.state(job_id)
         ended = state is None or state.ended
         page = await running.jobs.results_since(job_id, seen, 200)
         for result in page:
             seen = result.seq
-            data = {"item": result.item, "judgment_id": result.judgment_id, "status": result.status}
+            data = {"item": result.item, name: result.judgment_id, "status": result.status}
             yield ServerSentEvent(event="result", id=str(cursor_of(seen)), data=data)
         if ended and not page:
             break
+        if running.leaving.is_set():  # this process stops; the client resumes after the last event it has seen
+            return
         if not page:
             await running.jobs.changed(job_id)
     if await running.jobs.state(job_id) is not None:

@@ -1,6 +1,6 @@
 """From a panel as configured to a panel that can be asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +93,11 @@ class AgentKeys:
             self.register(agent)
 
     def register(self, agent: AgentConfig) -> None:
-        """Takes an agent that is not in the configuration."""
+        """Takes an agent that is about to be built; one of the same name before it leaves nothing behind."""
         if agent.api_key_env:
             self._variables[parse_agent_spec(agent.spec()).name] = agent.api_key_env
+        elif self._variables and not agent.model.startswith("object:"):  # a model object has no key
+            self._variables.pop(parse_agent_spec(agent.spec()).name, None)
 
     def __call__(self, spec: AgentSpec) -> str | None:
         variable = self._variables.get(spec.name)
@@ -200,7 +202,7 @@ class _Assembly:
     def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
         config = self.config
         chosen = self._chosen(category, route)
-        strategy = self._strategy(route, len(chosen))
+        strategy = self._strategy(route, chosen)
         if strategy is StrategyName.SIGNALS:
             chosen = []
         agents = tuple(self._agent(agent, route, built, strategy) for agent in chosen)
@@ -256,12 +258,15 @@ class _Assembly:
             )
         return plan
 
-    def _strategy(self, route: Route, agents: int) -> StrategyName:
-        """The route's or the panel's choice; else by the number of agents."""
+    def _strategy(self, route: Route, agents: Sequence[AgentConfig]) -> StrategyName:
+        """The route's or the panel's choice; else by the agents."""
         given = route.strategy or self.config.strategy
-        if given == "majority_vote" and route.strategy is None and route.agents is not None and agents == 1:
+        if given == "majority_vote" and route.strategy is None and route.agents is not None and len(agents) == 1:
             return StrategyName.SINGLE  # a route may leave one agent of a voting panel
-        return StrategyName(given or self.config.strategy_for(agents))
+        if given is None:
+            binary = len(agents) > 1 and any(self._rubric(agent, route).kind == "binary" for agent in agents)
+            given = self.config.strategy_for(len(agents), votes=binary or self.config.votes_by_default)
+        return StrategyName(given)
 
     def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
         by_name = {agent_name(agent, self.models): agent for agent in self.config.agents}

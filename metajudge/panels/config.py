@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator, model_validator
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, RubricError
 from metajudge.prompts.versions import FIRST, NEWEST
 from metajudge.providers.families import FamilyPolicy
+from metajudge.rubric import load_rubric
 from metajudge.types.frozen import Frozen
 
 Weights = str | dict[str, float]
@@ -140,7 +141,8 @@ class Retry(Frozen):
 class PanelConfig(Frozen):
     """A panel as configured, before any model is built.
 
-    ``strategy`` None chooses by the number of agents: signals for none, single for one, else majority_vote.
+    ``strategy`` None chooses: signals without agents, single for one, weighted_average for several. Several vote
+    (majority_vote) where one of them has a binary rubric, and under prompt set 1, so that its results are found.
     ``threshold`` None takes the strategy's own (:func:`metajudge.strategies.panel.default_threshold`).
     ``early_exit`` None leaves it to the use: on for files, off for the service.
     ``prompt_version`` is the version of the prompt set. A panel that names none takes the newest one, except where the
@@ -177,7 +179,16 @@ class PanelConfig(Frozen):
     @property
     def chosen_strategy(self) -> Strategy:
         """The strategy in force for the default panel."""
-        return self.strategy or self.strategy_for(len(self.agents))
+        if self.strategy is not None:
+            return self.strategy
+        names = {agent.rubric or self.rubric for agent in self.agents}
+        votes = self.votes_by_default or (len(self.agents) > 1 and any(map(_is_binary, names)))
+        return self.strategy_for(len(self.agents), votes=votes)
+
+    @property
+    def votes_by_default(self) -> bool:
+        """Whether several agents without a strategy vote: under the first prompt set, so that its results are found."""
+        return self.prompt_version == FIRST
 
     @property
     def all_agents(self) -> tuple[AgentConfig, ...]:
@@ -188,11 +199,24 @@ class PanelConfig(Frozen):
         return (*self.agents, summariser if summariser.name else summariser.model_copy(update={"name": "summariser"}))
 
     @staticmethod
-    def strategy_for(agents: int) -> Strategy:
-        """The default strategy for a number of agents."""
+    def strategy_for(agents: int, *, votes: bool = False) -> Strategy:
+        """The default strategy for a number of agents.
+
+        Args:
+            votes: whether several of them vote, for one by binary rubrics, whose scores are votes and have no average.
+        """
         if agents == 0:
             return "signals"
-        return "single" if agents == 1 else "majority_vote"
+        if agents == 1:
+            return "single"
+        return "majority_vote" if votes else "weighted_average"
+
+
+def _is_binary(rubric: str) -> bool:
+    try:
+        return load_rubric(rubric).kind == "binary"
+    except RubricError:  # reported where the panel is built
+        return False
 
 
 _OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "score", "samples")

@@ -57,7 +57,7 @@ def panel_text(
     panel = panel_config({"strategy": strategy, "threshold": threshold, "rubric": rubric}, source="panel")
     kept_above = threshold_of(panel)
     if strategy in ("single", "signals") and len(agents) > 1:
-        raise ConfigurationError(f"strategy {strategy} does not go with {len(agents)} agents: try majority_vote")
+        raise ConfigurationError(f"strategy {strategy} does not go with {len(agents)} agents: try weighted_average")
     if strategy != "signals" and not agents:
         raise ConfigurationError(f"strategy {strategy} needs agents: give --agent PROVIDER:MODEL, or choose signals")
     if rubric.endswith((".yaml", ".yml")):

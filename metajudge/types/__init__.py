@@ -12,6 +12,7 @@ from metajudge.types.assessment import (
     GuaranteeUnit,
     SignalValue,
     Status,
+    ToDo,
     TokenUsage,
 )
 from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities
@@ -66,6 +67,7 @@ __all__ = [
     "Right",
     "SignalValue",
     "Status",
+    "ToDo",
     "TokenChoice",
     "TokenProbabilities",
     "TokenUsage",

@@ -1,12 +1,12 @@
 """The result of vetting one judgment."""
 
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, computed_field
 
 from metajudge.errors import FailureKind
-from metajudge.types.decision import Decision
+from metajudge.types.decision import Action, Decision
 from metajudge.types.frozen import Frozen
 
 
@@ -206,8 +206,24 @@ class CascadeTrace(Frozen):
     plan: str = Field(description="Digest of the plan: curves, band and cut.")
 
 
+class ToDo(Frozen):
+    """What to do with a judgment.
+
+    Attributes:
+        action: ``keep`` the judgment, ``ask`` a person, or ``discard`` it.
+        source: what says so. A policy's decision comes before ``accepted``, which follows the guarantee or the
+            threshold; ``nothing`` where neither could decide.
+    """
+
+    action: Literal["keep", "ask", "discard"]
+    source: Literal["policy", "guarantee", "threshold", "nothing"]
+    reason: str
+
+
 class Assessment(Frozen):
     """Whether one judgment is to be trusted, and why.
+
+    ``do`` says what to do with it, where ``accepted`` and ``decision`` differ, too.
 
     ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
     could not change it): then ``score_bounds`` contains the lowest and highest score still possible.
@@ -276,8 +292,49 @@ class Assessment(Frozen):
     cost_usd: float | None = 0.0
     usage: TokenUsage = TokenUsage()
     metajudge_version: str
+    given_to_do: Annotated[ToDo | None, BeforeValidator(lambda _given: None)] = Field(
+        default=None,
+        validation_alias="do",
+        exclude=True,
+        description="What to do with the judgment: follows from the other fields; ignored where it is sent.",
+    )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def do(self) -> ToDo:
+        """What to do with the judgment."""
+        if self.decision is not None:
+            return _by_policy(self.decision)
+        if self.accepted is None:
+            reason = (
+                f"no decision could be made: {self.failure.message}" if self.failure else "no decision could be made"
+            )
+            return ToDo(action="ask", source="nothing", reason=reason)
+        source: Literal["guarantee", "threshold"] = "threshold" if self.guarantee is None else "guarantee"
+        return ToDo(action="keep" if self.accepted else "discard", source=source, reason=self._about_acceptance())
+
+    def _about_acceptance(self) -> str:
+        if self.guarantee is not None and self.probability is not None:
+            verb = "reaches" if self.accepted else "is below"
+            return (
+                f"the probability {self.probability:.4g} {verb} the guaranteed threshold {self.guarantee.threshold:.4g}"
+            )
+        if self.final_score is not None:
+            above = "is above" if self.accepted else "is not above"
+            return f"the score {self.final_score:.4g} {above} the threshold {self.threshold:g}"
+        possible = "every score" if self.accepted else "no score"
+        return f"{possible} that the answers leave possible is above the threshold {self.threshold:g}"
 
     @property
     def members(self) -> tuple[AgentResult, ...]:
         """The agents' results, the summariser's included."""
         return self.agents if self.summariser is None else (*self.agents, self.summariser)
+
+
+def _by_policy(decision: Decision) -> ToDo:
+    missing = "".join(f" ({name} missing: {why})" for name, why in decision.inputs.absent.items())
+    return ToDo(
+        action="ask" if decision.action.needs_person else "keep" if decision.action is Action.APPROVE else "discard",
+        source="policy",
+        reason=f"policy {decision.policy}: {decision.action.value}: {decision.justification}{missing}",
+    )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
     from metajudge.vetting.probability import Probabilities
+    from metajudge.webhooks.webhook import Webhook
 
 
 class Engine(Session):
@@ -95,6 +96,7 @@ class Engine(Session):
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
         command: str = "python",
+        webhook: "Webhook | None" = None,
     ) -> None:
         super().__init__(
             agents,
@@ -110,6 +112,7 @@ class Engine(Session):
             settings=settings,
             notify=notify,
             command=command,
+            webhook=webhook,
         )
         self._finishing = Completion(
             calibration,

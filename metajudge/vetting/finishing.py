@@ -121,14 +121,13 @@ class Completion:
 
     def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
         """Checks that a policy can decide on the panels' results; reports where its input is missing."""
-        from metajudge.vetting.policies import check_panels
+        from metajudge.vetting.policies import check_panels, mismatch
 
-        check_panels(policy, (vetter.default, *vetter.routes.values()))
-        if policy.basis == "probability" and self.calibration is None:
-            say(
-                f"policy {policy.name!r} decides on probabilities, and there is no calibration: every decision is "
-                f"{policy.missing.value.action} (give --calibration, or a policy over scores such as verdict_score)"
-            )
+        panels = (vetter.default, *vetter.routes.values())
+        check_panels(policy, panels)
+        remark = mismatch(policy, panels, calibrated=self.calibration is not None)
+        if remark is not None:
+            say(remark)
 
     def config(self) -> dict[str, Any]:
         """Its part of a run's record."""
@@ -221,7 +220,7 @@ class Completion:
                 key = digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
             await self._store.save_assessment(key, judgment, completed, self._run_id, assessment)
             if policy is not None:
-                await self._queue(judgment, completed, vetter)
+                await self._queue(judgment, completed, vetter, policy)
         return completed
 
     async def open_reviews(self) -> None:
@@ -231,7 +230,7 @@ class Completion:
             opened = await self._store.reviews.open(waiting)  # awaited first: += reads before it waits
             self.opened += opened
 
-    async def _queue(self, judgment: Judgment, assessment: Assessment, vetter: Vetter) -> None:
+    async def _queue(self, judgment: Judgment, assessment: Assessment, vetter: Vetter, policy: "Policy") -> None:
         from metajudge.reviews.opening import review_of
         from metajudge.vetting.policies import weights_of
 
@@ -244,6 +243,7 @@ class Completion:
             seed=self._seed,
             reviewers=self._reviewers,
             scale=vetter.panel_for(judgment).scale,
+            rule=policy.review,
         )
         if review is not None:
             self._waiting.append(review)

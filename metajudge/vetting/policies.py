@@ -27,6 +27,29 @@ def check_panels(policy: Policy, panels: Iterable[Panel]) -> None:
             )
 
 
+def mismatch(policy: Policy, panels: Iterable[Panel], *, calibrated: bool) -> str | None:
+    """Why a policy's decisions on what panels find would mean little, and what to do; None if they mean something.
+
+    Args:
+        calibrated: whether there is a calibration, which gives the probability.
+    """
+    if policy.basis == "probability":
+        if calibrated:
+            return None
+        return (
+            f"policy {policy.name!r} decides on probabilities, and there is no calibration: every decision is "
+            f"{policy.missing.value.action} (give --calibration, or a policy over scores such as verdict_score)"
+        )
+    voting = next((panel for panel in panels if panel.votes), None)
+    if voting is None:
+        return None
+    return (
+        f"policy {policy.name!r} decides on scores, and strategy {voting.strategy.value} gives votes: only the ends of "
+        "the scale, never a score between them (give strategy weighted_average, or a policy over probabilities with a "
+        "calibration)"
+    )
+
+
 def decided(policy: Policy, assessment: Assessment, panel: Panel | None = None) -> Assessment:
     """An assessment with the policy's decision.
 

@@ -179,7 +179,7 @@ class VetSummary(RunTotals):
         return RunCounts(
             end=self.end,
             done=self.judgments,
-            failed=self.unscored + self.failed - without_verdict - self.without_evidence,
+            failed=self.unscored + self.failed - without_verdict - self.without_evidence + self.undelivered,
             without_verdict=without_verdict,
             bad_lines=self.bad_lines,
         )

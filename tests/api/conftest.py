@@ -19,10 +19,8 @@ server_module = importlib.import_module("metajudge.api.server")
 def running(options):
     """Serves on a free port in a thread, as ``metajudge serve`` does; hands out a client."""
     app = app_module.create_app(options)
-    with (
-        serving(server_module.server_config(app, options, "127.0.0.1", 0)) as url,
-        httpx2.Client(base_url=url, timeout=20) as client,
-    ):
+    server = server_module.graceful_server(server_module.server_config(app, options, "127.0.0.1", 0), app)
+    with serving(server) as url, httpx2.Client(base_url=url, timeout=20) as client:
         yield client
 
 

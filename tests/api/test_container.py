@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from typer.main import get_command
 
 from metajudge.cli.app import app
@@ -59,8 +60,28 @@ def test_what_is_copied_is_there_and_is_all_that_the_package_needs(steps):
 def test_the_extras_that_are_installed_exist(steps):
     (install,) = [rest for rest in given(steps, "RUN") if rest.startswith("pip install")]
     extras = re.search(r"\.\[([\w,]+)\]", install)[1].split(",")
-    assert "api" in extras
+    assert {"api", "otel", "postgres"} <= set(extras)
     assert set(extras) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_its_versions_are_pinned(steps):
+    (base,) = given(steps, "FROM")
+    assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
+    (install,) = [rest for rest in given(steps, "RUN") if rest.startswith("pip install")]
+    assert "-c constraints.txt" in install
+    lines = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
+    pinned = dict(line.lower().replace("_", "-").split("==") for line in lines)
+    wanted = [*PROJECT["project"]["dependencies"]]
+    for extra in ("api", "otel", "postgres"):
+        wanted += PROJECT["project"]["optional-dependencies"][extra]
+    for one in map(Requirement, wanted):
+        assert pinned[one.name.lower().replace("_", "-")] in one.specifier, one
+
+
+def test_it_is_given_time_for_the_requests_in_flight(compose):
+    options = app_module.ServiceOptions()
+    stop_s = int(compose["services"]["metajudge"]["stop_grace_period"].removesuffix("s"))
+    assert stop_s >= server.grace_s(options.limits) + server.CLOSE_S
 
 
 def test_it_does_not_run_as_root_and_owns_its_data(steps):
@@ -110,10 +131,11 @@ def test_the_compose_file_runs_this_image_with_what_is_in_the_repository(compose
 
 def test_it_reads_no_variable_that_nobody_reads_and_demands_a_key(compose):
     environment = compose["services"]["metajudge"]["environment"]
-    known = {"METAJUDGE_API_KEY", "METAJUDGE_STORE", *(one.key_variable for one in PROVIDERS.values())}
+    traces = importlib.import_module("metajudge.api.telemetry").ENDPOINTS
+    known = {"METAJUDGE_API_KEY", "METAJUDGE_STORE", *traces, *(one.key_variable for one in PROVIDERS.values())}
     assert set(environment) <= known
     assert ":?" in environment["METAJUDGE_API_KEY"]
-    assert environment["METAJUDGE_STORE"].startswith("/data/")
+    assert ":-/data/" in environment["METAJUDGE_STORE"]
 
 
 def test_it_writes_to_its_volume_and_tmp_alone(compose):

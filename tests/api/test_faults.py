@@ -1,5 +1,6 @@
 """Faults upstream, overload, slow and vanished callers: the right status, and nothing held."""
 
+import contextlib
 import importlib
 import re
 import socket
@@ -260,6 +261,23 @@ class TestSlowCallers:
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
             one.sendall(b"GET /healthz HTTP/1.1\r\nx-long: " + b"x" * 200_000)
             assert one.recv(100).startswith(b"HTTP/1.1 431 ")
+
+    @pytest.mark.parametrize("pieces", [1, 3, 5000])
+    def test_a_long_head_is_431_however_it_arrives_and_a_long_body_is_none(self, serve, pieces):
+        client = serve()
+        address = client.base_url.host, client.base_url.port
+
+        def status(content):
+            size = -(-len(content) // pieces)
+            with socket.create_connection(address, 5) as one:
+                with contextlib.suppress(ConnectionError):
+                    for start in range(0, len(content), size):
+                        one.sendall(content[start : start + size])
+                return received(one)[:12]
+
+        line = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n"
+        assert status(line + b"x-filler: " + b"a" * 70_000 + b"\r\n\r\n") == b"HTTP/1.1 431"
+        assert status(line + b"content-length: 70000\r\n\r\n" + b"a" * 70_000) == b"HTTP/1.1 200"
 
     def test_what_is_no_http_is_a_problem_too(self, serve):
         client = serve()

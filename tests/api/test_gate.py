@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, StoreError
 from tests.api.conftest import app_module, running
 from tests.doubles.judgments import judgment
 
@@ -28,6 +28,8 @@ OPERATIONS = [
     ("POST", "/v1/vet", {"vet"}),
     ("POST", "/v1/vet/stream", {"vet"}),
     ("POST", "/v1/vet/batch", {"vet"}),
+    ("POST", "/v1/clash/batch", {"vet"}),
+    ("POST", "/v1/cases/batch", {"vet"}),
     ("GET", "/v1/jobs", {"vet", "read", "admin"}),
     ("GET", "/v1/jobs/x", {"vet", "read", "admin"}),
     ("GET", "/v1/jobs/x/events", {"vet", "read", "admin"}),
@@ -40,17 +42,29 @@ OPERATIONS = [
     ("POST", "/v1/peers", {"vet", "read", "admin"}),
     ("GET", "/v1/assessments", {"read", "review", "admin"}),
     ("GET", "/v1/assessments/x", {"read", "review", "admin"}),
+    ("GET", "/v1/outcomes", {"read", "review", "admin"}),
+    ("GET", "/v1/outcomes/events?follow=false", {"read", "review", "admin"}),
     ("GET", "/v1/reviews", {"read", "review", "admin"}),
     ("GET", "/v1/reviews/x", {"read", "review", "admin"}),
     ("POST", "/v1/reviews/x/claim", {"review"}),
     ("POST", "/v1/reviews/x/release", {"review"}),
     ("POST", "/v1/reviews/x/decide", {"review"}),
+    ("POST", "/v1/reviews/x/amend", {"review"}),
+    ("POST", "/v1/reviews/x/comment", {"review"}),
+    ("POST", "/v1/reviews/x/assign", {"review"}),
+    ("POST", "/v1/reviews/decide", {"review"}),
+    ("GET", "/v1/reviews/progress", {"review"}),
     ("GET", "/v1/feedback", {"read", "review", "admin"}),
     ("GET", "/v1/feedback/proposals", {"read", "review", "admin"}),
     ("GET", "/v1/feedback/activations", {"read", "review", "admin"}),
     ("POST", "/v1/feedback/proposals", {"admin"}),
     ("POST", "/v1/feedback/proposals/x/backtest", {"admin"}),
     ("POST", "/v1/feedback/proposals/x/activate", {"admin"}),
+    ("GET", "/v1/feedback/drafts", {"read", "admin"}),
+    ("GET", "/v1/feedback/drafts/x", {"read", "admin"}),
+    ("POST", "/v1/feedback/drafts", {"admin"}),
+    ("POST", "/v1/feedback/drafts/x/rejudge", {"admin"}),
+    ("POST", "/v1/feedback/drafts/x/activate", {"admin"}),
     ("GET", "/v1/rubrics", {"read", "vet", "admin"}),
     ("GET", "/v1/rubrics/short", {"read", "vet", "admin"}),
     ("PUT", "/v1/rubrics/mine", {"admin"}),
@@ -198,3 +212,71 @@ def test_a_made_up_method_is_no_label_of_its_own(serve):
     time.sleep(0.05)
     assert 'method="PROPFIND"' not in client.get("/metrics").text
     assert 'method="(other)"' in client.get("/metrics").text
+
+
+class TestMetrics:
+    def test_with_keys_it_needs_one_that_may_read_unless_it_is_open(self, serve):
+        client = serve(keys=(ring("read"), ring("vet", name="other", key="o" * 32)))
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/metrics", headers={"x-api-key": "o" * 32}).status_code == 403
+        answer = client.get("/metrics", headers={"authorization": f"Bearer {KEY}"})
+        assert "metajudge_cost_usd_total" in answer.text
+        assert serve(keys=(ring("read"),), metrics="open").get("/metrics").status_code == 200
+        assert serve().get("/metrics").status_code == 200, "without keys it is closed"
+
+    def test_what_is_not_ready_is_told_to_callers_with_a_key_alone(self, serve, tmp_path, monkeypatch):
+        store = importlib.import_module("metajudge.store.duckdb_store").DuckDBStore
+
+        async def broken(*_):
+            raise StoreError("the disk is full")
+
+        client = serve(keys=(ring("vet"),), store=tmp_path / "s.duckdb")
+        monkeypatch.setattr(store, "runs", broken)
+        told = client.get("/readyz", headers=HEADERS)
+        untold = client.get("/readyz", headers={"x-api-key": "wrong"})
+        assert (told.status_code, untold.status_code) == (503, 503)
+        assert told.json()["checks"]["store"] == "the disk is full"
+        assert untold.json()["checks"] == {"store": "not ok: send a key to see why", "providers": "ok"}
+
+
+class TestIdempotencyKeys:
+    @pytest.mark.parametrize("path", ["/v1/rank", "/v1/peers", "/v1/vet/stream", "/v1/feedback/proposals"])
+    def test_one_that_would_be_ignored_is_refused(self, serve, tmp_path, path):
+        answer = serve(store=tmp_path / "s.duckdb").post(path, json={}, headers={"idempotency-key": "k"})
+        assert answer.status_code == 422
+        assert "takes no Idempotency-Key" in answer.json()["detail"]
+
+
+class TestUnknownAddresses:
+    def test_a_browser_gets_a_page_and_a_program_a_problem(self, serve):
+        client = serve()
+        page = client.get("/nowhere", headers={"accept": "text/html,*/*"})
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "there is no such page here" in page.text
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
+            problem = client.get(path, headers={"accept": accept})
+            assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
+
+    @pytest.mark.parametrize(
+        ("method", "path", "allowed"),
+        [
+            ("DELETE", "/v1/policies/x", "GET, PUT"),
+            ("PUT", "/v1/jobs/x", "DELETE, GET"),
+            ("GET", "/v1/vet", "POST"),
+            ("PUT", "/v1/audit", "GET, POST"),
+        ],
+    )
+    def test_a_refused_method_comes_with_all_that_the_path_has(self, serve, method, path, allowed):
+        answer = serve().request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+    def test_a_request_refused_before_it_is_routed_is_counted_under_its_route(self, serve):
+        client = serve(keys=(ring("read"),))
+        client.post("/v1/vet", json={})
+        client.get("/v1/jobs/secret-name/results")
+        time.sleep(0.05)
+        text = client.get("/metrics", headers=HEADERS).text
+        assert 'route="/v1/vet",status="401"' in text
+        assert 'route="/v1/jobs/{job_id}/results",status="401"' in text
+        assert "secret-name" not in text

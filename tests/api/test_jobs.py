@@ -359,3 +359,15 @@ class TestKilled:
             ("connection", "drop"),
         ]:
             assert counted[f'metajudge_model_failures_total{{kind="{kind}"}}'] == faults[fault]
+
+
+def test_a_key_whose_job_was_deleted_makes_a_new_one(serve, tmp_path):
+    client = serve(store=tmp_path / "s.duckdb")
+    headers = {"idempotency-key": "once"}
+    first, again = (client.post("/v1/vet/batch", json=records(1), headers=headers) for _ in range(2))
+    assert again.headers["location"] == first.headers["location"]
+    ended(client, first.headers["location"])
+    client.delete(first.headers["location"])
+    new = client.post("/v1/vet/batch", json=records(1), headers=headers)
+    assert new.headers["location"] != first.headers["location"]
+    assert ended(client, new.headers["location"])["state"] == "done"

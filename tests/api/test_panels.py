@@ -43,3 +43,35 @@ def test_a_panel_that_can_keep_nothing_is_logged_when_the_service_starts(serve, 
     assert [one.getMessage().partition(":")[0] for one in caplog.records if one.name == "metajudge.api"] == [
         "nothing can be kept"
     ]
+
+
+class TestPoliciesThatDoNotFit:
+    def test_a_vote_under_a_policy_over_scores_is_refused_before_anybody_is_asked(self, serve, models):
+        server = models()
+        agents = [{"name": n, "model": f"openai:{n}@{server.url}"} for n in "ab"]
+        client = serve(panels={"default": panel_config({"agents": agents})})
+        asked = {"judgment": record(), "policy": "verdict_score"}
+        for path in ("/v1/vet", "/v1/vet/stream"):
+            answer = client.post(path, json={**asked, "strategy": "majority_vote"})
+            assert answer.status_code == 422
+            assert "strategy majority_vote gives votes" in answer.json()["detail"]
+        assert server.count == 0
+        found = client.post("/v1/vet", json=asked).json()
+        assert (found["strategy"], found["do"]["source"]) == ("weighted_average", "policy")
+
+    def test_without_a_calibration_a_decision_on_probabilities_says_why_it_asks(self, serve):
+        found = serve().post("/v1/vet", json={"judgment": record(), "policy": "verdict"}).json()
+        assert found["do"]["action"] == "ask"
+        assert "without a calibration" in found["do"]["reason"]
+
+    @pytest.mark.parametrize(("path", "body"), [("/v1/vet", {"judgment": record()}), ("/v1/cases/batch", None)])
+    def test_an_unknown_one_is_told_with_the_service_s_own_and_without_a_path(self, serve, tmp_path, path, body):
+        client = serve(store=tmp_path / "s.duckdb")
+        policy = client.get("/v1/policies/verdict_score").json()["policy"]
+        assert client.put("/v1/policies/mine", json={**policy, "name": "mine"}).status_code == 200
+        asked = {"json": {**body, "policy": "none"}} if body else {"json": [], "params": {"policy": "none"}}
+        answer = client.post(path, **asked)
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == (
+            "unknown policy 'none'; this service has verdict, verdict_score, risk_analysis, risk_analysis_verified, mine"
+        )

@@ -35,7 +35,7 @@ def labelled(number):
     return one.model_copy(update={"item": item, "meta": {"gold": GOLD}})
 
 
-async def _fill(path):
+async def _fill(path, blind=False):
     """Two judgments, each with what the panel found and a policy's decision on it; both wait for a person."""
     store = await open_store(path)
     reviews = []
@@ -50,7 +50,7 @@ async def _fill(path):
         if number == 1:  # another policy sent the same judgment to people, too
             again = decided.model_copy(update={"decision": other})
             reviews.append(review_of(judgment, again, now=NOW + 5, scale=(1, 5), reviewers=1))
-    assert await store.reviews.open(reviews) == 3
+    assert await store.reviews.open([one.model_copy(update={"blind": blind}) for one in reviews]) == 3
     await store.close()
     return [one.review_id for one in reviews]
 
@@ -88,16 +88,22 @@ NAMES = {
     "job_id": lambda _visitor: ["0"],
     "run_id": lambda _visitor: ["run-1"],
     "name": lambda _visitor: ["short", "verdict_score"],
+    "proposal_id": lambda _visitor: ["none"],
+    "draft_id": lambda _visitor: ["none"],
 }
 
 
 def everything(visitor, secret=None):
     """What every address answers that can be opened, by the address."""
     addresses = ["/dashboard?labels=truth&days=0", "/dashboard?labels=all&days=0", "/v1/feedback?policy=verdict_score"]
+    addresses += [
+        f"/search?q={text}" for text in ("train", "owl", "item-", "B>>", "second one", "REVIEW", "verdict_score")
+    ]
     for route in authorization.ROUTES:
         method, path = route.split()
         if method == "GET" and not path.startswith(("/static", "/docs", "/openapi")):
             hole = re.search(r"\{([^}]+)\}", path)
+            path += "?follow=false" if path == "/v1/outcomes/events" else ""  # the stream has no end otherwise
             addresses += [path.replace(hole[0], value) for value in NAMES[hole[1]](visitor)] if hole else [path]
     found = {}
     for address in addresses:
@@ -228,7 +234,7 @@ class TestBlindMode:
         ada.see("/assessments/1")
         for name, blind in (("Ada", False), ("Eve", True)):
             review = ada.reviews[0] if name == "Ada" else ada.reviews[1]
-            ada.post(f"/v1/reviews/{review}/claim", json={"reviewer": name})
+            ada.post(f"/v1/reviews/{review}/claim", json={"reviewer": name, "blind": True})
             said = {"reviewer": name, "verdict": "A>B", "blind": True}
             decided = ada.post(f"/v1/reviews/{review}/decide", json=said).json()["state"]["decisions"][0]
             assert decided["blind"] is blind
@@ -237,6 +243,10 @@ class TestBlindMode:
     def test_nothing_the_machine_said_is_anywhere_while_it_waits(self, ada):
         ada.submit("/preferences", {"blind": "true"})
         answers = everything(ada)
+        assert (
+            told({one: text for one, text in answers.items() if one.startswith(("/search", "/runs"))}, "owl-large")
+            == []
+        )
         machine = ("adds hours and minutes", "strict on accuracy", "middle band", "fox-2", '"final_score"')
         assert told(answers, *machine) == []
         assert told(answers, LABEL, GOLD) == []
@@ -272,3 +282,17 @@ class TestBlindMode:
         assert decide_blind(ada, second) is True
         ada.submit("/preferences", {"blind": "true"})
         assert "adds hours and minutes" in html.unescape(ada.see(f"/reviews/{first}")), "nothing waits any more"
+
+
+def test_what_a_policy_wants_decided_blind_is_in_no_list_of_outcomes(visit, tmp_path):
+    path = tmp_path / "s.duckdb"
+    first, _ = asyncio.run(_fill(path, blind=True))[:2]
+    visitor = visit(store=path)
+    visitor.see("/reviews")
+    visitor.submit("/preferences", {"reviewer": "Ada"})
+    page = visitor.see("/outcomes")
+    assert "2 of these wait for your blind decision" in page
+    assert "j0/owl-large" not in page
+    visitor.submit(f"/reviews/{first}/claim")
+    visitor.submit(f"/reviews/{first}/decide", {"outcome": "cannot_tell"})
+    assert "j0/owl-large" in visitor.see("/outcomes")

@@ -20,7 +20,6 @@ workers = importlib.import_module("metajudge.api.workers")
 from metajudge.errors import ConfigurationError
 
 folder, kind = Path(sys.argv[1]), sys.argv[2]
-workers.STOP_S = 1.0
 
 def note(what):
     with (folder / "log").open("a") as file:
@@ -45,7 +44,7 @@ def serve(ready):
         time.sleep(0.05)
 
 try:
-    workers.supervise(serve, 2)
+    workers.supervise(serve, 2, stop_s=1.0)
 except ConfigurationError as error:
     print(error)
     sys.exit(2)

@@ -3,7 +3,9 @@
 import pytest
 
 from metajudge.errors import ConfigurationError
+from metajudge.panels.building import build_vetter
 from metajudge.panels.config import load_panel_file, panel_config
+from metajudge.providers.stack import Resources
 
 
 def one(**options):
@@ -89,3 +91,26 @@ class TestHeaders:
     def test_other_headers_are_kept(self):
         headers = {"x-team": "vetting", "anthropic-beta": "token-efficient-tools-2025-02-19", "x-keyword": "a"}
         assert one(headers=headers).headers == headers
+
+
+TWO = [{"model": "openai:a"}, {"model": "openai:b"}]
+
+
+@pytest.mark.parametrize(
+    ("given", "strategy"),
+    [
+        ({"agents": TWO}, "weighted_average"),
+        ({"agents": TWO[:1]}, "single"),
+        ({}, "signals"),
+        ({"agents": TWO, "rubric": "binary"}, "majority_vote"),
+        ({"agents": [TWO[0], {**TWO[1], "rubric": "binary"}]}, "majority_vote"),
+        ({"agents": TWO, "prompt_version": 1}, "majority_vote"),
+        ({"agents": TWO, "strategy": "panel_discussion"}, "panel_discussion"),
+    ],
+)
+def test_agents_without_a_strategy_average_unless_they_vote_or_did_so_when_their_results_were_stored(given, strategy):
+    panel = panel_config(given)
+    assert panel.chosen_strategy == strategy
+    if given:
+        built = build_vetter(panel, Resources(key_for=lambda _spec: "not-sent"), early_exit=False)
+        assert built.default.strategy == strategy

@@ -94,7 +94,7 @@ class TestBothProtocols:
             assert server.count == summary.calls == 80
             paths = {request.path for request in server.requests}
         assert paths == {"/v1/chat/completions", "/v1/messages"}
-        assert all(one.accepted and one.strategy == "majority_vote" for one in found)
+        assert all(one.accepted and one.strategy == "weighted_average" for one in found)
         assert summary.cost_usd == pytest.approx(sum(one.cost_usd for one in found))
         assert summary.wall_s > 0
 

@@ -1,0 +1,273 @@
+"""Tasks other than vetting, for single requests and for jobs: clashes and cases, by the names of what the service has.
+
+A job's settings are stored as JSON with the field ``kind``; those of a vet have none, as before there were other kinds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from metajudge.cases.case import Case
+from metajudge.cases.result import CaseResult
+from metajudge.cases.run import Reviewing, case_panel, judge_case
+from metajudge.clashes.candidates import CandidateConfig
+from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.reviews import open_review
+from metajudge.clashes.run import clash_item
+from metajudge.clashes.setup import ClashSettings
+from metajudge.decision import DEFAULT_CASE_POLICY
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.criteria import Criterion
+from metajudge.readers.questions import Question
+from metajudge.reviews import Review
+from metajudge.session import Respondent
+from metajudge.types import Assessment, Item, Judgment
+from metajudge.vetting.engine import Engine
+
+from .panels import Choice, Panels
+from .rubrics import NAME
+from .schemas import EXAMPLE_JUDGMENT
+
+MOST_RESPONSES: Final = 50
+"""Limits the calls of one request: each response may cost one call to every judge."""
+Kind = Literal["vet", "clash", "case"]
+RESULT: Final[Mapping[Kind, str]] = {"vet": "assessment", "clash": "clash", "case": "case"}
+"""What a job's result is called in JSON; one that could not be made is called ``error``."""
+_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+
+
+def _few_responses(item: Item) -> Item:
+    if len(item.responses) > MOST_RESPONSES:
+        raise ValueError(
+            f"{len(item.responses)} responses; at most {MOST_RESPONSES} are judged in one request: send fewer"
+        )
+    return item
+
+
+JudgedItem = Annotated[Item, AfterValidator(_few_responses), Field(examples=[EXAMPLE_JUDGMENT["item"]])]
+
+
+class ClashChoice(BaseModel):
+    """How a clash is run; models are named, never given as addresses."""
+
+    model_config = _STRICT
+
+    panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
+    candidates: str | None = Field(
+        default=None,
+        description="A set of candidates of this service, or one of its panels, whose models answer the question; "
+        "without it the item's responses are ranked.",
+    )
+    criteria_model: str | None = Field(
+        default=None, description="An agent of this service by name: it names criteria for each question."
+    )
+    observers: bool = Field(default=False, description="Candidates rank all answers, too, and do not count.")
+    voters: bool = Field(default=False, description="Candidates rank all answers, and count.")
+    judge_weight: float | None = Field(default=None, gt=0, le=1e6)
+    candidate_weight: float | None = Field(default=None, gt=0, le=1e6)
+    seed: int = Field(default=0, ge=0, le=2**31)
+    ties: bool = False
+    quorum: int | None = Field(default=None, ge=1, le=100)
+    with_reference: bool = False
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Of the candidates' answers.")
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000, description="Of the candidates' answers.")
+
+
+class ClashRequest(ClashChoice):
+    """Responses to be ranked blind by every judge, or a question that candidates answer first."""
+
+    item: JudgedItem | None = Field(default=None, examples=[EXAMPLE_JUDGMENT["item"]])
+    question: Question | None = Field(default=None, description="What the candidates answer, in place of an item.")
+    criteria: tuple[Criterion, ...] = Field(default=(), max_length=20)
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> "ClashRequest":
+        if (self.item is None) == (self.question is None):
+            raise ValueError("give either an item with responses, or a question for candidates")
+        if self.question is not None and self.candidates is None:
+            raise ValueError("a question needs candidates that answer it: name a set of candidates")
+        return self
+
+    @property
+    def subject(self) -> Item | Question:
+        """What is judged, or answered first."""
+        found = self.item or self.question
+        assert found is not None
+        return found
+
+
+class CaseChoice(BaseModel):
+    """How cases are judged and decided."""
+
+    model_config = _STRICT
+
+    panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
+    policy: str = Field(default=DEFAULT_CASE_POLICY, pattern=NAME)
+
+
+Asked = Choice | ClashChoice | CaseChoice
+Record = Judgment | Item | Question | Case
+
+
+def kind_of(asked: Asked) -> Kind:
+    """The kind of a job with these settings."""
+    if isinstance(asked, Choice):
+        return "vet"
+    return "clash" if isinstance(asked, ClashChoice) else "case"
+
+
+def to_text(asked: Asked) -> str:
+    """Settings as they are stored."""
+    if isinstance(asked, Choice):
+        return asked.model_dump_json()
+    return orjson.dumps({"kind": kind_of(asked), **asked.model_dump(mode="json")}).decode()
+
+
+def asked_of(text: str) -> Asked:
+    """Stored settings."""
+    data = orjson.loads(text)
+    kind = data.pop("kind", "vet")
+    if kind == "vet":
+        return Choice.model_validate(data)
+    return ClashChoice.model_validate(data) if kind == "clash" else CaseChoice.model_validate(data)
+
+
+def kind_in(text: str) -> Kind:
+    """The kind of stored settings."""
+    kind: Kind = orjson.loads(text).get("kind", "vet")
+    return kind
+
+
+def record_type(asked: Asked) -> type[Record]:
+    """What each line of an upload is."""
+    if isinstance(asked, Choice):
+        return Judgment
+    if isinstance(asked, CaseChoice):
+        return Case
+    return Item if asked.candidates is None else Question
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of one item of a job.
+
+    Attributes:
+        subject_id: of a judgment, an item or a case.
+        status: of a vet ``assessed``, ``unscored`` or ``failed``; of a clash its record's; of a case ``decided`` or
+            ``unscored``; ``failed`` where an item could not be judged at all.
+        payload: JSON.
+    """
+
+    subject_id: str
+    status: str
+    payload: bytes
+
+    @classmethod
+    def of(cls, assessment: Assessment) -> "Found":
+        return cls(assessment.judgment_id, assessment.status.value, assessment.model_dump_json().encode())
+
+
+class Tasks:
+    """Clashes and cases over the service's engine and panels.
+
+    Args:
+        candidates: sets of candidates by name.
+        review_sample: fraction of approved and rejected cases sampled for review, in [0, 1].
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        panels: Panels,
+        candidates: Mapping[str, tuple[CandidateConfig, ...]],
+        review_sample: float = 0.0,
+    ) -> None:
+        self._engine = engine
+        self._panels = panels
+        self._candidates = candidates
+        self._reviewing = Reviewing(sample=review_sample)
+
+    async def check(self, asked: Asked) -> None:
+        """Refuses unknown names, and settings that make no sense together, before any work is done.
+
+        Raises:
+            ConfigurationError: see :class:`ClashChoice`, :class:`CaseChoice` and :class:`~.panels.Choice`.
+            PolicyError: an unknown policy, or one for verdicts.
+        """
+        if isinstance(asked, Choice):
+            await self._panels.check(asked)
+        elif isinstance(asked, CaseChoice):
+            policy = await self._panels.policy(asked.policy)
+            await case_panel(self._engine, policy, judges=self._panels.respondents(asked.panel))
+        else:
+            self._settings(asked).check()
+
+    async def clash(
+        self, subject: Item | Question, asked: ClashChoice, criteria: tuple[Criterion, ...] = ()
+    ) -> tuple[ClashRecord, Review | None]:
+        """One evaluation, and the review that was opened because its judges were divided."""
+        record = await clash_item(self._engine, subject, self._settings(asked), criteria=criteria)
+        return record, await open_review(self._engine.store, record)
+
+    async def case(self, case: Case, asked: CaseChoice) -> tuple[CaseResult, list[Respondent]]:
+        """One decided case, and its judges; what the policy sends to people is queued for review."""
+        judges = self._panels.respondents(asked.panel)
+        policy = await self._panels.policy(asked.policy)
+        result = await judge_case(self._engine, case, policy=policy, judges=judges, reviewing=self._reviewing)
+        return result, judges
+
+    async def item(self, record: Record, asked: Asked) -> Found:
+        """The result of one item of a job; one that cannot be judged has its error as a result."""
+        try:
+            if isinstance(asked, CaseChoice):
+                assert isinstance(record, Case)
+                result, _ = await self.case(record, asked)
+                status = "unscored" if result.failed else "decided"
+                return Found(result.case_id, status, result.model_dump_json().encode())
+            assert isinstance(asked, ClashChoice)
+            assert isinstance(record, Item | Question)
+            found, _ = await self.clash(record, asked)
+            return Found(found.item_id, found.status, found.model_dump_json().encode())
+        except InputError as error:
+            return Found(record.id, "failed", orjson.dumps(str(error)))
+
+    def _settings(self, asked: ClashChoice) -> ClashSettings:
+        name = asked.candidates
+        chosen = () if name is None else self._candidates.get(name) or self._of_panel(name)
+        return ClashSettings(
+            candidates=chosen,
+            judges=self._panels.respondents(asked.panel, weighted=True),
+            criteria_model=None if asked.criteria_model is None else self._panels.model(asked.criteria_model),
+            given=not chosen,
+            observers=asked.observers,
+            voters=asked.voters,
+            judge_weight=asked.judge_weight,
+            candidate_weight=asked.candidate_weight,
+            seed=asked.seed,
+            ties=asked.ties,
+            quorum=asked.quorum,
+            with_reference=asked.with_reference,
+            temperature=asked.temperature,
+            max_tokens=asked.max_tokens,
+        )
+
+    def _of_panel(self, name: str) -> tuple[CandidateConfig, ...]:
+        """The agents of a panel as candidates, without what only judges have."""
+        if name not in self._panels.configs:
+            known = ", ".join([*self._candidates, *self._panels.configs])
+            raise ConfigurationError(f"unknown candidates {name!r}; this service has {known}")
+        agents = self._panels.configs[name].agents
+        return tuple(CandidateConfig(**{key: data[key] for key in _OF_CANDIDATES}) for data in map(_plain, agents))
+
+
+_OF_CANDIDATES: Final = (
+    *("model", "name", "temperature", "top_p", "max_tokens", "seed", "effort", "headers", "timeout_s"),
+    *("api_key_env", "price"),
+)
+
+
+def _plain(model: BaseModel) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in type(model).model_fields}

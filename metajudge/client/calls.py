@@ -1,0 +1,182 @@
+"""What the client's methods send, and what they make of the answers; the same for both clients."""
+
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from pydantic import BaseModel
+
+from metajudge.client.errors import UnfinishedJobError
+from metajudge.types import Assessment, Item
+
+T = TypeVar("T")
+Record = BaseModel | Mapping[str, Any]
+"""A judgment, an item, a question or a case, as an object or as plain data."""
+Data = dict[str, Any]
+Result = Assessment | Data
+"""Of a job that vets an assessment; of others the record as plain data, ``{"error": reason}`` where there is none."""
+
+ENDED = ("done", "failed", "cancelled")
+POLL_S = (0.2, 2.0)
+WAIT_S = 3600.0
+JSONL = {"accept": "application/x-ndjson"}
+_NDJSON = {"content-type": "application/x-ndjson"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A request, and how its answer is read."""
+
+    method: str
+    path: str
+    options: Data
+    read: Callable[[httpx2.Response], T]
+
+
+def plain(one: Record) -> Any:
+    """A record as JSON takes it."""
+    return one.model_dump(mode="json") if isinstance(one, BaseModel) else one
+
+
+def _data(response: httpx2.Response) -> Data:
+    return dict(response.json())
+
+
+def _json(method: str, path: str, body: Any, key: str | None = None) -> Call[Data]:
+    headers = {} if key is None else {"idempotency-key": key}
+    return Call(method, path, {"json": body, "headers": headers}, _data)
+
+
+def get(path: str, params: Mapping[str, Any] | None = None) -> Call[Data]:
+    """A document; parameters that are None are left out."""
+    given = {name: value for name, value in (params or {}).items() if value is not None}
+    return Call("GET", path, {"params": given}, _data)
+
+
+def vet_options(judgment: Record, key: str | None, choice: Mapping[str, Any]) -> Data:
+    """The request for one vet."""
+    others = [plain(one) for one in choice.get("others", ())]
+    headers = {} if key is None else {"idempotency-key": key}
+    return {"json": {"judgment": plain(judgment), **choice, "others": others}, "headers": headers}
+
+
+def vet(judgment: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Assessment]:
+    """One judgment, vetted."""
+    options = vet_options(judgment, key, choice)
+    return Call("POST", "/v1/vet", options, lambda answer: Assessment.model_validate_json(answer.content))
+
+
+def judge(item: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
+    """The judges of a panel compare or grade an item."""
+    return _json("POST", "/v1/judge", {"item": plain(item), **choice}, _once(key))
+
+
+def clash(subject: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
+    """A panel ranks the responses of an item, or the candidates' answers to a question."""
+    given = plain(subject)
+    name = "item" if isinstance(subject, Item) or "responses" in given else "question"
+    return _json("POST", "/v1/clash", {name: given, **choice}, _once(key))
+
+
+def case(given: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
+    """One case, judged and decided."""
+    return _json("POST", "/v1/cases", {"case": plain(given), **choice}, _once(key))
+
+
+def batch(path: str, lines: Any, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
+    """Many records for a job."""
+    headers = {**_NDJSON, "idempotency-key": _once(key)}
+    return Call("POST", path, {"content": lines, "params": choice, "headers": headers}, _data)
+
+
+def audit(lines: Any, choice: Mapping[str, Any]) -> Call[Data]:
+    """Judgments and labels for an audit."""
+    return Call("POST", "/v1/audit", {"content": lines, "params": choice, "headers": _NDJSON}, _data)
+
+
+def post(path: str, body: Mapping[str, Any]) -> Call[Data]:
+    """Any other request with a body; fields that are None are left out."""
+    return _json("POST", path, {name: value for name, value in body.items() if value is not None})
+
+
+def of_review(review_id: str, what: str, body: Mapping[str, Any]) -> Call[Data]:
+    """A claim, a release or a decision."""
+    return post(f"/v1/reviews/{quote(review_id, safe='')}/{what}", body)
+
+
+def _once(key: str | None) -> str:
+    """A key, so that what is sent again is done once."""
+    return key or uuid.uuid4().hex
+
+
+class Lines:
+    """The body of a batch, made as it is sent; ``again`` says whether it can be made twice."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records, self.again = records, not isinstance(records, Iterator)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (json.dumps(plain(one)).encode() + b"\n" for one in self._records)
+
+
+class AsyncLines:
+    """The same for the asynchronous client."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._lines = Lines(records)
+        self.again = self._lines.again
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for line in self._lines:
+            yield line
+
+
+def result(line: str) -> tuple[int, Result]:
+    """A line of a job's results: place in the upload, result."""
+    found = json.loads(line)
+    if "assessment" in found:
+        return found["item"], Assessment.model_validate(found["assessment"])
+    return found["item"], found.get("clash") or found.get("case") or {"error": found["error"]}
+
+
+def assessments_in(page: Data) -> list[Assessment]:
+    """The assessments of a page."""
+    return [Assessment.model_validate(one) for one in page["assessments"]]
+
+
+def waited(job: Data, until: float, pause: float) -> float:
+    """The next pause of waiting for a job."""
+    if time.monotonic() + pause > until:
+        raise UnfinishedJobError(job, job["items"] - job["done"], f"still {job['state']} after the time to wait")
+    return min(1.5 * pause, POLL_S[1])
+
+
+def check_all_there(job: Data, count: int) -> None:
+    """Refuses a job some of whose items have no result."""
+    if count < job["items"]:
+        raise UnfinishedJobError(job, job["items"] - count)
+
+
+class Events(list[str]):
+    """The lines of a server-sent event so far."""
+
+    def feed(self, line: str) -> tuple[str, Any] | None:
+        """Takes a line; the event it ends, if it ends one."""
+        if line:
+            self.append(line)
+            return None
+        fields = [one.partition(":")[::2] for one in self]
+        self.clear()
+        data = [value.removeprefix(" ") for name, value in fields if name == "data"]
+        name = next((value.strip() for name, value in fields if name == "event"), "message")
+        return (name, json.loads("\n".join(data))) if data else None
+
+
+def connection(url: str, key: str | None, timeout_s: float) -> Data:
+    """Settings of the transport."""
+    return {"base_url": url, "timeout": timeout_s, "headers": {} if key is None else {"authorization": f"Bearer {key}"}}

@@ -1,0 +1,81 @@
+"""What to do with a judgment: one field, the same wherever an assessment is read."""
+
+import json
+
+import pytest
+
+from metajudge.decision import load_policy
+from metajudge.types import Assessment, Failure, GuaranteedThreshold, Status, ToDo
+from metajudge.vetting.policies import decided
+
+
+def assessment(**changes):
+    given = {
+        "judgment_id": "j1",
+        "item_id": "i1",
+        "judge": "judge",
+        "status": Status.ASSESSED,
+        "final_score": 4.6,
+        "accepted": True,
+        "strategy": "weighted_average",
+        "threshold": 4.5,
+        "panel_digest": "p",
+        "judgment_digest": "d",
+        "metajudge_version": "0",
+    }
+    return Assessment(**{**given, **changes})
+
+
+GUARANTEE = GuaranteedThreshold(threshold=0.9, target=0.9, delta=0.05)
+FAILED = {"status": Status.FAILED, "accepted": None, "final_score": None}
+
+
+@pytest.mark.parametrize(
+    ("found", "action", "source", "reason"),
+    [
+        (assessment(), "keep", "threshold", "the score 4.6 is above the threshold 4.5"),
+        (assessment(accepted=False, final_score=4.5), "discard", "threshold", "is not above the threshold 4.5"),
+        (
+            assessment(final_score=None, score_bounds=(4.6, 5)),
+            "keep",
+            "threshold",
+            "every score that the answers leave",
+        ),
+        (
+            assessment(guarantee=GUARANTEE, probability=0.95),
+            "keep",
+            "guarantee",
+            "reaches the guaranteed threshold 0.9",
+        ),
+        (assessment(**FAILED, failure=Failure(kind="timeout", message="no answer")), "ask", "nothing", "no answer"),
+    ],
+)
+def test_without_a_policy_it_follows_what_was_accepted(found, action, source, reason):
+    assert (found.do.action, found.do.source) == (action, source)
+    assert reason in found.do.reason
+
+
+@pytest.mark.parametrize(("score", "action"), [(5.0, "keep"), (4.2, "ask"), (1.0, "discard")])
+def test_a_policy_s_decision_comes_before_what_was_accepted(score, action):
+    policy = load_policy("verdict_score")
+    agents = [{"agent": name, "model": name, "weight": 1, "score": score} for name in "ab"]
+    found = decided(policy, assessment(final_score=score, accepted=score > 4.5, agents=agents))
+    assert (found.do.action, found.do.source) == (action, "policy")
+    assert found.decision.action.value in found.do.reason
+
+
+def test_a_policy_over_probabilities_without_any_asks_and_says_why():
+    found = decided(load_policy("verdict"), assessment())
+    assert found.accepted
+    assert found.do.action == "ask"
+    assert "without a calibration" in found.do.reason
+
+
+def test_it_is_in_the_json_and_a_reader_takes_it_from_the_other_fields():
+    found = assessment()
+    data = json.loads(found.model_dump_json())
+    assert data["do"] == found.do.model_dump()
+    assert "given_to_do" not in data
+    wrong = Assessment.model_validate({**data, "do": ToDo(action="ask", source="nothing", reason="x").model_dump()})
+    assert wrong == found
+    assert Assessment.model_validate_json(json.dumps({**data, "do": "nonsense"})) == found
