@@ -2,10 +2,29 @@
 
 from fastapi import FastAPI
 
-from . import assessments, assets, clash, dashboard, document, jobs, login, monitor, review_case, review_queue
+from . import (
+    assessments,
+    assets,
+    audit_log,
+    clash,
+    dashboard,
+    document,
+    jobs,
+    login,
+    monitor,
+    outcomes,
+    policies,
+    review_case,
+    review_queue,
+    search,
+    start,
+)
 from .sessions import Sessions
 
-PAGES = (login, review_queue, review_case, clash, assessments, dashboard, monitor, jobs, document, assets)
+PAGES = (
+    *(start, login, review_queue, review_case, clash, assessments, outcomes, search, dashboard, monitor),
+    *(policies, audit_log, jobs, document, assets),
+)
 
 
 def install_pages(app: FastAPI) -> None:

@@ -81,6 +81,14 @@ def session_of(request: Request) -> Session:
     return session
 
 
+async def drop_ended_session(request: Request) -> None:
+    """Replaces the session of a request by a new one where somebody has logged out of it, on whichever replica."""
+    running: Service = request.app.state.service
+    session = session_of(request)
+    if session.is_login and await running.visitors.is_ended(session.mark):
+        change_session(request, sessions_of(request).new())
+
+
 def change_session(request: Request, session: Session) -> None:
     """Sets a session with the response."""
     request.state.session, request.state.session_is_new = session, True
@@ -89,6 +97,16 @@ def change_session(request: Request, session: Session) -> None:
 async def show_machine(store: Store, one: Viewer, subject_ids: Collection[str]) -> None:
     """Records that a person has seen machine results: later decisions on these subjects are not blind."""
     await remember_seen(store.audit_log, subject_ids, one.person, now=time.time())
+
+
+async def hidden_subjects(store: Store, one: Viewer) -> frozenset[str]:
+    """Ids of judgments, clashes and cases whose machine results are hidden: those that the person decides blind,
+    in blind mode or because the policy wants it.
+
+    Every list and every search leaves these out, or shows of them what a reviewer reads alone.
+    """
+    undecided = await one.sight.undecided(store)
+    return undecided.subjects if one.session.blind else undecided.blind
 
 
 async def decides_blind(store: Store, one: Viewer, subject_id: str) -> bool:

@@ -13,13 +13,14 @@ from metajudge.calibration.domain import outside_domain
 from metajudge.calibration.promise import Promise
 from metajudge.store import browsing
 from metajudge.store.browsing import AssessmentFilter
+from metajudge.store.excerpts import excerpt
 from metajudge.store.protocol import Store
 from metajudge.store.redaction import without_label
 from metajudge.types import Assessment, Judgment
 from metajudge.types.decision import Action, Decision
 
 from ..deps import StoreDep
-from .access import Viewer, ViewerDep, show_machine
+from .access import Viewer, ViewerDep, hidden_subjects, show_machine
 from .case_view import Side, panel_of
 from .page_route import PageRoute
 from .rendering import page
@@ -27,7 +28,7 @@ from .wording import verdict_words
 
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
-OUTCOMES = {"kept": "kept", "not_kept": "not kept", "unscored": "no decision", "failed": "failed"}
+OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "failed": "failed"}
 OUTCOME_TONES = {"kept": "good", "not_kept": "", "unscored": "warn", "failed": "bad"}
 Name = Annotated[str, Field(max_length=200)]
 
@@ -44,6 +45,7 @@ class Wish(BaseModel):
     panel: Name = ""
     strategy: Name = ""
     run: Name = ""
+    item: Name = ""
     q: Name = ""
     since: date | None = None
     until: date | None = None
@@ -65,6 +67,7 @@ class Wish(BaseModel):
             panel=self.panel.strip() or None,
             strategy=self.strategy or None,
             run=self.run or None,
+            item=self.item or None,
             text=self.q.strip() or None,
             since=None if self.since is None else _midnight(self.since),
             until=None if self.until is None or self.until == date.max else _midnight(self.until + timedelta(days=1)),
@@ -98,11 +101,12 @@ async def assessments(
     before: Cursor = None,
     after: Cursor = None,
 ) -> Response:
-    waiting = (await viewer.sight.undecided(store)).subjects
-    wanted = replace(wish.filter, without=tuple(sorted(waiting))) if viewer.session.blind else wish.filter
+    hidden = await hidden_subjects(store, viewer)
+    wanted = replace(wish.filter, without=tuple(sorted(hidden)))
     found = await store.ask(
         lambda connection: browsing.page_of_assessments(connection, wanted, limit=ROWS, before=before, after=after)
     )
+    waiting = (await viewer.sight.undecided(store)).subjects
     await show_machine(store, viewer, waiting & {line.judgment_id for line in found.lines})
     names = await store.ask(browsing.names)
     return page(
@@ -111,6 +115,7 @@ async def assessments(
         viewer,
         part="list",
         wish=wish,
+        hides=bool(hidden),
         found=found,
         names=names,
         outcomes=OUTCOMES,
@@ -151,6 +156,7 @@ async def assessment(
         one=one,
         promise=_promise(one),
         judgment=judgment,
+        heading=None if judgment is None else excerpt(judgment.item.question),
         labels_withheld=labels_withheld,
         sides=sides,
         verdict=None if judgment is None else verdict_words(judgment.verdict, names),
@@ -170,11 +176,11 @@ async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
     Raises:
         HTTPException: 403.
     """
-    if viewer.session.blind and judgment_id in (await viewer.sight.undecided(store)).subjects:
+    if judgment_id in await hidden_subjects(store, viewer):
         raise HTTPException(
             403,
-            "this judgment waits for your decision and your session is in blind mode: decide it or leave blind mode to "
-            "see the machine results",
+            "this judgment waits for your decision, and you decide blind: your session is in blind mode, or the policy "
+            "wants it so. Decide it, or leave blind mode, to see the machine results",
         )
 
 

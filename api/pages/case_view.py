@@ -1,17 +1,15 @@
-"""The content of a review's page: responses in the reviewer's order, scores, signals, history. Pure."""
+"""Parts of pages about one record: responses in an order of one's own, agents' scores, signals, history. Pure."""
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from metajudge.cases.case import as_text
-from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
+from metajudge.reviewables.wording import SignalLine, signal_lines
+from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry
-from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment, Pairwise, Ranking, digest
-from metajudge.types.judgment import Scale
+from metajudge.types import AgentResult, AnyVerdict, Assessment, Ranking, digest
 
-from .wording import SignalLine, Tone, signal_lines, verdict_words
+from .wording import Tone, verdict_words
 
 APART = 1.0
 """Scores of one criterion that differ by more than this are marked as a disagreement."""
@@ -111,18 +109,6 @@ def titles_of(count: int) -> list[str]:
     return ["Left", "Right"] if count == 2 else [f"Response {place}" for place in range(1, count + 1)]
 
 
-def sides_of(judgment: Judgment, review_id: str, reviewer: str | None) -> tuple[Side, ...]:
-    """The responses in this reviewer's order; of a graded item the graded one alone."""
-    single = isinstance(judgment.verdict, Grade | Category)
-    order = seeded_order(list(judgment.order if single else judgment.item.responses), review_id, reviewer)
-    labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
-    winner = None if judgment.verdict is None else judgment.verdict.winner
-    return tuple(
-        Side(name, title, judgment.item.responses[name], labels.get(name), name == winner)
-        for name, title in zip(order, titles_of(len(order)), strict=True)
-    )
-
-
 def panel_of(assessment: Assessment) -> Panel:
     """The agents' scores, criterion by criterion."""
     agents = (*assessment.agents, *(() if assessment.summariser is None else (assessment.summariser,)))
@@ -146,41 +132,6 @@ def _opinion(agent: AgentResult, name: str) -> Opinion:
     return Opinion(None, note="not asked" if agent.skipped else "not scored")
 
 
-def verdict_choices(
-    sides: Sequence[Side], verdict: AnyVerdict | None, scale: Scale | None = None
-) -> list[VerdictChoice]:
-    """The verdicts a reviewer may give, of the same kind as the judge's; none for grades and undeclared categories.
-
-    Their values do not reveal the responses' ids and do not depend on the display order.
-
-    Args:
-        scale: the item's.
-    """
-    if isinstance(verdict, Category):
-        return _numbered(_categories(verdict, scale), {})
-    if len(sides) < 2 or isinstance(verdict, Grade):
-        return []
-    names = {side.response: side.title for side in sides}
-    if len(sides) == 2 and not isinstance(verdict, Ranking):
-        left, right = sides[0].response, sides[1].response
-        made: list[AnyVerdict] = [
-            Pairwise(left, right, 2),
-            Pairwise(left, right, 1),
-            Pairwise(left, right, 0),
-            Pairwise(right, left, 1),
-            Pairwise(right, left, 2),
-        ]
-    else:
-        return ranking_choices(names)
-    return _numbered(made, names)
-
-
-def _categories(verdict: Category, scale: Scale | None) -> list[AnyVerdict]:
-    if isinstance(verdict.value, bool):
-        return [Category(True), Category(False)]
-    return [Category(name) for name in scale or () if isinstance(name, str)]
-
-
 def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
     """Each response as the best, and a tie of all, in the order given.
 
@@ -190,49 +141,17 @@ def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
     ids = sorted(names)
     if len(ids) < 2:
         return []
-    made: list[AnyVerdict] = [Ranking(((one,), tuple(other for other in ids if other != one))) for one in names]
-    return _numbered([*made, Ranking((tuple(ids),))], names)
-
-
-def _numbered(made: Sequence[AnyVerdict], names: Mapping[str, str]) -> list[VerdictChoice]:
+    made = [Ranking(((one,), tuple(other for other in ids if other != one))) for one in names]
+    words = [*(f"{title} is best" for title in names.values()), "Equally good"]
     return [
-        VerdictChoice(
-            digest(["verdict", one.to_json()])[:12], _choice_words(one, names), str(place) if place < 10 else "", one
-        )
-        for place, one in enumerate(made, 1)
+        VerdictChoice(digest(["verdict", one.to_json()])[:12], word, str(place) if place < 10 else "", one)
+        for place, (one, word) in enumerate(zip([*made, Ranking((tuple(ids),))], words, strict=True), 1)
     ]
 
 
-def _choice_words(verdict: AnyVerdict, names: Mapping[str, str]) -> str:
-    match verdict:
-        case Pairwise(strength=0) | Ranking(groups=(_,)):
-            return "Equally good"
-        case Category():
-            return verdict_words(verdict, names)
-        case Pairwise():
-            return f"{names[verdict.first]} {'much ' if verdict.strength == 2 else ''}better"
-        case _:
-            return f"{names[verdict.winner or '']} is best"
-
-
-def case_texts(review: Review) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A case's stages, each with its texts by title; deleted texts contain a note."""
-    found = []
-    for stage, content in (review.content or {}).items():
-        parts: Mapping[str, Any] = content if isinstance(content, dict) else {"output": content}
-        texts = [(title, as_text(value)) for title, value in parts.items() if value is not None]
-        found.append((stage, texts))
-    return found
-
-
 def may_see_decisions(state: ReviewState, reviewer: str | None) -> bool:
-    """Whether others' decisions are shown: not to a person who still has to decide independently."""
-    return state.status == "decided" or has_decided(state, reviewer)
-
-
-def has_decided(state: ReviewState, reviewer: str | None) -> bool:
-    """Whether a person has decided a review."""
-    return any(one.reviewer == reviewer for one in state.decisions)
+    """Whether others' decisions are shown: not to a person who still has to decide independently, or is not named."""
+    return state.status == "decided" or any(one.reviewer == reviewer for one in state.decisions)
 
 
 def history(

@@ -96,6 +96,7 @@ def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
         "models": cost,
         "spent": sum(row.cost_usd for row in cost),
         "cost": view.cost_over_time(found.totals.spent),
+        "action_words": view.ACTIONS,
         "counts": _counts(found),
         "kinds": view.kinds_of(found.facts),
     }

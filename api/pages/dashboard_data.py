@@ -11,8 +11,9 @@ from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import Metric
-from metajudge.store import dashboard
+from metajudge.store import dashboard, overview
 from metajudge.store.dashboard import DayCount, Fact, FailureCount, JudgeCount, PairCount, PanelCount, Spending
+from metajudge.store.overview import Judged
 from metajudge.store.protocol import Store
 from metajudge.store.sql import Connection
 
@@ -54,6 +55,7 @@ class Readings:
         panel: the panel of ``facts``.
         total: the number of its assessments in the period.
         actions: policy decisions on them, by day.
+        judged: cases and clashes of the period.
         facts: the newest of them, at most :data:`WINDOW`, oldest first.
         labels: people's decisions; None if there are none.
         at: time of reading, in seconds since the epoch.
@@ -64,6 +66,7 @@ class Readings:
     panel: PanelCount | None
     total: int
     actions: list[DayCount]
+    judged: Judged
     facts: list[Fact]
     agents: list[PairCount]
     labels: ReviewLabels | None
@@ -123,8 +126,9 @@ class Reader:
         policies = Counter(fact.policy for fact in facts if fact.policy is not None)
         names = [name for name, _ in sorted(policies.items(), key=lambda pair: (-pair[1], pair[0]))][:POLICIES]
         feedback = await running.computing.ask(lambda: _feedback(store, names))
+        judged = await store.ask(lambda connection: overview.judged(connection, since))
         return Readings(
-            totals, chosen, total, actions, facts, agents, labels, feedback, now, time.monotonic() - started
+            totals, chosen, total, actions, judged, facts, agents, labels, feedback, now, time.monotonic() - started
         )
 
     async def _known(self, numbers: list[int]) -> list[Fact]:

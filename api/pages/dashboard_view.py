@@ -22,7 +22,7 @@ HEAT = 12
 """Agents or judges of a heat map, at most."""
 
 LEVELS = 5
-OUTCOMES = {"kept": "kept", "not_kept": "not kept", "unscored": "no decision", "failed": "failed"}
+OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "failed": "failed"}
 ACTIONS = {"APPROVE": "approve", "REVIEW": "review", "REVIEW_PRIORITY": "review first", "REJECT": "reject"}
 KINDS: dict[VerdictKind | None, str] = {
     "pairwise": "pairwise verdicts",
@@ -37,10 +37,10 @@ _MODELS = 6
 @dataclass(frozen=True, slots=True)
 class OverTime:
     """A chart over time and the table of the same figures; ``rows`` are (span, one value a part),
-    ``series`` are the colour indices of the parts.
+    ``series`` are the colour indices of the parts. ``svg`` is None for a single span: one column is no chart.
     """
 
-    svg: Markup
+    svg: Markup | None
     parts: tuple[str, ...]
     series: tuple[int, ...]
     rows: tuple[tuple[str, tuple[float, ...]], ...]
@@ -150,7 +150,8 @@ def _over_time(
     ]
     spans = [_span(start, width) for start in starts]
     description = f"{unit} by {'day' if width == 1 else f'{width} days'}, stacked: {', '.join(p.name for p in parts)}."
-    svg = columns(name, title, description, [_date(start).strftime("%b %-d") for start in starts], parts, unit)
+    labels = [_date(start).strftime("%b %-d") for start in starts]
+    svg = columns(name, title, description, labels, parts, unit) if len(starts) > 1 else None
     return OverTime(
         svg,
         tuple(part.name for part in parts),
@@ -242,15 +243,17 @@ def calibration_bins(facts: Iterable[Fact], right: Mapping[int, bool]) -> list[B
 
     from metajudge.calibration.quality import reliability_bins
 
-    pairs = [
-        (one.probability, right[one.number]) for one in facts if one.probability is not None and one.number in right
+    found = [
+        (one.probability, right[one.number], str(one.item_digest))
+        for one in facts
+        if one.probability is not None and one.number in right
     ]
-    if not pairs:
+    if not found:
         return []
-    probabilities, correct = np.array([p for p, _ in pairs]), np.array([label for _, label in pairs])
+    probabilities, correct, questions = zip(*found, strict=True)
     return [
         Bin(predicted=one.probability, observed=one.right, low=one.right_low, high=one.right_high, n=one.n)
-        for one in reliability_bins(probabilities, correct)
+        for one in reliability_bins(np.array(probabilities), np.array(correct), questions)
     ]
 
 
@@ -258,7 +261,7 @@ def calibration_chart(bins: Sequence[Bin]) -> Markup:
     """The reliability diagram."""
     n = sum(one.n for one in bins)
     description = (
-        f"Horizontal: mean predicted probability by tenths. Vertical: share correct with Wilson's 95 % interval, "
+        f"Horizontal: mean predicted probability by tenths. Vertical: share correct, 95 % interval by question, "
         f"{n} labelled judgments; the dashed diagonal is perfect calibration."
     )
     series = ReliabilitySeries(name=f"this panel, n={n}", bins=tuple(bins))

@@ -1,13 +1,14 @@
 """Jobs and runs: progress, cost and failures; a job can be cancelled."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from metajudge.store import dashboard
+from metajudge.store import dashboard, overview
+from metajudge.store.protocol import Store
 from metajudge.types import Assessment
 
 from ..audit import Action
@@ -16,7 +17,9 @@ from ..deps import ServiceDep, StoreDep
 from ..panels import Choice
 from ..queue import JobState, JobStatus, results_page
 from ..service import Service
-from .access import ChangesDep, Viewer, ViewerDep, show_machine
+from ..tasks import Asked
+from .access import ChangesDep, Viewer, ViewerDep, hidden_subjects, show_machine
+from .assessments import OUTCOMES
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page
@@ -34,20 +37,29 @@ STATE_TONES = {
     JobState.RUNNING: "accent",
     JobState.QUEUED: "",
 }
+CHECKED = 1000
+"""Results that are read at a time to see whether one is hidden."""
+_NOUNS = {"vet": "judgment", "clash": "clash", "case": "case"}
 RUN_TONES = {"finished": "good", "running": "accent", "interrupted": "warn", "budget": "warn", "failed": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a job; ``share`` in [0, 1]."""
+    """The progress of a job; ``share`` in [0, 1]; ``about``: the first words of its first question, if known."""
 
     status: JobStatus
     share: float
-    asked: Choice
+    asked: Asked
+    about: str | None = None
 
     @property
     def percent(self) -> int:
         return int(100 * self.share)
+
+    @property
+    def count(self) -> str:
+        """How many records of what kind it has."""
+        return _count(self.status)
 
 
 @router.get("/jobs")
@@ -63,7 +75,7 @@ async def jobs(request: Request, viewer: ViewerDep, running: ServiceDep, before:
         "jobs.html",
         viewer,
         part="list",
-        jobs=[_progress(status, choices) for status in found],
+        jobs=[replace(_progress(status, choices), about=await _first_question(running, status)) for status in found],
         older=older,
         newest=before is None,
         moving=any(not status.state.ended for status in found),
@@ -83,15 +95,25 @@ async def job(
     blind = viewer.session.blind
     found = None if blind else await results_page(running.jobs, job_id, after, ROWS)
     rows = [] if found is None else found.rows
-    results = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows]
-    await _shown(running, viewer, results)
+    vets = status.kind == "vet"
+    every = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows] if vets else []
+    hidden = await _hidden(running, viewer)
+    results = [(item, one) for item, one in every if one.judgment_id not in hidden]
+    others = [] if vets else [row for row in rows if row.judgment_id not in hidden]
+    await _shown(running, viewer, {*(one.judgment_id for _, one in results), *(row.judgment_id for row in others)})
+    made = _progress(status, await running.jobs.asked([job_id]))
+    first = await _first_question(running, status)
     return page(
         request,
         "jobs_one.html",
         viewer,
         part="job",
-        job=_progress(status, await running.jobs.asked([job_id])),
+        job=made,
+        heading=_heading(status, first),
+        questions=await _questions(running, [one for _, one in results]),
         results=results,
+        others=others,
+        left_out=len(rows) - len(results) - len(others),
         blind=blind,
         may_cancel=ROUTES["POST /jobs/{job_id}/cancel"].permits(viewer.caller),
         after=after,
@@ -100,19 +122,70 @@ async def job(
     )
 
 
-async def _shown(running: Service, viewer: Viewer, results: Sequence[tuple[int, Assessment]]) -> None:
-    """Records which judgments that wait for this person's decision are shown here."""
+def _count(status: JobStatus) -> str:
+    noun = _NOUNS[status.kind]
+    return f"{status.items} {noun}" if status.items == 1 else f"{status.items} {noun}{'es' if noun == 'clash' else 's'}"
+
+
+def _heading(status: JobStatus, first: str | None) -> str:
+    """What a job is about: its first question, or how many records it has."""
+    count = _count(status)
+    return count if first is None else first if status.items == 1 else f"{count}, the first: {first}"
+
+
+async def _questions(running: Service, results: Sequence[Assessment]) -> dict[str, str]:
+    """First words of the questions, by the judgment's digest."""
+    digests = [one.judgment_digest for one in results if one.judgment_digest]
+    if running.engine.store is None or not digests:
+        return {}
+    return await running.engine.store.ask(lambda connection: overview.questions_by_digest(connection, digests))
+
+
+async def _first_question(running: Service, status: JobStatus) -> str | None:
+    """First words of the question of a job's first judgment; None before it is vetted, and for other records."""
+    if not status.done or status.kind != "vet":
+        return None
+    rows = (await results_page(running.jobs, status.job_id, -1, 1)).rows
+    found = [Assessment.model_validate_json(row.payload) for row in rows]
+    return next(iter((await _questions(running, found)).values()), None)
+
+
+async def _hidden(running: Service, viewer: Viewer) -> frozenset[str]:
     store = running.engine.store
-    if store is not None and results:
+    return frozenset() if store is None else await hidden_subjects(store, viewer)
+
+
+async def _has_hidden(running: Service, viewer: Viewer, job_id: str) -> bool:
+    hidden, after = await _hidden(running, viewer), -1
+    while hidden:
+        found = await results_page(running.jobs, job_id, after, CHECKED)
+        if any(row.judgment_id in hidden for row in found.rows):
+            return True
+        if found.next_cursor is None or len(found.rows) < CHECKED:
+            return False
+        after = found.next_cursor
+    return False
+
+
+async def _shown(running: Service, viewer: Viewer, subjects: Set[str]) -> None:
+    """Records which subjects that wait for this person's decision are shown here."""
+    store = running.engine.store
+    if store is not None and subjects:
         waiting = (await viewer.sight.undecided(store)).subjects
-        await show_machine(store, viewer, waiting & {one.judgment_id for _, one in results})
+        await show_machine(store, viewer, waiting & subjects)
 
 
 @router.get("/jobs/{job_id}/results.jsonl")
 async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Response:
-    """All results as a file, for the session; the path under ``/v1`` needs a key."""
+    """All results as a file, for the session; the path under ``/v1`` needs a key.
+
+    Raises:
+        HTTPException: 403, one of them is about what the person decides blind.
+    """
     from ..routes.jobs import results as all_results
 
+    if await _has_hidden(running, viewer, job_id):
+        raise HTTPException(403, "some of these wait for your blind decision: decide them first")
     response = await all_results(running, job_id, "application/x-ndjson")
     response.headers["Content-Disposition"] = 'attachment; filename="results.jsonl"'
     return response
@@ -128,7 +201,7 @@ async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, jo
     return go_to(f"/jobs/{job_id}")
 
 
-def _progress(status: JobStatus, asked: Mapping[str, Choice]) -> Progress:
+def _progress(status: JobStatus, asked: Mapping[str, Asked]) -> Progress:
     share = status.done / status.items if status.items else 0.0
     return Progress(status, share, asked.get(status.job_id, Choice()))
 
@@ -142,11 +215,15 @@ async def runs(
 ) -> Response:
     found = await store.runs(limit + 1)
     shown = found[:limit]
-    totals = await store.ask(lambda connection: dashboard.run_totals(connection, [run.run_id for run in shown]))
+    names = [run.run_id for run in shown]
+    totals = await store.ask(lambda connection: dashboard.run_totals(connection, names))
     return page(
         request,
         "jobs_runs.html",
         viewer,
+        questions=await store.ask(lambda connection: overview.first_questions(connection, names)),
+        judges=await _judges(store, viewer, names),
+        outcomes=OUTCOMES,
         runs=[(run, totals[run.run_id]) for run in shown],
         blind=viewer.session.blind,
         more=min(MOST_RUNS, 2 * limit) if len(found) > limit and limit < MOST_RUNS else None,
@@ -166,12 +243,22 @@ async def run(request: Request, viewer: ViewerDep, store: StoreDep, run_id: str)
         viewer,
         part="run",
         run=found,
+        question=(await store.ask(lambda connection: overview.first_questions(connection, [run_id]))).get(run_id),
+        judges=(await _judges(store, viewer, [run_id])).get(run_id),
+        outcomes=OUTCOMES,
         totals=totals[run_id],
         config=_indented(found.config),
         summary=None if found.summary is None or viewer.session.blind else _indented(found.summary),
         blind=viewer.session.blind,
         run_tones=RUN_TONES,
     )
+
+
+async def _judges(store: Store, viewer: Viewer, run_ids: list[str]) -> dict[str, list[str]]:
+    """The judges of some runs; none while a review hides its judge, whose name would stand beside its question."""
+    if await hidden_subjects(store, viewer):
+        return {}
+    return await store.ask(lambda connection: overview.run_judges(connection, run_ids))
 
 
 def _indented(data: object) -> str:

@@ -13,7 +13,7 @@ from .page_route import PageRoute
 from .rendering import NAVIGATION, page
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
-HOME = "/reviews"
+HOME = "/"
 Name = Annotated[str, Form(max_length=200)]
 
 
@@ -23,19 +23,14 @@ def own_path(wanted: str) -> str:
     return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else HOME
 
 
-def landing(caller: Caller, wanted: str = HOME) -> str:
+def landing(caller: Caller, wanted: str) -> str:
     """The page after a login: the requested one, else the first one the scopes permit."""
-    return next(one for one in (own_path(wanted), *(address for _, address in NAVIGATION)) if permits(caller, one))
+    return next(one for one in (own_path(wanted), *(address for _, address, _ in NAVIGATION)) if permits(caller, one))
 
 
 def go_to(path: str) -> Response:
     """Redirects the browser after a form."""
     return RedirectResponse(own_path(path), 303)
-
-
-@router.get("/")
-async def home(viewer: ViewerDep) -> Response:
-    return go_to(landing(viewer.caller))
 
 
 @router.get("/login")
@@ -55,8 +50,10 @@ async def log_in(
     next: Annotated[str, Form()] = HOME,
 ) -> Response:
     running: Service = request.app.state.service
-    address = Caller(request.client.host if request.client else "", frozenset())
-    running.logins.check(address, "too many login attempts from this address")
+    seconds = await running.visitors.login_wait(request.client.host if request.client else "")
+    if seconds:
+        detail = f"too many login attempts from this address: try again in {seconds:.0f} s"
+        raise HTTPException(429, detail, {"Retry-After": f"{seconds:.0f}"})
     caller = running.keys.caller(key.strip())
     sessions = sessions_of(request)
     if caller is None:
@@ -74,7 +71,9 @@ async def log_in(
 
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
-    sessions_of(request).end(session_of(request))
+    running: Service = request.app.state.service
+    session = session_of(request)
+    await running.visitors.end(session.mark, session.expires_at)
     change_session(request, sessions_of(request).new())
     return go_to("/login")
 

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from ..admission import ClientGoneError
 from ..errors import ProblemError, status_of
-from .access import LoginNeededError, Viewer, cookie_name, session_of, sessions_of, viewer
+from .access import LoginNeededError, Viewer, cookie_name, drop_ended_session, session_of, sessions_of, viewer
 from .rendering import error_page, wants_part
 from .sessions import SESSION_S
 
@@ -41,7 +41,7 @@ class PageRoute(APIRoute):
             if _came_from_elsewhere(request):
                 return HTMLResponse(RELOAD, headers={**HEADERS, "Refresh": "0"})
             try:
-                session_of(request)
+                await drop_ended_session(request)
                 if request.method not in ("GET", "HEAD"):
                     await _check_form(request)
                 response = await inner(request)
@@ -115,7 +115,7 @@ async def _known_viewer(request: Request) -> Viewer | None:
 
 
 def _to_login(request: Request) -> Response:
-    back = request.url.path if request.method == "GET" else "/reviews"
+    back = request.url.path if request.method == "GET" else "/"
     if request.method == "GET" and request.url.query:
         back += f"?{request.url.query}"
     address = f"/login?next={quote(back, safe='/')}"

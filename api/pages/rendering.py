@@ -12,23 +12,31 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from metajudge import __version__
+from metajudge.store.excerpts import excerpt, plain
 
 from ..authorization import permits
 from .access import Viewer
 from .assets import asset
+from .differences import difference
 from .judged_text import judged
 from .wording import TONES
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAVIGATION = (
-    ("Reviews", "/reviews"),
-    ("Assessments", "/assessments"),
-    ("Dashboard", "/dashboard"),
-    ("Monitor", "/monitor"),
-    ("Jobs", "/jobs"),
-    ("Runs", "/runs"),
-    ("Clash", "/clash"),
+    ("Start", "/", "h"),
+    ("Reviews", "/reviews", "r"),
+    ("Clashes", "/clash", "c"),
+    ("Assessments", "/assessments", "a"),
+    ("Outcomes", "/outcomes", "o"),
+    ("Search", "/search", "s"),
+    ("Dashboard", "/dashboard", "d"),
+    ("Monitor", "/monitor", "m"),
+    ("Policies", "/policies", "p"),
+    ("Jobs", "/jobs", "j"),
+    ("Runs", "/runs", "u"),
+    ("Audit log", "/audit-log", "l"),
 )
+"""Name, address and the key that leads there after ``g``."""
 
 
 @cache
@@ -41,8 +49,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    built.globals |= {"asset": asset, "version": __version__, "tones": TONES}
-    built.filters |= {"when": when, "number": number, "judged": judged, "percent": percent}
+    built.globals |= {"asset": asset, "version": __version__, "tones": TONES, "difference": difference}
+    built.filters |= {
+        "when": when,
+        "number": number,
+        "judged": judged,
+        "percent": percent,
+        "excerpt": lambda text: excerpt(plain(text)),
+    }
     return built
 
 
@@ -72,9 +86,9 @@ def page(
     return HTMLResponse(text, http_status, headers={"Vary": "HX-Request"})
 
 
-def _navigation(viewer: Viewer | None) -> list[tuple[str, str]]:
+def _navigation(viewer: Viewer | None) -> list[tuple[str, str, str]]:
     """The pages the caller may open."""
-    return [] if viewer is None else [(name, path) for name, path in NAVIGATION if permits(viewer.caller, path)]
+    return [] if viewer is None else [one for one in NAVIGATION if permits(viewer.caller, one[1])]
 
 
 def error_page(request: Request, viewer: Viewer | None, status: int, detail: str, errors: list[str]) -> Response:

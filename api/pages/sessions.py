@@ -1,14 +1,16 @@
 """Sessions of people in a browser: a signed cookie, and the CSRF token of every form.
 
-The server keeps only the sessions that were ended. Every process makes a new signing key, so a restart ends all
-sessions, and the service's file and store do not allow forging one. A session contains its expiry time; signing its
-cookie again after a change of preferences does not extend it.
+The server keeps only the sessions that were ended (:mod:`..visitors`). The signing key is made of a stored secret and
+the service's API keys, so neither the store nor the service's file alone allows forging a session, and a change of the
+keys ends all sessions. A session contains its expiry time; signing its cookie again after a change of preferences does
+not extend it.
 """
 
 import hashlib
+import hmac
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,9 +46,23 @@ class Session(Frozen):
     plain: bool = True
 
     @property
+    def is_login(self) -> bool:
+        """Whether somebody logged in."""
+        return self.caller is not None
+
+    @property
     def mark(self) -> str:
         """Identifies the session in stored records; form tokens and cookies cannot be derived from it."""
         return hashlib.sha256(self.nonce.encode()).hexdigest()[:16]
+
+
+def signing_key(secret: bytes, keys: Iterable[str]) -> bytes:
+    """The key that signs cookies.
+
+    Args:
+        keys: digests of the service's API keys; replicas with the same keys accept each other's sessions.
+    """
+    return hmac.new(secret, "\n".join(sorted(keys)).encode(), hashlib.sha256).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,6 @@ class Sessions:
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     clock: Callable[[], float] = time.time
-    _ended: dict[str, float] = field(default_factory=dict, repr=False)
 
     def new(self) -> Session:
         """A session without a login."""
@@ -72,21 +87,12 @@ class Sessions:
         return value if isinstance(value, str) else value.decode()
 
     def decode(self, cookie: str) -> Session | None:
-        """The session of a cookie; None if the signature is invalid or the session has ended or expired."""
+        """The session of a cookie; None if the signature is invalid or the session has expired."""
         try:
             session = Session.model_validate(self._cookies.loads(cookie))
         except (BadData, ValueError):
             return None
-        if session.nonce in self._ended:
-            return None
         return session if session.expires_at > self.clock() else None
-
-    def end(self, session: Session) -> None:
-        """Ends a session for every copy of its cookie; remembered until its expiry time."""
-        now = self.clock()
-        for nonce in [nonce for nonce, expires_at in self._ended.items() if expires_at <= now]:
-            del self._ended[nonce]
-        self._ended[session.nonce] = session.expires_at
 
     def token(self, session: Session) -> str:
         """The CSRF token of a session's forms, unknown to other sites."""

@@ -17,6 +17,9 @@ NOTHING: Final[dict[str, Any]] = {
 }
 """Values of these fields in an assessment without an annotation."""
 
+DERIVED: Final = {"do"}
+"""Fields of an assessment that follow from the others and are not stored."""
+
 FIELDS: Final = ("status", "accepted", "failure", *NOTHING)
 """The fields that an annotation may set; a guarantee sets the first three."""
 

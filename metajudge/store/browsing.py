@@ -3,24 +3,34 @@
 A list has one line for each judgment and panel, its current version (:mod:`metajudge.store.versions`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import orjson
 
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
-from metajudge.store.sql import Connection
-from metajudge.store.versions import current_page, newest_among, versions
-from metajudge.types import Assessment, Judgment, Status
+from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
+from metajudge.store.sql import Connection, only_row
+from metajudge.store.versions import CURRENT, current_page, newest_among, versions
+from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
 Outcome = Literal["kept", "not_kept", "unscored", "failed"]
 """The result of vetting: accepted, not accepted, too few answers, or no agent could be asked."""
 
-WINDOW: Final = 5_000
-WINDOWS: Final = 4
-"""Filters on texts read this many versions at a time, and at most this many times that for one page."""
+WINDOW: Final = 2_000
+LARGEST_WINDOW: Final = 32_000
+GROWTH: Final = 4
+SEARCH_S: Final = 2.0
+"""Filters on texts read ``WINDOW`` versions, then ``GROWTH`` times as many, and so on up to ``LARGEST_WINDOW`` at a
+time, until a page is full or so many seconds have passed: a frequent text is found in the first window, and each window
+may cost a pass over all texts.
+"""
+
+_CHECKED: Final = 200
+"""Texts in memory at a time."""
 
 _NAMED: Final = 50
 
@@ -51,7 +61,8 @@ class AssessmentFilter:
         agent: name of an agent on the panel.
         panel: digest of a panel, or a prefix of it.
         run: a run's id; the versions are then the newest of this run, even if others kept newer ones.
-        text: searched for, ignoring case, in the ids, the question, the responses and the rationale.
+        text: searched for, ignoring case, in the ids, the judge's name, the question, the responses and the rationale.
+        item: an item's id.
         since, until: seconds since the epoch; the end is excluded.
         without: ids of judgments to exclude.
     """
@@ -64,6 +75,7 @@ class AssessmentFilter:
     strategy: str | None = None
     run: str | None = None
     text: str | None = None
+    item: str | None = None
     since: float | None = None
     until: float | None = None
     without: tuple[str, ...] = ()
@@ -76,7 +88,14 @@ class AssessmentFilter:
 
 @dataclass(frozen=True, slots=True)
 class AssessmentLine:
-    """One version in a list; ``number`` grows with time, ``action`` is None if no policy decided."""
+    """One version in a list.
+
+    Attributes:
+        number: grows with time.
+        action: None if no policy decided.
+        question: its first words; None if the texts were deleted. ``verdict``: the judge's, None without one. Both are
+            read for lists alone.
+    """
 
     number: int
     created_at: float
@@ -92,6 +111,8 @@ class AssessmentLine:
     panel_digest: str
     probability: float | None
     action: str | None
+    question: str | None = None
+    verdict: str | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -107,13 +128,16 @@ class AssessmentLines:
     Attributes:
         older: the number before which the next page begins; None if nothing is older.
         newer: the number after which the previous page begins; None on the newest page.
-        cut_short: the page is not full because the search limit was reached; ``older`` continues it.
+        cut_short: the page is not full because the time for a search was over; ``older`` continues it.
+        searched: versions that this search looked at, of ``total`` that the other filters leave; 0 unless cut short.
     """
 
     lines: tuple[AssessmentLine, ...]
     older: int | None
     newer: int | None
     cut_short: bool = False
+    searched: int = 0
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,39 +218,148 @@ def page_of_assessments(
     limit: int,
     before: int | None = None,
     after: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AssessmentLines:
     """A page of assessments, newest first.
 
     Args:
         before: only those with smaller numbers: the older ones.
         after: only those with larger numbers, the nearest ones: a page back.
+        clock: seconds; a search in texts ends :data:`SEARCH_S` after it began.
     """
     back = after is not None and before is None
     edge = after if back else before
-    found, looked = _found(connection, wanted, edge, limit + 1, back)
-    full, lines = len(found) > limit, found[:limit]
+    search = _Search(connection, wanted, back, clock)
+    found, looked = search.found(edge, limit + 1)
+    full, lines = len(found) > limit, _with_texts(connection, found[:limit])
     beyond = lines[-1].number if full else looked  # where the next page begins in this direction; None at its end
     start = lines[0].number if lines else None if edge is None else edge + (1 if back else -1)
     cut_short = looked is not None and not full
+    counted = (search.searched, _total(connection, wanted)) if cut_short else (0, 0)
     if not back:
-        return AssessmentLines(tuple(lines), beyond, None if edge is None else start, cut_short)
-    return AssessmentLines(tuple(reversed(lines)), start, beyond, cut_short)
+        return AssessmentLines(tuple(lines), beyond, None if edge is None else start, cut_short, *counted)
+    return AssessmentLines(tuple(reversed(lines)), start, beyond, cut_short, *counted)
 
 
-def _found(
-    connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool
-) -> tuple[list[AssessmentLine], int | None]:
-    """The nearest assessments beyond an edge, and the last number searched if the search was cut short."""
-    if not wanted.reads_texts:
-        return _lines(connection, wanted, _numbers(connection, wanted, edge, count, back), count, back), None
-    found: list[AssessmentLine] = []
-    most = WINDOW * WINDOWS
-    numbers = _numbers(connection, wanted, edge, most, back)
-    for place in range(0, len(numbers), WINDOW):
-        found += _lines(connection, wanted, numbers[place : place + WINDOW], count - len(found), back)
-        if len(found) == count:
-            return found, None
-    return found, numbers[-1] if len(numbers) == most else None
+class _Search:
+    """The nearest assessments beyond a number, a window at a time where texts have to be read."""
+
+    def __init__(
+        self, connection: Connection, wanted: AssessmentFilter, back: bool, clock: Callable[[], float]
+    ) -> None:
+        self._connection = connection
+        self._wanted = wanted
+        self._back = back
+        self._clock = clock
+        self.searched = 0
+
+    def found(self, edge: int | None, count: int) -> tuple[list[AssessmentLine], int | None]:
+        """At most ``count`` lines, and the last number searched if the time was over before the end."""
+        if not self._wanted.reads_texts:
+            numbers = _numbers(self._connection, self._wanted, edge, count, self._back)
+            return _lines(self._connection, self._wanted, numbers, count, self._back), None
+        deadline = self._clock() + SEARCH_S
+        found: list[AssessmentLine] = []
+        window = WINDOW
+        while numbers := _numbers(self._connection, self._wanted, edge, window, self._back):
+            edge, window = numbers[-1], min(window * GROWTH, max(LARGEST_WINDOW, WINDOW))
+            looked = self._among(numbers, count - len(found), found, deadline)
+            self.searched += len(numbers)
+            if len(found) == count:
+                return found, None
+            if looked is not None or self._clock() > deadline:
+                return found, edge if looked is None else looked
+        return found, None
+
+    def _among(self, numbers: Sequence[int], count: int, found: list[AssessmentLine], deadline: float) -> int | None:
+        """Adds lines of a window; the last number checked if the time was over within it."""
+        lines = _lines(self._connection, self._wanted, numbers, len(numbers), self._back)
+        text = self._wanted.text
+        for place in range(0, len(lines), _CHECKED):
+            some = lines[place : place + _CHECKED]
+            fitting = some if text is None else _containing(self._connection, some, text)
+            found += fitting[:count]
+            count -= min(count, len(fitting))
+            if not count:
+                return None
+            if self._clock() > deadline and place + _CHECKED < len(lines):
+                return some[-1].number
+        return None
+
+
+def _total(connection: Connection, wanted: AssessmentFilter) -> int:
+    """How many lines meet the filters on short columns."""
+    conditions = _short(wanted)
+    table = f"{CURRENT} lines" if wanted.run is None else f"{versions()} lines"
+    return int(only_row(connection, f"SELECT count(*) FROM {table} WHERE {conditions}", conditions.values)[0])  # noqa: S608
+
+
+def _payloads(connection: Connection, lines: Sequence[AssessmentLine]) -> dict[int, tuple[str | None, str | None]]:
+    """Payloads of the items and the judgments, by the number of the version."""
+    numbers = [line.number for line in lines]
+    if not numbers:
+        return {}
+    digests = dict(
+        connection.execute(
+            f"SELECT number, judgment_digest FROM {versions()} v WHERE number BETWEEN $2 AND $3 "  # noqa: S608
+            "AND number IN (SELECT unnest($1::BIGINT[]))",
+            [numbers, min(numbers), max(numbers)],
+        ).fetchall()
+    )
+    # Values in the text of the query, not a join: DuckDB then reads the payloads of these rows alone.
+    judgments = {one: (item, text) for one, item, text in _of_digests(connection, _JUDGMENTS, digests.values())}
+    items = dict(_of_digests(connection, _ITEMS, (item for item, _ in judgments.values())))
+    found: dict[int, tuple[str | None, str | None]] = {}
+    for number in numbers:
+        item, text = judgments.get(digests[number], (None, None))
+        found[number] = (None if item is None else items.get(item), text)
+    return found
+
+
+_JUDGMENTS: Final = "SELECT judgment_digest, item_digest, payload FROM judgments WHERE judgment_digest IN ({})"
+_ITEMS: Final = "SELECT item_digest, payload FROM items WHERE item_digest IN ({})"
+
+
+def _of_digests(connection: Connection, query: str, digests: Iterable[str]) -> list[Any]:
+    wanted = sorted(set(digests))
+    if not wanted:
+        return []
+    places = ", ".join(f"${place}" for place in range(1, len(wanted) + 1))
+    return connection.execute(query.format(places), wanted).fetchall()
+
+
+def _with_texts(connection: Connection, lines: Sequence[AssessmentLine]) -> list[AssessmentLine]:
+    """The lines with their questions' first words and their verdicts."""
+    payloads = _payloads(connection, lines)
+    found = []
+    for line in lines:
+        item, judgment = payloads[line.number]
+        question = question_of(item)
+        verdict = None if judgment is None else orjson.loads(judgment).get("verdict")
+        found.append(
+            replace(
+                line,
+                question=None if question is None else excerpt(question),
+                verdict=None if verdict is None else str(parse_verdict(verdict)),
+            )
+        )
+    return found
+
+
+def _containing(connection: Connection, lines: Sequence[AssessmentLine], text: str) -> list[AssessmentLine]:
+    """The lines with a text in an id, the judge's name, the question, a response or the rationale.
+
+    The database's condition also finds it in names of fields.
+    """
+    payloads = _payloads(connection, lines)
+    return [line for line in lines if _contains(line, *payloads[line.number], text)]
+
+
+def _contains(line: AssessmentLine, item: str | None, judgment: str | None, text: str) -> bool:
+    about = {} if item is None else orjson.loads(item)
+    said = {} if judgment is None else orjson.loads(judgment)
+    places = (line.judgment_id, line.item_id, line.judge, about.get("question"), about.get("responses"))
+    return any(contains(one, text) for place in (*places, said.get("rationale")) for one in texts_in(place))
 
 
 def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
@@ -269,6 +402,8 @@ def _short(wanted: AssessmentFilter) -> _Conditions:
         found.add("strategy = {}", wanted.strategy)
     if wanted.panel is not None:
         found.add("strpos(panel_digest, {}) = 1", wanted.panel)
+    if wanted.item is not None:
+        found.add("item_id = {}", wanted.item)
     if wanted.run is not None:
         found.add("run_id = {}", wanted.run)
         found.add(newest_among("run_id = {}"), wanted.run)
@@ -288,11 +423,12 @@ def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
             wanted.agent,
         )
     if wanted.text is not None:
-        written = orjson.dumps(wanted.text).decode()[1:-1]  # as written in JSON
+        written = as_in_json(wanted.text)
         conditions.add(
-            "(strpos(lower(v.judgment_id), lower({})) > 0 OR strpos(lower(v.item_id), lower({})) > 0 "
-            "OR strpos(lower(i.payload), lower({})) > 0 OR strpos(lower(j.payload), lower({})) > 0)",
-            *(wanted.text, wanted.text, written, written),
+            "(strpos(lower(v.judgment_id), lower({})) > 0 OR strpos(lower(v.item_id), lower({})) > 0 OR "
+            "strpos(lower(v.judge), lower({})) > 0 OR strpos(lower(i.payload), lower({})) > 0 OR "
+            "strpos(lower(j.payload), lower({})) > 0)",
+            *(wanted.text, wanted.text, wanted.text, written, written),
         )
 
 

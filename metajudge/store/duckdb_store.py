@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.lookups import KnownKeys, RecentAssessments, key_hash
+from metajudge.store.outcome_sources import DuckDBSources
+from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
@@ -89,6 +92,7 @@ class DuckDBStore(StoredQueries):
         dialect = DuckDBDialect()
         self.reviews = StoredReviews(self._change, self.ask, dialect)
         self.audit_log = StoredAuditLog(self._change, self.ask, dialect)
+        self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, DuckDBSources(), uuid.uuid4().hex)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @property
@@ -279,6 +283,11 @@ class DuckDBStore(StoredQueries):
         except _Refused as refused:
             raise refused.error from None
         return result
+
+    async def _change_after_writes(self, change: Callable[[Connection], T], /) -> T:
+        """A change that sees everything acknowledged."""
+        await self._writer.flush()
+        return await self._change(change)
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with self._database.reading() as cursor:

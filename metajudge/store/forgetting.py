@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import orjson
+
 from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
     redact_annotation,
     redact_assessment,
     redact_decision,
+    redact_draft,
+    redact_event,
     redact_item,
     redact_judgment,
     redact_review,
@@ -57,8 +61,10 @@ def redact(connection: Connection, item_id: str) -> int:
         ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
         ("reviews", "review_id", "item_id = $1", redact_review),
         ("review_decisions", "decision_id", _REVIEWED, redact_decision),
+        ("review_events", "event_id", f"kind IN ('amend', 'comment') AND {_REVIEWED}", redact_event),
     ):
         count += _redact_payloads(connection, table, key, condition, redacted, item_id)
+    count += _redact_drafts(connection, item_id)
     calls = connection.execute(
         f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
             reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
@@ -69,6 +75,18 @@ def redact(connection: Connection, item_id: str) -> int:
         [item_id, case_requests(connection, item_id), case_requests(connection)],
     ).fetchall()
     return count + len(calls)
+
+
+def _redact_drafts(connection: Connection, item_id: str) -> int:
+    """Redacts drafted changes whose texts may repeat what reviewers wrote about the item."""
+    rows: list[tuple[int, str]] = connection.execute(
+        "SELECT entry_id, payload FROM audit_log WHERE kind = 'draft' AND strpos(payload, $1) > 0",
+        [orjson.dumps(item_id).decode()],
+    ).fetchall()
+    found = [(number, payload) for number, payload in rows if item_id in orjson.loads(payload).get("quotes", ())]
+    for number, payload in found:
+        connection.execute("UPDATE audit_log SET payload = $1 WHERE entry_id = $2", [redact_draft(payload), number])
+    return len(found)
 
 
 def _redact_payloads(

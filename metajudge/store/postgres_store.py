@@ -14,6 +14,8 @@ from metajudge.errors import StoreError
 from metajudge.store import forgetting, postgres_reads
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.gathered_reads import GatheredReads
+from metajudge.store.outcome_sources import PostgresSources
+from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
 from metajudge.store.postgres_forgetting import redact_service
 from metajudge.store.postgres_journal import PostgresJournal, Record
@@ -32,7 +34,7 @@ from metajudge.types.location import PostgresUrl
 T = TypeVar("T")
 
 _REDACTED: Final = (
-    *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "calls"),
+    *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "review_events", "calls"),
     *("service_answers", "service_results"),
 )
 
@@ -84,6 +86,8 @@ class PostgresStore(StoredQueries):
         dialect = PostgresDialect()
         self.reviews = StoredReviews(self.change_again, self.ask, dialect)
         self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
+        sources = PostgresSources(self.writers_alive)
+        self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, sources, str(self.writer_id))
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     async def find_reply(self, key: str) -> Reply | None:
@@ -213,6 +217,11 @@ class PostgresStore(StoredQueries):
     async def change(self, change: Callable[[Connection], T], /) -> T:
         """Runs a change in one transaction; see :meth:`Connections.change`."""
         return await self._in_thread(lambda: self.connections.change(change))
+
+    async def _change_after_writes(self, change: Callable[[Connection], T], /) -> T:
+        """A change that is safe to repeat and sees everything acknowledged."""
+        await self._writer.flush()
+        return await self.change_again(change)
 
     async def change_again(self, change: Callable[[Connection], T], /) -> T:
         """A change that is safe to repeat."""

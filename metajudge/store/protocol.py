@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from metajudge.reviews.queue import ReviewQueue
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
+
+if TYPE_CHECKING:
+    from metajudge.store.outcomes import StoredOutcomes
 
 T = TypeVar("T")
 
@@ -67,6 +70,9 @@ class Store(Protocol):
 
     @property
     def audit_log(self) -> AuditLog: ...
+
+    @property
+    def outcomes(self) -> "StoredOutcomes": ...
 
     async def find_reply(self, key: str) -> Reply | None: ...
 

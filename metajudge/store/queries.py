@@ -154,10 +154,15 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
         "ORDER BY decision_id",
         [[review_id for review_id, _ in rows]],
     ).fetchall()
+    amended = cursor.execute(
+        "SELECT review_id, payload FROM review_events WHERE kind = 'amend' "
+        "AND review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY event_id",
+        [[review_id for review_id, _ in rows]],
+    ).fetchall()
     return [
         {
             **orjson.loads(payload),
-            "decisions": [orjson.loads(decision) for about, decision in decisions if about == review_id],
+            "decisions": [orjson.loads(one) for about, one in (*decisions, *amended) if about == review_id],
         }
         for review_id, payload in rows
     ]

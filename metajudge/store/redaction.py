@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import orjson
 
+from metajudge.store.annotations import DERIVED
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.types.decision import Decision
 
@@ -58,6 +59,26 @@ def redact_decision(payload: str) -> str:
     return orjson.dumps(decision).decode()
 
 
+def redact_event(payload: str) -> str:
+    """An amendment or a comment without its text, which may quote."""
+    event: dict[str, Any] = orjson.loads(payload)
+    if "text" in event:
+        event["text"] = FORGOTTEN
+    if event.get("reason"):
+        event["reason"] = FORGOTTEN
+    return orjson.dumps(event).decode()
+
+
+def redact_draft(payload: str) -> str:
+    """A drafted change without the texts that may repeat reviewers' reasons; it can then not be activated."""
+    draft: dict[str, Any] = orjson.loads(payload)
+    draft["change"] = FORGOTTEN
+    plan = draft["policy"]["cases"]
+    for texts in (plan.get("instructions", {}), *plan.get("levels", {}).values()):
+        texts.update(dict.fromkeys(texts, FORGOTTEN))
+    return orjson.dumps(draft).decode()
+
+
 def redact_assessment(payload: str) -> str:
     """An assessment without explanations, messages of failures (they may quote) and details of signals."""
     a = Assessment.model_validate_json(payload)
@@ -71,7 +92,7 @@ def redact_assessment(payload: str) -> str:
             else {name: signal.model_copy(update={"detail": ""}) for name, signal in a.signals.items()},
             "decision": None if a.decision is None else _redact_decision(a.decision),
         }
-    ).model_dump_json()
+    ).model_dump_json(exclude=DERIVED)
 
 
 def redact_annotation(payload: str) -> str:
@@ -147,7 +168,13 @@ def without_labels(found: Mapping[str, Any], withheld: Callable[[str], bool]) ->
         _without_label_data(one) if one["judgment"]["item"]["id"] in hidden else one for one in found["judgments"]
     ]
     reviews = [{**one, "truth": None} if one["item_id"] in hidden else one for one in found["reviews"]]
-    return {**found, "judgments": judgments, "reviews": reviews, "labels_withheld": sorted(hidden)}
+    records = [_without_case_label(one) if one["subject"] in hidden else one for one in found["audit_log"]]
+    shown = {"judgments": judgments, "reviews": reviews, "audit_log": records}
+    return {**found, **shown, "labels_withheld": sorted(hidden)}
+
+
+def _without_case_label(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {**entry, "payload": {name: value for name, value in entry["payload"].items() if name != "label"}}
 
 
 def _without_label_data(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import FailureKind, StoreError
-from metajudge.store.annotations import annotated, annotation_of, without_annotation
+from metajudge.store.annotations import DERIVED, annotated, annotation_of, without_annotation
 from metajudge.store.lookups import key_hash
 from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, TokenProbabilities, Usage
 from metajudge.types.judgment import BESIDE
@@ -62,7 +62,7 @@ def assessment_write(
     try:
         annotation = annotation_of(assessment, found)
         return AssessmentWrite(
-            *(key, run_id, found, found.model_dump_json()),
+            *(key, run_id, found, found.model_dump_json(exclude=DERIVED)),
             *(None if annotation is None else assessment, annotation),
             None if judgment.item.digest in stored else item_row(judgment),
             None if judgment.digest in stored else judgment_row(judgment),
@@ -111,7 +111,7 @@ def decode(payload: bytes) -> CallRecord | AssessmentWrite:
         completed = annotated(text, None)
         found = without_annotation(completed)
         annotation = annotation_of(completed, found)
-        text = found.model_dump_json()
+        text = found.model_dump_json(exclude=DERIVED)
         completed = None if annotation is None else completed
     rows = (item and tuple(item), judgment and tuple(judgment))
     return AssessmentWrite(key, run_id, found, text, completed, annotation, *rows)

@@ -34,6 +34,7 @@ TABLES: Final = (
     Table("reviews", "review_id", "opened_at, review_id"),
     Table("review_claims", "claim_id", "claim_id", numbered=True),
     Table("review_decisions", "decision_id", "decision_id", numbered=True),
+    Table("review_events", "event_id", "event_id", numbered=True),
     Table("audit_log", "entry_id", "entry_id", numbered=True),
 )
 """Every table but ``agent_scores``, whose rows go with their assessment."""

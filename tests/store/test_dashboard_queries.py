@@ -121,14 +121,26 @@ class TestPages:
         await keep(store, (judgment, assessment.model_copy(update={"agents": (spelt,)})))
         assert not (await page(store, AssessmentFilter(decision="APPROVE"))).lines
 
-    async def test_a_rare_text_is_looked_for_a_part_at_a_time_and_found_in_the_end(self, many, monkeypatch) -> None:
-        monkeypatch.setattr(browsing, "WINDOW", 5)
+    async def test_a_rare_text_is_found_in_the_end_and_what_was_searched_is_counted(self, many, monkeypatch) -> None:
+        monkeypatch.setattr(browsing, "WINDOW", 20)
         wanted = AssessmentFilter(text="(3)")
-        looks = [await page(many, wanted)]
+        looks = [await page(many, wanted, clock=itertools.count(0, 3).__next__)]
         while looks[-1].older is not None:
-            assert looks[-1].cut_short
-            looks.append(await page(many, wanted, before=looks[-1].older))
-        assert [ids(found) for found in looks] == [[], [], ["j3-owl"], []]  # four times five at a look
+            assert (looks[-1].cut_short, looks[-1].searched, looks[-1].total) == (True, 20, 60)
+            looks.append(await page(many, wanted, before=looks[-1].older, clock=itertools.count(0, 3).__next__))
+        assert [ids(found) for found in looks] == [[], [], ["j3-owl"], []]
+        assert ids(await page(many, wanted)) == ["j3-owl"], "with time enough one look is enough"
+
+    async def test_a_text_is_searched_in_texts_and_ids_and_not_in_names_of_fields(self, many) -> None:
+        for text, count in {"rationale": 0, "OWL": 60, "item-7": 1, "decimals.": 60, "j8-": 1}.items():
+            assert len((await page(many, AssessmentFilter(text=text), limit=100)).lines) == count, text
+
+    async def test_lines_say_the_question_and_the_verdict(self, many) -> None:
+        line = (await page(many, AssessmentFilter(item="item-3"))).lines[0]
+        assert line.question == "A train leaves at 9:40 and arrives at 11:05. **How long** does it take? (3)"
+        assert line.verdict == "B>A"
+        await many.forget("item-3")
+        assert (await page(many, AssessmentFilter(item="item-3"))).lines[0].question is None
 
     async def test_names_come_most_frequent_first(self, store) -> None:
         await keep(store, pair(1, "rare"), pair(2, "usual"), pair(3, "usual"))

@@ -318,7 +318,7 @@ class TestLostAnswers:
         commit_once(monkeypatch)
         said = HumanDecision(review_id="r", reviewer="ada", outcome=Outcome.APPROVE, decided_at=1.0)
         state = await store.reviews.decide(said, now=1.0)
-        assert state.decisions == (said,)
+        assert state.decisions == (said.model_copy(update={"seconds": 0.0}),)
         await store.close()
 
 

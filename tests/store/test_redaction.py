@@ -10,9 +10,11 @@ from metajudge.store.redaction import (
     HIDDEN,
     hide_headers,
     redact_assessment,
+    redact_draft,
     redact_item,
     redact_judgment,
     without_label,
+    without_labels,
 )
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
@@ -26,7 +28,7 @@ REVIEWED = {
     "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure not_applicable "
     "agents summariser signals cascade decision probability probability_marks calibrated calibration guarantee outside_guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
-    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version",
+    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do",
 }
 
 
@@ -135,3 +137,21 @@ def test_a_judgment_without_its_label_repeats_it_nowhere(records) -> None:
     bare = without_label(judgment)
     assert (bare.item.label, bare.meta, bare.correct) == (None, {}, None)
     assert bare.vetting_digest == judgment.vetting_digest
+
+
+def test_a_cases_label_is_withheld_like_an_items() -> None:
+    entry = {"subject": "c1", "payload": {"label": True, "type": "climate"}}
+    found = {"judgments": [], "reviews": [{"item_id": "c1", "truth": True}], "audit_log": [entry]}
+    shown = without_labels(found, lambda item: item == "c1")
+    assert shown["reviews"][0]["truth"] is None
+    assert shown["audit_log"][0]["payload"] == {"type": "climate"}
+    assert without_labels(found, lambda _item: False) == found
+
+
+def test_a_draft_loses_the_texts_that_may_repeat_reasons_and_keeps_its_numbers() -> None:
+    plan = {"levels": {"depth": {"7": "secret"}}, "instructions": {"depth": "secret"}, "rubric": "r"}
+    draft = {"draft_id": "d", "change": "secret", "policy": {"cases": plan, "adjustment": {"offsets": {"depth": -3}}}}
+    kept = redact_draft(json.dumps(draft))
+    assert "secret" not in kept
+    assert json.loads(kept)["policy"]["adjustment"] == {"offsets": {"depth": -3}}
+    assert json.loads(kept)["policy"]["cases"]["levels"] == {"depth": {"7": FORGOTTEN}}

@@ -38,11 +38,21 @@
     return true;
   };
 
+  // g, then the letter of a page in the navigation (data-go).
+  let goes = 0;
+  const go = (event) => {
+    const wanted = Date.now() < goes && [...document.querySelectorAll("[data-go]")].find((one) => one.dataset.go === event.key);
+    goes = event.key === "g" && !wanted ? Date.now() + 1500 : 0;
+    if (wanted) wanted.click();
+    return Boolean(wanted) || goes > 0;
+  };
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat && event.key !== "j" && event.key !== "k") return;
     const active = document.activeElement || document.body;
     if (event.key === "Escape" && typing(active)) return active.blur();
     if (typing(active) || document.querySelector("dialog[open]")) return;
+    if (go(event)) return event.preventDefault();
     const marked = [...document.querySelectorAll("[data-key]")].find(
       (element) => element.dataset.key === event.key && shown(element)
     );
@@ -64,6 +74,42 @@
     const form = event.target.form;
     if (form && form.matches("[data-auto]")) form.requestSubmit();
   });
+
+  // data-saved: filters of this page, saved by name in this browser.
+  const saved = document.querySelector("[data-saved]");
+  if (saved) {
+    const key = `metajudge-filters ${location.pathname}`;
+    const read = () => {
+      try { return Object.entries(JSON.parse(localStorage.getItem(key)) || {}); } catch { return []; }
+    };
+    const write = (entries) => localStorage.setItem(key, JSON.stringify(Object.fromEntries(entries)));
+    const show = () => {
+      saved.querySelector("ul").replaceChildren(...read().map(([name, query]) => {
+        const [line, link, drop] = ["li", "a", "button"].map((tag) => document.createElement(tag));
+        link.textContent = name;
+        link.className = "button";
+        link.href = `${location.pathname}?${new URLSearchParams(query)}`;
+        drop.type = "button";
+        drop.className = "link";
+        drop.textContent = "delete";
+        drop.setAttribute("aria-label", `Delete the saved filters ${name}`);
+        drop.addEventListener("click", () => { write(read().filter(([one]) => one !== name)); show(); });
+        line.append(link, drop);
+        return line;
+      }));
+    };
+    saved.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const given = new URLSearchParams(location.search);
+      ["before", "after", "cursor"].forEach((name) => given.delete(name));
+      const name = event.target.elements.name.value.trim();
+      if (name) write([...read().filter(([one]) => one !== name), [name, String(given)]]);
+      event.target.reset();
+      show();
+    });
+    saved.hidden = false;
+    show();
+  }
 
   // What htmx sends carries the form token, too.
   document.addEventListener("htmx:config:request", (event) => {

@@ -118,7 +118,9 @@ def words(page):
 def running(**options):
     """A service on a real socket; hands out its address."""
     app = app_module.create_app(app_module.ServiceOptions(**options))
-    with serving(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on")) as url:
+    with serving(
+        uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on"))
+    ) as url:
         yield url
 
 

@@ -8,7 +8,7 @@ from tests.api.pages.filled_store import SCRIPT
 
 def rows(page):
     """The judgments' numbers in the list, in order."""
-    return [int(one) for one in re.findall(r'<a data-row href="/assessments/\d+">j(\d+)[^<]*</a>', page)]
+    return [int(one) for one in re.findall(r'<a data-row href="/assessments/\d+">[^<]*\((\d+)\)</a>', page)]
 
 
 class TestList:

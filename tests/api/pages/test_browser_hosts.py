@@ -41,10 +41,10 @@ def test_forms_work_under_a_named_host_without_tls(pointed, serve_pages, tmp_pat
     fill(tmp_path / "s.duckdb", 2, cases=False)
     keys, hosts = (key("ada", "review"),), ("judge.example",)
     port = serve_pages(store=tmp_path / "s.duckdb", keys=keys, allowed_hosts=hosts).rpartition(":")[2]
-    pointed.goto(f"http://judge.example:{port}/")
+    pointed.goto(f"http://judge.example:{port}/reviews")
     pointed.get_by_label("Key", exact=True).fill(("ada" * 32)[:32])
     pointed.keyboard.press("Enter")
     pointed.wait_for_selector("text=Review next")
     pointed.keyboard.press("n")
-    pointed.wait_for_selector("#record")
+    pointed.wait_for_selector(".pick:not([disabled])")
     assert pointed.goto(f"http://evil.example:{port}/login").status == 403

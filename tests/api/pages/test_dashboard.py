@@ -123,13 +123,13 @@ def test_probabilities_have_thresholds_of_their_own(visitor, kept):
 
 def test_an_empty_store_says_so(visit, tmp_path):
     said = words(visit(store=tmp_path / "e.duckdb").see("/dashboard?days=0"))
-    assert "No assessments yet" in said
+    assert "Nothing was judged yet" in said
     assert "%" not in said
 
 
 def test_a_quiet_period_leads_to_all_time(visit, filled):
     said = words(filled(0, cases=False).see("/dashboard?days=7"))
-    assert "No assessments in this period" in said
+    assert "Nothing was judged in this period" in said
     assert "Show all time" in said
 
 
@@ -140,7 +140,7 @@ def test_without_labels_nothing_is_said_to_be_precise(visit, tmp_path):
     assert "No labels yet." in page
     assert now(page)["precision"] == "none"
     assert now(page)["kept"] != "0"
-    assert "has both a probability and a label" in words(page)
+    assert "has both a probability (vet with a calibration) and a label" in words(page)
     assert "precision-line" not in page
 
 

@@ -162,7 +162,7 @@ class TestList:
         page.evaluate("window.stayed = true")
         page.select_option("[name=outcome]", "kept")
         page.wait_for_url("**outcome=kept**")
-        until(lambda: page.locator("tbody .chip", has_text="not kept").count() == 0)
+        until(lambda: page.locator("tbody .chip", has_text="discarded").count() == 0)
         assert page.evaluate("window.stayed")
         page.locator("body").press("j")
         first = page.evaluate("document.activeElement.href")

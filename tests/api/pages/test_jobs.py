@@ -141,10 +141,14 @@ def test_what_is_not_there_is_said_for_people(visit, tmp_path):
 def test_runs_with_counts_and_failures(filled):
     visitor = filled(4, cases=False)
     said = words(visitor.see("/runs"))
-    assert "run-1 vet finished 4 4 not kept 0 none $0.0000" in said
+    assert (
+        "vet: A train leaves at 9:40 and arrives at 11:05. **How long** does it take? (0) judge owl-large, run-1"
+        in said
+    )
+    assert "finished 4 4 discarded 0 none $0.0000" in said
     one = words(visitor.see("/runs/run-1"))
     assert '"panel": "default"' in one
-    assert "4, 4 not kept show" in one
+    assert "4, 4 discarded show" in one
 
 
 def test_runs_of_a_store_with_failed_requests(visit, tmp_path):

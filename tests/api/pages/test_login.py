@@ -39,7 +39,7 @@ class TestLogin:
         visitor = visit(api_key=KEY)
         visitor.see("/login", params={"next": wanted})
         response = visitor.submit("/login", {"key": KEY, "next": wanted})
-        assert response.headers["location"] == "/reviews"
+        assert response.headers["location"] == "/"
 
     def test_logging_out_ends_the_session(self, visit):
         visitor = visit(api_key=KEY)
@@ -78,7 +78,7 @@ class TestLogin:
         assert response.headers["hx-redirect"].startswith("/login")
 
     def test_without_keys_nobody_logs_in(self, visit):
-        assert visit().get("/login").headers["location"] == "/reviews"
+        assert visit().get("/login").headers["location"] == "/"
 
     @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "192.168.1.5"])
     def test_without_keys_a_name_that_was_made_to_point_here_is_refused(self, visit, host):

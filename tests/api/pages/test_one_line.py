@@ -32,12 +32,12 @@ def visitor(visit, tmp_path):
 
 
 def rows_of(page):
-    return re.findall(r'<a data-row href="/assessments/(\d+)">([^<]*)</a>', page)
+    return re.findall(r'<a data-row href="/assessments/(\d+)">[^<]*</a>.*?<span class="ids">([^<]*)</span>', page)
 
 
 def test_the_dashboard_does_not_count_a_judgment_once_for_each_policy(visitor):
     said = words(visitor.see("/dashboard"))
-    assert f"{COUNT} not kept" in said
+    assert f"{COUNT} discarded" in said
     assert f"weighted average ({COUNT})" in said
     judges = re.search(r'<tr><th scope="row"><a href="/assessments\?judge=owl.*?</tr>', visitor.see("/dashboard"))
     assert words(judges[0]).split()[:4] == ["owl", str(COUNT), "0", str(COUNT)]
@@ -56,14 +56,14 @@ def test_the_list_shows_each_judgment_once_with_the_decision_made_last(visitor):
 def test_a_run_counts_judgments(visitor):
     (run,) = visitor.portal.call(visitor.app.state.service.engine.store.runs)
     page = visitor.see(f"/runs/{run.run_id}")
-    assert f"Assessments {COUNT}, {COUNT} not kept" in words(page)
+    assert f"Assessments {COUNT}, {COUNT} discarded" in words(page)
     assert len(rows_of(visitor.see(f"/assessments?run={run.run_id}"))) == COUNT
     assert f" {COUNT} " in words(visitor.see("/runs"))
 
 
-def test_a_cases_history_says_vetted_once(visitor):
+def test_a_reviews_history_says_once_that_it_was_added(visitor):
     review = visitor.get("/v1/reviews").json()["reviews"][0]["review"]["review_id"]
-    assert words(visitor.see(f"/reviews/{review}")).count("Vetted:") == 1
+    assert words(visitor.see(f"/reviews/{review}")).count("Added to the queue") == 1
 
 
 def test_rows_that_were_replaced_are_labelled_as_history(visitor):
@@ -75,7 +75,7 @@ def test_rows_that_were_replaced_are_labelled_as_history(visitor):
     assert len(older) == 3  # as vetted, and by two policies before
     said = visitor.see(f"/assessments/{older[-1]}")
     assert f'This version is history: <a href="/assessments/{number}">' in said
-    assert "current : not kept" in words(said)
+    assert "current : discarded" in words(said)
 
 
 def test_another_panel_is_another_line(visitor):

@@ -172,7 +172,9 @@ def test_reliability_is_the_librarys():
 
     facts = [fact(number, probability=number / 50) for number in range(50)] + [fact(99, probability=None)]
     right = {number: number % 3 > 0 for number in range(100)}
-    theirs = reliability_bins(np.arange(50) / 50, np.array([right[number] for number in range(50)]))
+    theirs = reliability_bins(
+        np.arange(50) / 50, np.array([right[number] for number in range(50)]), list(map(str, range(50)))
+    )
     ours = view.calibration_bins(facts, right)
     assert [(one.n, one.predicted, one.observed) for one in ours] == [
         (one.n, one.probability, one.right) for one in theirs
@@ -196,7 +198,7 @@ def test_long_periods_get_wider_columns_and_lose_nothing():
 
 def test_names_in_charts_are_only_names():
     hostile = "<script>alert(1)</script>&\"'"
-    chart = view.cost_over_time([Spending(1, hostile, 1, 0, 1.0, 0, 1, 1)])
+    chart = view.cost_over_time([Spending(day, hostile, 1, 0, 1.0, 0, 1, 1) for day in (1, 2)])
     assert "<script" not in chart.svg
     assert "&lt;script&gt;" in chart.svg
 

@@ -1,0 +1,250 @@
+"""Policies with their bands and versions; proposals with their evidence, which an administrator activates."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, HTTPException, Request, Response
+
+from metajudge.decision import BUILTIN_POLICIES, Policy
+from metajudge.errors import InputError, PolicyError
+from metajudge.feedback.loop import ACTIVATION, BACKTEST, POLICY, FeedbackLoop
+from metajudge.feedback.proposals import Proposal
+from metajudge.store import overview
+from metajudge.store.protocol import AuditEntry, Store
+
+from ..audit import Action
+from ..authorization import ROUTES
+from ..deps import ServiceDep, StoreDep
+from .access import ChangesDep, Viewer, ViewerDep
+from .login import go_to
+from .page_route import PageRoute
+from .rendering import page
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+STATUS_TONES = {"waits": "accent", "active": "good", "replaced": "", "refused": "warn"}
+Reason = Annotated[str, Form(max_length=10_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLine:
+    """A policy in force; ``problem`` says why it cannot be used, and ``policy`` is then None."""
+
+    name: str
+    policy: Policy | None
+    built_in: bool
+    proposals: int
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a policy; ``by`` and ``reason`` are those of an activation, if any."""
+
+    digest: str
+    at: float
+    by: str | None
+    reason: str
+    proposal_id: str | None
+    in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalLine:
+    """A proposal and what became of it: ``waits``, ``active``, ``replaced`` or ``refused``."""
+
+    proposal: Proposal
+    status: str
+
+
+@router.get("/policies")
+async def policies(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
+    loop = FeedbackLoop(store, clock=time.time)
+    kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
+    waiting = [line.proposal.name for line in await _proposals(loop) if line.status == "waits"]
+    lines = []
+    for name in [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]:
+        built_in, count = name in BUILTIN_POLICIES, waiting.count(name)
+        try:
+            lines.append(PolicyLine(name, await loop.active(name), built_in, count))
+        except PolicyError as error:
+            lines.append(PolicyLine(name, None, built_in, count, str(error)))
+    return page(request, "policies.html", viewer, lines=lines, may_see=_sees_proposals(viewer))
+
+
+@router.get("/policies/{name}")
+async def policy(request: Request, viewer: ViewerDep, store: StoreDep, name: str) -> Response:
+    return await _policy_page(request, viewer, store, name)
+
+
+@router.post("/policies/{name}/propose")
+async def propose(
+    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, changes: ChangesDep, name: str
+) -> Response:
+    """Looks for changes that people's decisions suggest, and tests each."""
+    loop = FeedbackLoop(store, clock=time.time)
+    try:
+        found = await running.computing.ask(lambda: loop.propose(name))
+    except InputError as error:
+        return await _policy_page(request, viewer, store, name, http_status=422, problem=str(error))
+    await changes.note(Action.FEEDBACK_PROPOSE, name, proposals=[one.proposal_id for one in found])
+    if found:
+        return go_to("/proposals")
+    nothing = "No change fits people's decisions better: there are too few, or none disagrees with the policy."
+    return await _policy_page(request, viewer, store, name, problem=nothing)
+
+
+async def _policy_page(
+    request: Request, viewer: Viewer, store: Store, name: str, *, http_status: int = 200, problem: str = ""
+) -> Response:
+    loop = FeedbackLoop(store, clock=time.time)
+    try:
+        found = await loop.active(name)
+    except PolicyError as error:
+        raise HTTPException(404, str(error)) from None
+    sees = _sees_proposals(viewer)
+    return page(
+        request,
+        "policies_one.html",
+        viewer,
+        http_status=http_status,
+        policy=found,
+        versions=await _versions(store, name, found.digest),
+        decided=await store.ask(lambda connection: overview.decided_by(connection, name)),
+        proposals=[line for line in await _proposals(loop) if line.proposal.name == name] if sees else [],
+        may_see=sees,
+        may_propose=ROUTES["POST /policies/{name}/propose"].permits(viewer.caller),
+        problem=problem,
+        tones_of=STATUS_TONES,
+    )
+
+
+@router.get("/proposals")
+async def proposals(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
+    found = await _proposals(FeedbackLoop(store, clock=time.time))
+    return page(request, "proposals.html", viewer, lines=found, tones_of=STATUS_TONES)
+
+
+@router.get("/proposals/{proposal_id}")
+async def proposal(request: Request, viewer: ViewerDep, store: StoreDep, proposal_id: str) -> Response:
+    return await _proposal_page(request, viewer, store, proposal_id)
+
+
+@router.post("/proposals/{proposal_id}/backtest")
+async def backtest(
+    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str
+) -> Response:
+    """Tests a proposal on all cases decided by now."""
+    loop, found = await _existing(store, proposal_id)
+    try:
+        made = await running.computing.ask(lambda: loop.backtest(proposal_id))
+    except (InputError, PolicyError) as error:
+        return await _proposal_page(request, viewer, store, proposal_id, http_status=422, problem=str(error))
+    await changes.note(Action.FEEDBACK_BACKTEST, proposal_id, policy=found.name, better=made.better)
+    return go_to(f"/proposals/{proposal_id}")
+
+
+@router.post("/proposals/{proposal_id}/activate")
+async def activate(
+    request: Request, viewer: ViewerDep, store: StoreDep, changes: ChangesDep, proposal_id: str, reason: Reason = ""
+) -> Response:
+    """Puts a proposal in force, under the person's name."""
+    loop, found = await _existing(store, proposal_id)
+    try:
+        made = await loop.activate(proposal_id, by=viewer.reviewer or viewer.caller.name, reason=reason.strip())
+    except (InputError, PolicyError) as error:
+        return await _proposal_page(
+            request, viewer, store, proposal_id, http_status=422, problem=str(error), reason=reason
+        )
+    await changes.note(
+        Action.FEEDBACK_ACTIVATE, found.name, proposal_id=proposal_id, digest=made.digest, before=made.base_digest
+    )
+    return go_to(f"/proposals/{proposal_id}")
+
+
+async def _proposal_page(
+    request: Request,
+    viewer: Viewer,
+    store: Store,
+    proposal_id: str,
+    *,
+    http_status: int = 200,
+    problem: str = "",
+    reason: str = "",
+) -> Response:
+    loop, found = await _existing(store, proposal_id)
+    line = next(one for one in await _proposals(loop) if one.proposal.proposal_id == proposal_id)
+    tests = await store.audit_log.entries(BACKTEST, proposal_id)
+    return page(
+        request,
+        "proposals_one.html",
+        viewer,
+        http_status=http_status,
+        proposal=found,
+        status=line.status,
+        base=await _content(store, found.name, found.base_digest),
+        tests=[(one.recorded_at, one.payload["backtest"]) for one in reversed(tests)],
+        may_activate=ROUTES["POST /proposals/{proposal_id}/activate"].permits(viewer.caller),
+        problem=problem,
+        reason=reason,
+        tones_of=STATUS_TONES,
+    )
+
+
+async def _existing(store: Store, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:
+    loop = FeedbackLoop(store, clock=time.time)
+    try:
+        return loop, await loop.proposal(proposal_id)
+    except InputError as error:
+        raise HTTPException(404, str(error)) from None
+
+
+async def _proposals(loop: FeedbackLoop) -> list[ProposalLine]:
+    """All proposals with what became of them, newest first."""
+    activated = [one.proposal_id for one in await loop.activations()]
+    newest = {one.name: one.proposal_id for one in await loop.activations()}
+    lines = []
+    for one in reversed(await loop.proposals()):
+        if one.proposal_id in activated:
+            status = "active" if newest.get(one.name) == one.proposal_id else "replaced"
+        else:
+            status = "waits" if one.status == "proposed" else "refused"
+        lines.append(ProposalLine(one, status))
+    return lines
+
+
+async def _versions(store: Store, name: str, in_force: str) -> list[Version]:
+    """The versions of a policy that are stored, and those activated; newest first."""
+    stored = await store.audit_log.entries(POLICY, name)
+    activated = await store.audit_log.entries(ACTIVATION, name)
+    found = sorted((*stored, *activated), key=lambda entry: entry.entry_id, reverse=True)
+    return [_version(entry, in_force) for entry in found]
+
+
+def _version(entry: AuditEntry, in_force: str) -> Version:
+    payload: Mapping[str, Any] = entry.payload
+    return Version(
+        str(payload.get("digest", "")),
+        entry.recorded_at,
+        payload.get("by"),
+        str(payload.get("reason", "")),
+        payload.get("proposal_id"),
+        payload.get("digest") == in_force,
+    )
+
+
+async def _content(store: Store, name: str, digest: str) -> Policy | None:
+    """A stored version of a policy; None if it is not stored, as a built-in one that decided nothing."""
+    for entry in await store.audit_log.entries(POLICY, name):
+        if entry.payload.get("digest") == digest:
+            return Policy.model_validate(entry.payload["policy"])
+    try:
+        found = await FeedbackLoop(store, clock=time.time).active(name)
+    except PolicyError:
+        return None
+    return found if found.digest == digest else None
+
+
+def _sees_proposals(viewer: Viewer) -> bool:
+    return ROUTES["GET /proposals"].permits(viewer.caller)

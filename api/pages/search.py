@@ -1,0 +1,69 @@
+"""``/search``: one field over judgments, items, clashes, cases and runs."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from metajudge.store import browsing, searching
+from metajudge.store.browsing import AssessmentFilter, AssessmentLines
+
+from ..deps import StoreDep
+from .access import Viewer, ViewerDep, hidden_subjects, show_machine
+from .assessments import OUTCOME_TONES, OUTCOMES
+from .page_route import PageRoute
+from .rendering import page
+
+router = APIRouter(prefix="/search", include_in_schema=False, route_class=PageRoute)
+ROWS = 20
+
+
+@router.get("")
+async def search(
+    request: Request, viewer: ViewerDep, store: StoreDep, q: Annotated[str, Query(max_length=200)] = ""
+) -> Response:
+    """The newest results of each kind; a text of a judgment that the person decides blind is found in its review."""
+    text = q.strip()
+    if not text:
+        return _page(request, viewer, text, hides=viewer.session.blind)
+    hidden = await hidden_subjects(store, viewer)
+    wanted = AssessmentFilter(text=text, without=tuple(sorted(hidden)))
+    found = await store.ask(lambda connection: browsing.page_of_assessments(connection, wanted, limit=ROWS))
+    waiting = (await viewer.sight.undecided(store)).subjects
+    await show_machine(store, viewer, waiting & {line.judgment_id for line in found.lines})
+    reviews = await store.ask(lambda connection: searching.search_reviews(connection, text, hidden=hidden, limit=ROWS))
+    cases = await store.ask(lambda connection: searching.search_cases(connection, text, without=hidden, limit=ROWS))
+    known = {hit.subject_id for hit in reviews.hits}
+    runs = await store.ask(lambda connection: searching.search_runs(connection, text, limit=ROWS))
+    others = [one for one in cases if one.case_id not in known]
+    return _page(request, viewer, text, found, reviews, others, runs, hides=bool(hidden))
+
+
+def _page(
+    request: Request,
+    viewer: Viewer,
+    text: str,
+    found: AssessmentLines | None = None,
+    reviews: searching.ReviewHits | None = None,
+    cases: list[searching.CaseHit] | None = None,
+    runs: list[searching.RunHit] | None = None,
+    *,
+    hides: bool,
+) -> Response:
+    found = found or AssessmentLines((), None, None)
+    reviews = reviews or searching.ReviewHits((), 0, 0)
+    return page(
+        request,
+        "search.html",
+        viewer,
+        part="results",
+        q=text,
+        hides=hides,
+        judgments=replace(found, newer=None),
+        reviews=reviews,
+        cases=cases or [],
+        runs=runs or [],
+        outcomes=OUTCOMES,
+        outcome_tones=OUTCOME_TONES,
+        may_log=viewer.may("admin"),
+    )

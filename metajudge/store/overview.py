@@ -1,0 +1,217 @@
+"""The state of a store at a glance: what waits, what changed, what was judged, what failed. SQL for both databases.
+
+Every query is bounded: by a number of rows, a time, or both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from metajudge.store.excerpts import as_in_json, excerpt, question_of
+from metajudge.store.sql import Connection, only_row
+from metajudge.store.versions import CURRENT
+
+RECENT_CALLS: Final = 500_000
+"""Requests to models that are looked at, the newest."""
+
+_EXCERPT: Final = 6_000
+_OPEN: Final = (
+    "r.reviewers > (SELECT count(DISTINCT d.reviewer) FROM review_decisions d WHERE d.review_id = r.review_id) "
+    "AND NOT EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = r.review_id AND d.reviewer = $1)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Reviews that a person can still decide.
+
+    Attributes:
+        by_priority: priority (0 first) -> reviews.
+        mine: those claimed by the person now.
+        oldest: id of the one that waits longest, None if none waits; ``since`` when it was opened.
+    """
+
+    by_priority: dict[int, int]
+    mine: int
+    oldest: str | None
+    since: float | None
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_priority.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of the audit log; ``text`` is its content as JSON, cut after 6,000 characters if ``is_cut``."""
+
+    entry_id: int
+    kind: str
+    subject: str
+    recorded_at: float
+    text: str
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalls:
+    """Requests to one model since some time; ``unpriced`` have no cost."""
+
+    model: str
+    attempts: int
+    failed: int
+    cost_usd: float
+    unpriced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was judged since some time besides judgments; ``actions``: a policy's action -> cases."""
+
+    cases: int
+    actions: dict[str, int]
+    clashes: int
+
+
+def waiting(connection: Connection, reviewer: str | None, now: float) -> Waiting:
+    """The reviews that a person can still decide; None for a person without a name, who has decided nothing."""
+    rows = connection.execute(
+        f"SELECT r.priority, count(*) FROM reviews r WHERE {_OPEN} GROUP BY r.priority ORDER BY r.priority",  # noqa: S608
+        [reviewer or ""],
+    ).fetchall()
+    oldest = connection.execute(
+        f"SELECT r.review_id, r.opened_at FROM reviews r WHERE {_OPEN} ORDER BY r.opened_at, r.review_id LIMIT 1",  # noqa: S608
+        [reviewer or ""],
+    ).fetchall()
+    (mine,) = only_row(
+        connection,
+        "SELECT count(*) FROM (SELECT DISTINCT ON (c.review_id) c.review_id, c.expires_at FROM review_claims c "
+        "WHERE c.reviewer = $1 ORDER BY c.review_id, c.claim_id DESC) newest WHERE expires_at > $2 AND NOT EXISTS "
+        "(SELECT 1 FROM review_decisions d WHERE d.review_id = newest.review_id AND d.reviewer = $1)",
+        [reviewer or "", now],
+    )
+    name, since = oldest[0] if oldest else (None, None)
+    return Waiting({priority: int(n) for priority, n in rows}, int(mine), name, since)
+
+
+def entries(
+    connection: Connection,
+    *,
+    kinds: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    subject: str | None = None,
+    person: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[Entry]:
+    """Records of the audit log, newest first.
+
+    Args:
+        kinds: only these; None: every kind but those of ``without``.
+        subject: a part of the subject, upper and lower case alike.
+        person: whoever is recorded as ``by`` or ``reviewer``.
+        before: only records with smaller ids.
+    """
+    named = None if person is None else as_in_json(person)
+    rows = connection.execute(
+        f"SELECT entry_id, kind, subject, recorded_at, substr(payload, 1, {_EXCERPT + 1}) FROM audit_log "  # noqa: S608
+        "WHERE ($1::VARCHAR[] IS NULL OR kind IN (SELECT unnest($1::VARCHAR[]))) "
+        "AND kind NOT IN (SELECT unnest($2::VARCHAR[])) AND ($3::VARCHAR IS NULL OR strpos(lower(subject), $3) > 0) "
+        "AND ($4::VARCHAR IS NULL OR strpos(payload, $4) > 0 OR strpos(payload, $5) > 0) "
+        f"AND ($6::BIGINT IS NULL OR entry_id < $6) ORDER BY entry_id DESC LIMIT {int(limit)}",
+        [
+            None if kinds is None else list(kinds),
+            list(without),
+            None if subject is None else subject.lower(),
+            *((None, None) if named is None else (f'"by":"{named}"', f'"reviewer":"{named}"')),
+            before,
+        ],
+    ).fetchall()
+    return [
+        Entry(number, kind, about, at, text[:_EXCERPT], len(text) > _EXCERPT) for number, kind, about, at, text in rows
+    ]
+
+
+def entry_kinds(connection: Connection) -> dict[str, int]:
+    """The kinds of records in the audit log -> how many."""
+    rows = connection.execute("SELECT kind, count(*) FROM audit_log GROUP BY kind ORDER BY kind").fetchall()
+    return {kind: int(n) for kind, n in rows}
+
+
+def model_calls(connection: Connection, since: float) -> list[ModelCalls]:
+    """Requests by model since a time, among the newest :data:`RECENT_CALLS`; the most expensive first."""
+    rows = connection.execute(
+        "SELECT model, count(*), count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0), "  # noqa: S608
+        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok') FROM calls "
+        f"WHERE call_id > (SELECT coalesce(max(call_id), 0) - {RECENT_CALLS} FROM calls) AND started_at >= $1 "
+        "GROUP BY model ORDER BY 4 DESC, model",
+        [since],
+    ).fetchall()
+    return [ModelCalls(model, int(n), int(failed), float(cost), int(bare)) for model, n, failed, cost, bare in rows]
+
+
+def judged(connection: Connection, since: float) -> Judged:
+    """Cases that were judged since a time, each once by its newest record, and clashes that are stored.
+
+    Of clashes the store keeps those that are reviews.
+    """
+    rows = connection.execute(
+        "SELECT CASE WHEN strpos(payload, '\"action\":\"APPROVE\"') > 0 THEN 'APPROVE' "
+        "WHEN strpos(payload, '\"action\":\"REVIEW_PRIORITY\"') > 0 THEN 'REVIEW_PRIORITY' "
+        "WHEN strpos(payload, '\"action\":\"REVIEW\"') > 0 THEN 'REVIEW' "
+        "WHEN strpos(payload, '\"action\":\"REJECT\"') > 0 THEN 'REJECT' ELSE 'none' END AS action, count(*) "
+        "FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM audit_log WHERE kind = 'case' GROUP BY subject) "
+        "AND recorded_at >= $1 GROUP BY 1 ORDER BY 1",
+        [since],
+    ).fetchall()
+    (clashes,) = only_row(
+        connection,
+        "SELECT count(*) FROM reviews WHERE judge = 'clash panel' AND opened_at >= $1",
+        [since],
+    )
+    actions = {action: int(n) for action, n in rows}
+    return Judged(sum(actions.values()), actions, int(clashes))
+
+
+def decided_by(connection: Connection, policy: str) -> dict[str, int]:
+    """Actions of a policy, of any version -> judgments whose current decision that is."""
+    rows = connection.execute(
+        f"SELECT action, count(*) FROM {CURRENT} lines WHERE policy = $1 GROUP BY action ORDER BY action",  # noqa: S608
+        [policy],
+    ).fetchall()
+    return {action: int(n) for action, n in rows}
+
+
+def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
+    """The first question of each run that vetted some; left out where its texts were deleted."""
+    rows = connection.execute(
+        "SELECT f.run_id, i.payload FROM (SELECT DISTINCT ON (run_id) run_id, judgment_digest FROM assessments "
+        "WHERE run_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY run_id, assessment_id) f "
+        "JOIN judgments j ON j.judgment_digest = f.judgment_digest JOIN items i ON i.item_digest = j.item_digest",
+        [list(run_ids)],
+    ).fetchall()
+    found = {run_id: question_of(payload) for run_id, payload in rows}
+    return {run_id: excerpt(question) for run_id, question in found.items() if question is not None}
+
+
+def run_judges(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The judges whose judgments each run vetted, the most frequent first."""
+    found: dict[str, list[str]] = {}
+    for run_id, judge, _ in connection.execute(
+        "SELECT run_id, judge, count(*) AS n FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
+        "GROUP BY run_id, judge ORDER BY run_id, n DESC, judge",
+        [list(run_ids)],
+    ).fetchall():
+        found.setdefault(run_id, []).append(judge)
+    return found
+
+
+def questions_by_digest(connection: Connection, judgment_digests: Sequence[str]) -> dict[str, str]:
+    """First words of the questions of some judgments, by the judgment's digest; deleted texts are left out."""
+    rows = connection.execute(
+        "SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest "
+        "WHERE j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))",
+        [list(judgment_digests)],
+    ).fetchall()
+    found = {digest: question_of(payload) for digest, payload in rows}
+    return {digest: excerpt(question) for digest, question in found.items() if question is not None}

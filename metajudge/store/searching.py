@@ -1,0 +1,219 @@
+"""Search over what was stored besides assessments: cases, clashes, reviews that wait, and runs. SQL for both databases.
+
+Assessments are searched by :func:`metajudge.store.browsing.page_of_assessments`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+from metajudge.store.excerpts import as_in_json, contains, excerpt, texts_in
+from metajudge.store.sql import Connection, only_row
+
+SEARCH_S: Final = 1.0
+"""A search of reviews ends so many seconds after it began."""
+
+_PAGE: Final = 200
+_CLASH: Final = "clash"
+Kind = Literal["judgment", "clash", "case"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewHit:
+    """A review that was found.
+
+    Attributes:
+        about: first words of the question, or of the case's texts; the item's id if there are no texts.
+        subject_id: of the judgment, clash or case; an id may name a judge.
+        hidden: whether the person still has to decide it blind: only ``about`` and the category may then be shown.
+    """
+
+    review_id: str
+    kind: Kind
+    about: str
+    subject_id: str
+    judge: str | None
+    category: str | None
+    opened_at: float
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewHits:
+    """Reviews, newest first.
+
+    Attributes:
+        searched: how many reviews were looked at, of ``total``; fewer if the time was over or ``hits`` is full.
+    """
+
+    hits: tuple[ReviewHit, ...]
+    searched: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseHit:
+    """A judged case that was found by its id, by its newest record; ``action`` is the policy's decision."""
+
+    case_id: str
+    recorded_at: float
+    action: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunHit:
+    """A run that was found by its id, its command or its settings."""
+
+    run_id: str
+    command: str
+    started_at: float
+
+
+def search_reviews(
+    connection: Connection,
+    text: str,
+    *,
+    hidden: frozenset[str] = frozenset(),
+    limit: int = 25,
+    clock: Callable[[], float] = time.monotonic,
+) -> ReviewHits:
+    """Reviews of cases and clashes with a text, and those of judgments that are hidden.
+
+    Of hidden subjects the texts that a reviewer sees are searched alone: a hit by a judge's name, a candidate's name or
+    an id would say what the review hides.
+
+    Args:
+        hidden: ids of subjects that the person still has to decide blind. Reviews of other judgments are not
+            searched, as their assessments are.
+        clock: seconds; the search ends :data:`SEARCH_S` after it began.
+    """
+    deadline = clock() + SEARCH_S
+    hits: list[ReviewHit] = []
+    searched = 0
+    for rows in _pages(connection):
+        asked = [row for row in rows if row["subject"] == "judgment" and row["subject_id"] in hidden]
+        questions = _questions(connection, asked)
+        for row in rows:
+            searched += 1
+            found = _hit(row, questions, text, hidden)
+            if found is not None:
+                hits.append(found)
+        if len(hits) >= limit or clock() > deadline:
+            break
+    (total,) = only_row(connection, "SELECT count(*) FROM reviews")
+    return ReviewHits(tuple(hits[:limit]), searched, int(total))
+
+
+def _pages(connection: Connection) -> Iterator[list[dict[str, Any]]]:
+    """Reviews as plain data, newest first, some at a time."""
+    before: tuple[float, str] | None = None
+    while True:
+        rows = connection.execute(
+            "SELECT opened_at, review_id, payload FROM reviews WHERE NOT redacted AND ($1::FLOAT8 IS NULL OR "  # noqa: S608
+            "opened_at < $1 OR (opened_at = $1 AND review_id < $2)) "
+            f"ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}",
+            [None, ""] if before is None else [*before],
+        ).fetchall()
+        if not rows:
+            return
+        before = rows[-1][0], rows[-1][1]
+        yield [orjson.loads(payload) for _, _, payload in rows]
+
+
+def _questions(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Questions of judgments, by the judgment's digest."""
+    if not rows:
+        return {}
+    found = connection.execute(
+        "SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest "
+        "WHERE NOT i.redacted AND j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))",
+        [[row["subject_digest"] for row in rows]],
+    ).fetchall()
+    return {digest: orjson.loads(payload).get("question", "") for digest, payload in found}
+
+
+def about_review(connection: Connection, review_id: str) -> str | None:
+    """First words of what a reviewer reads in a review; None if it is unknown or its texts were deleted."""
+    rows = connection.execute(
+        "SELECT payload FROM reviews WHERE review_id = $1 AND NOT redacted", [review_id]
+    ).fetchall()
+    if not rows:
+        return None
+    row = orjson.loads(rows[0][0])
+    kind = _kind(row)
+    shown = _shown_texts(row, kind, _questions(connection, [row] if kind == "judgment" else []))
+    return excerpt(shown[0]) if shown else None
+
+
+def _hit(row: Mapping[str, Any], questions: Mapping[str, str], text: str, hidden: frozenset[str]) -> ReviewHit | None:
+    is_hidden = row["subject_id"] in hidden
+    kind = _kind(row)
+    if kind == "judgment" and not is_hidden:
+        return None
+    shown = _shown_texts(row, kind, questions)
+    named = () if is_hidden else (row["review_id"], row["subject_id"], row["item_id"], row["judge"], *_names(row, kind))
+    if not any(contains(one, text) for one in (*shown, *named) if one):
+        return None
+    about = excerpt(shown[0]) if shown else row["item_id"] if not is_hidden else row["review_id"]
+    return ReviewHit(
+        row["review_id"], kind, about, row["subject_id"], row["judge"], row["category"], row["opened_at"], is_hidden
+    )
+
+
+def _kind(row: Mapping[str, Any]) -> Kind:
+    if row["subject"] == "judgment":
+        return "judgment"
+    return "clash" if _CLASH in (row.get("content") or {}) else "case"
+
+
+def _shown_texts(row: Mapping[str, Any], kind: Kind, questions: Mapping[str, str]) -> list[str]:
+    """What is shown to everybody who may open the review."""
+    content = row.get("content") or {}
+    if kind == "judgment":
+        found = questions.get(row["subject_digest"])
+        return [] if not found else [found]
+    if kind == "clash":
+        return [found] if (found := content[_CLASH].get("question")) else []
+    stages = [stage for stage in content.values() if isinstance(stage, Mapping)]
+    return [one for stage in stages for part in ("context", "output") for one in texts_in(stage.get(part))]
+
+
+def _names(row: Mapping[str, Any], kind: Kind) -> list[str]:
+    """Names within a clash."""
+    if kind != "clash":
+        return []
+    clash = row["content"][_CLASH]
+    return [*(one.get("name", "") for one in clash.get("candidates", ())), *clash.get("panel", ())]
+
+
+def search_cases(
+    connection: Connection, text: str, *, without: frozenset[str] = frozenset(), limit: int = 25
+) -> list[CaseHit]:
+    """Judged cases by their id, newest first, also those that no person was asked about.
+
+    Args:
+        without: ids of cases that the person still has to decide blind.
+    """
+    rows = connection.execute(
+        "SELECT subject, recorded_at, payload FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM audit_log "  # noqa: S608
+        "WHERE kind = 'case' AND strpos(lower(subject), lower($1)) > 0 "
+        "AND subject NOT IN (SELECT unnest($2::VARCHAR[])) GROUP BY subject) "
+        f"ORDER BY entry_id DESC LIMIT {int(limit)}",
+        [text, sorted(without)],
+    ).fetchall()
+    decisions = [(orjson.loads(payload).get("decision") or {}).get("action") for _, _, payload in rows]
+    return [CaseHit(case_id, at, action) for (case_id, at, _), action in zip(rows, decisions, strict=True)]
+
+
+def search_runs(connection: Connection, text: str, *, limit: int = 25) -> list[RunHit]:
+    """Runs by their id, their command or a text in their settings, newest first."""
+    rows = connection.execute(
+        "SELECT run_id, command, started_at FROM runs WHERE strpos(lower(run_id), lower($1)) > 0 "  # noqa: S608
+        "OR strpos(lower(command), lower($1)) > 0 OR strpos(lower(config), lower($2)) > 0 "
+        f"ORDER BY started_at DESC, run_id DESC LIMIT {int(limit)}",
+        [text, as_in_json(text)],
+    ).fetchall()
+    return [RunHit(*row) for row in rows]

@@ -1,0 +1,95 @@
+"""A store at a glance, in both databases."""
+
+import dataclasses
+
+from metajudge.clashes.reviews import review_of_clash
+from metajudge.reviews import HumanDecision, Outcome
+from metajudge.store import overview
+from tests.api.pages.filled_store import case_review, made_assessment, made_clash, made_judgment
+from tests.store.test_undecided import review
+
+
+async def test_what_waits_is_what_the_person_can_still_decide(store) -> None:
+    first = review("a").model_copy(update={"priority": 0, "opened_at": 5.0})
+    await store.reviews.open([first, review("b"), review("c", 2)])
+
+    async def waits(person, now=2.0):
+        return await store.ask(lambda connection: overview.waiting(connection, person, now))
+
+    assert await waits(None) == overview.Waiting({0: 1, 1: 2}, 0, "b", 1.0)
+    await store.reviews.claim("ada", now=2.0, review_id="b")
+    await store.reviews.claim("ada", now=2.0, review_id="c")
+    assert (await waits("ada")).mine == 2
+    assert (await waits("ada", now=1e9)).mine == 0, "a claim that has expired is nobody's"
+    made = HumanDecision(review_id="c", reviewer="ada", outcome=Outcome.APPROVE, decided_at=3.0)
+    await store.reviews.decide(made, now=3.0)
+    assert (await waits("ada")).by_priority == {0: 1, 1: 1}
+    assert (await waits("ada")).mine == 1
+    assert (await waits("bob")).total == 3
+    assert (await waits(None)).total == 3
+
+
+async def test_entries_by_kind_subject_person_and_page(store) -> None:
+    log = store.audit_log
+    for number, (kind, subject, payload) in enumerate(
+        [
+            ("policy", "Mine", {"by": 'the "boss"'}),
+            ("change", "mine", {"reviewer": "ada"}),
+            ("seen", "mine", {"reviewer": "ada"}),
+            ("policy", "other", {"text": "x" * 9_000}),
+        ]
+    ):
+        await log.append(kind, subject, payload, now=float(number))
+
+    async def found(**wanted):
+        return await store.ask(lambda connection: overview.entries(connection, **wanted))
+
+    every = await found()
+    assert [one.recorded_at for one in every] == [3.0, 2.0, 1.0, 0.0]
+    assert [one.is_cut for one in every] == [True, False, False, False]
+    assert len(every[0].text) == 6_000
+    assert [one.recorded_at for one in await found(kinds=["policy"])] == [3.0, 0.0]
+    assert [one.recorded_at for one in await found(subject="MINE", without=["seen"])] == [1.0, 0.0]
+    assert [one.recorded_at for one in await found(person="ada")] == [2.0, 1.0]
+    assert [one.recorded_at for one in await found(person='the "boss"')] == [0.0]
+    assert [one.recorded_at for one in await found(before=every[1].entry_id, limit=1)] == [1.0]
+    assert await store.ask(overview.entry_kinds) == {"policy": 2, "change": 1, "seen": 1}
+
+
+async def test_models_count_requests_since_a_time(store, records) -> None:
+    cheap = dataclasses.replace(records.call(1), model="cheap", started_at=100.0, cost_usd=0.5)
+    unpriced = dataclasses.replace(records.call(2), model="bare", started_at=100.0, cost_usd=None)
+    store.record_call(dataclasses.replace(cheap, started_at=1.0))
+    for call in (cheap, cheap, unpriced, dataclasses.replace(cheap, status="failed", cost_usd=None)):
+        store.record_call(call)
+    found = await store.ask(lambda connection: overview.model_calls(connection, 50.0))
+    assert found == [overview.ModelCalls("cheap", 3, 1, 1.0, 0), overview.ModelCalls("bare", 1, 0, 0.0, 1)]
+
+
+async def test_a_case_counts_once_by_its_newest_decision_and_a_clash_as_one(store) -> None:
+    for at, name, action in ((1.0, "a", "REVIEW"), (2.0, "a", "REVIEW_PRIORITY"), (3.0, "b", "APPROVE")):
+        await store.audit_log.append("case", name, {"decision": {"action": action}}, now=at)
+    await store.reviews.open([case_review(), review_of_clash(made_clash(), now=5.0)])
+    found = await store.ask(lambda connection: overview.judged(connection, 0.0))
+    assert found == overview.Judged(2, {"APPROVE": 1, "REVIEW_PRIORITY": 1}, 1)
+    later = await store.ask(lambda connection: overview.judged(connection, 2.5))
+    assert (later.actions, later.clashes) == ({"APPROVE": 1}, 1)
+
+
+async def test_runs_are_named_by_their_first_question_and_their_judges(store) -> None:
+    for number, judge in ((1, "owl"), (2, "owl"), (3, "jay")):
+        judgment = made_judgment(number, judge=judge)
+        await store.save_assessment(f"k{number}", judgment, made_assessment(judgment, number), "run-1")
+
+    async def first():
+        return await store.ask(lambda connection: overview.first_questions(connection, ["run-1", "run-2"]))
+
+    assert (await first())["run-1"].endswith("does it take? (1)")
+    assert await store.ask(lambda connection: overview.run_judges(connection, ["run-1"])) == {"run-1": ["owl", "jay"]}
+    assert await store.ask(lambda connection: overview.decided_by(connection, "verdict_score")) == {
+        "APPROVE": 1,
+        "REJECT": 1,
+        "REVIEW_PRIORITY": 1,
+    }
+    await store.forget("item-1")
+    assert await first() == {}
