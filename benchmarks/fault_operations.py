@@ -223,7 +223,8 @@ def _bench(folder: Path, url: str) -> int:
 
 def _bench_outcomes(folder: Path) -> Outcomes:
     found = lines(folder / "scores.jsonl")
-    return gathered([(one["judgment_id"], ItemResult(plain(one), one["accepted"] is None)) for one in found])
+    pairs = ((one, one["final_score"] is None or one["renormalised"]) for one in found)
+    return gathered([(one["judgment_id"], ItemResult(plain(one), troubled)) for one, troubled in pairs])
 
 
 BENCH = Operation("bench", _benchmark, _bench, _bench_outcomes)

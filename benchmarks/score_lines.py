@@ -25,7 +25,8 @@ def score_lines(
 
     ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
     is by the guaranteed threshold where ``guaranteed`` says that a guarantee covers the judgment, else by the final
-    score. What is absent is null.
+    score. ``renormalised`` says that an agent gave no score and the others' weights were scaled up. What is absent is
+    null.
     """
     for row in bench.observations.rows:
         mine: list[RowResult | None] = [result for result in results if result.row.judge == row.judge]
@@ -54,6 +55,7 @@ def _line(row: Observation, result: "RowResult | None", threshold: float) -> dic
         data["configuration"] = result.row.name
         data["final_score"] = None if assessment is None else assessment.final_score
         data["accepted"] = None if assessment is None else assessment.accepted
+        data["renormalised"] = None if assessment is None else assessment.renormalised
     return data
 
 

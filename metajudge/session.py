@@ -31,7 +31,9 @@ from metajudge.types.location import PostgresUrl, StoreLocation
 if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.feedback.in_force import PoliciesInForce
+    from metajudge.outcomes.sending import Sender
     from metajudge.providers.batch_queue import BatchQueue, BatchSettings
+    from metajudge.webhooks.webhook import Webhook
 
 Agents = Sequence[str | Model]
 
@@ -85,6 +87,7 @@ class Session:
         settings: where keys come from; read from the environment by default.
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
+        webhook: receives the outcomes that this session's runs decide.
 
     Attributes:
         notify: the same callable, for sentences on the progress of a run.
@@ -107,7 +110,9 @@ class Session:
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
         command: str = "python",
+        webhook: "Webhook | None" = None,
     ) -> None:
+        self._webhook = webhook
         self.objects = _by_name(agents)
         config = with_flags(panel or PanelConfig(), [one for one in agents if isinstance(one, str)], seed=seed)
         self.config = _with_objects(config, self.objects)
@@ -258,18 +263,22 @@ class Session:
         return await self._policies.named(given)
 
     @asynccontextmanager
-    async def recording(self, totals: RunTotals, stop: Stop | None = None) -> AsyncIterator[None]:
+    async def recording(
+        self, totals: RunTotals, stop: Stop | None = None, webhook: "Webhook | None" = None
+    ) -> AsyncIterator["Sender | None"]:
         """Records a run: how it ended and what it took, whatever ends it.
 
         Args:
             totals: of the task; ``end`` is set by the body, calls and dollars are set here.
             stop: an interruption through it leaves batches to their provider.
+            webhook: receives the outcomes that are decided meanwhile; None for the session's.
         """
         totals.run_id = self.run_id
         if stop is not None:
             stop.on_ask(lambda end: self._leave_batches() if end is RunEnd.INTERRUPTED else None)
         try:
-            yield
+            async with self._sending(totals, webhook or self._webhook) as sender:
+                yield sender
         except asyncio.CancelledError:
             totals.end = RunEnd.INTERRUPTED
             raise
@@ -279,6 +288,17 @@ class Session:
         finally:
             totals.account(self.meter, self.notices)
             await self.finish(totals.end.value, totals.to_json())
+
+    @asynccontextmanager
+    async def _sending(self, totals: RunTotals, webhook: "Webhook | None") -> AsyncIterator["Sender | None"]:
+        if webhook is None or self._store is None:
+            yield None
+            return
+        from metajudge.outcomes.sending import sending
+
+        async with sending(self._store, webhook, self.notify, resume=True) as sender:
+            yield sender
+        totals.webhook = sender.counts.as_dict()
 
     async def finish(self, status: str, summary: Mapping[str, Any]) -> None:
         """Records how the run ended; closing alone records the calls."""

@@ -24,7 +24,7 @@ from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider
 from metajudge.types.location import StoreLocation, store_location
 
 DEFAULT_STORE = Path("metajudge.duckdb")
-_KNOWN = ("store", "keys", "service_key", "webhook_secret")
+_KNOWN = ("store", "keys", "service_key", "webhook", "webhook_secret")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Settings:
         file: the settings file that was read, or would be.
         warnings: what the user should know, for instance that others can read the file.
         service_key: the key that callers of our own service must present, None for none.
-        webhook_secret: what decisions sent out are signed with, None for none.
+        webhook: URL that commands send outcomes to (METAJUDGE_WEBHOOK), None for none.
+        webhook_secret: what events sent out are signed with, None for none.
         webhook_private: whether they may go to a private network (METAJUDGE_WEBHOOK_PRIVATE=1).
         allowed_hosts: names that callers may use for our own service (METAJUDGE_ALLOWED_HOSTS, with commas between).
         models: the folder of installed local models, in the user's data folder.
@@ -46,6 +47,7 @@ class Settings:
     file: Path
     warnings: tuple[str, ...] = ()
     service_key: str | None = field(default=None, repr=False)
+    webhook: str | None = field(default=None, repr=False)
     webhook_secret: str | None = field(default=None, repr=False)
     webhook_private: bool = False
     allowed_hosts: tuple[str, ...] = ()
@@ -82,6 +84,7 @@ class Settings:
             if found and any(data.get(name) for name in ("keys", "service_key", "webhook_secret"))
             else (),
             service_key=env.get("METAJUDGE_API_KEY") or _text(data, "service_key", path),
+            webhook=env.get("METAJUDGE_WEBHOOK") or _text(data, "webhook", path),
             webhook_secret=env.get("METAJUDGE_WEBHOOK_SECRET") or _text(data, "webhook_secret", path),
             webhook_private=env.get("METAJUDGE_WEBHOOK_PRIVATE") == "1",
             allowed_hosts=tuple(env.get("METAJUDGE_ALLOWED_HOSTS", "").replace(",", " ").split()),

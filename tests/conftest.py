@@ -1,7 +1,20 @@
 """Fixtures for tests of every folder."""
 
+import os
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
+
+from tests.doubles.postgres_urls import NO_SERVER
+
+
+def pytest_runtest_logreport(report):
+    """Lists the tests that were skipped for want of a PostgreSQL server, so that they can be run with one."""
+    wanted = os.environ.get("METAJUDGE_WANTS_POSTGRES")
+    if wanted and "PYTEST_XDIST_WORKER" not in os.environ and report.skipped and NO_SERVER in str(report.longrepr):
+        with Path(wanted).open("a") as file:
+            file.write(f"{report.nodeid}\n")
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ class TestDraws:
     async def test_early_exit_leaves_out_all_draws_of_later_agents(self):
         with LLMServer(answer=score_answer(1)) as server:
             agents = [{"name": n, "model": f"openai:{n}@{server.url}", "samples": 3} for n in ("a", "b", "c")]
-            config = panel_config({"agents": agents, "early_exit": True})
+            config = panel_config({"agents": agents, "early_exit": True, "strategy": "majority_vote"})
             summary, found, _ = await run(config)
             assert server.count == summary.calls == 4 * 2 * 3
         assert [one.agents[2].skipped for one in found] == ["early_exit"] * 4

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
@@ -29,6 +30,7 @@ from metajudge.judging.replies import parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import neutralise
 from metajudge.providers.json_spans import value_spans
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
+from metajudge.reviewables.labels import in_reviewers_words
 
 ROOT = Path(metajudge.__file__).parent.parent
 PACKAGES = ("metajudge", "metajudge.api", "metajudge.benchmarks")
@@ -61,9 +63,10 @@ BOUNDED = {
 MADE = {
     "api/authorization.py": "paths of our own routes",
     "metajudge/clashes/showing.py": "one letter and digits, against candidates' ids",
-    "metajudge/clashes/setup.py": "a name on the command line against the pattern of ids",
+    "metajudge/clashes/candidates.py": "a name on the command line, or in a file, against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",
+    "metajudge/reviewables/labels.py": "WORK: in_reviewers_words; labels of a judge, escaped",
     "metajudge/providers/negotiation.py": "names of our own parameters",
     "metajudge/store/postgres_connections.py": "one escape character and one letter",
 }
@@ -315,6 +318,10 @@ def _reply(text: str) -> None:
 
 
 WORK: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
+    "in_reviewers_words": (
+        partial(in_reviewers_words, seen={"A": "R2", "B": "R1"}),
+        ("Assistant A and B ", "assistant ", "Responses\t\t\t", "[[A", "[[A>>B]]", "model A or "),
+    ),
     "read_text_verdict": (
         _forms_of,
         (

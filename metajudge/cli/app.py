@@ -58,6 +58,7 @@ COMMANDS = (
     Entry("rank", "rank:rank", "Rank the candidates of a file of rankings", JUDGE),
     Entry("policy", "policy:app", "List, show, validate and simulate decision policies", REVIEW),
     Entry("review", "review:app", "Review what a policy sent to people: claim, decide, export", REVIEW),
+    Entry("outcomes", "outcomes:app", "List the outcomes of judgments, clashes and cases", REVIEW),
     Entry("feedback", "feedback:app", "Compare a policy with people's decisions, propose a better one", REVIEW),
     Entry("export", "export:app", "Write preference datasets from vetted verdicts, and check them", REVIEW),
     Entry("data", "data:app", "Fetch public benchmark data", DATA),

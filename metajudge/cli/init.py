@@ -59,7 +59,8 @@ def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None)
     agents = agents or []
     check_agents(agents)
     if strategy is None:
-        strategy = _ask_strategy(len(agents)) if asking and agents else PanelConfig.strategy_for(len(agents))
+        default = PanelConfig.strategy_for(len(agents), votes=rubric == "binary")
+        strategy = _ask_strategy(default) if asking and agents else default
     if rubric is None:
         rubric = _ask_rubric() if asking and agents else "short"
     return agents, strategy, rubric
@@ -71,9 +72,9 @@ def _ask_agents() -> list[str]:
     return _asked("   models", "", _agents)
 
 
-def _ask_strategy(agents: int) -> str:
+def _ask_strategy(default: str) -> str:
     typer.echo(f"2. How should their scores be combined? {', '.join(STRATEGIES[:-1])}")
-    return _asked("   strategy", PanelConfig.strategy_for(agents), _strategy)
+    return _asked("   strategy", default, _strategy)
 
 
 def _ask_rubric() -> str:

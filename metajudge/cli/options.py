@@ -26,6 +26,15 @@ AgentOption = Annotated[list[str] | None, typer.Option("--agent", help=AGENT_HEL
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Panel file (TOML); options override it.", metavar="FILE")
 ]
+WebhookOption = Annotated[
+    str | None,
+    typer.Option(
+        "--webhook",
+        help="POST each outcome to this URL, signed with METAJUDGE_WEBHOOK_SECRET and sent again on failure; default "
+        "METAJUDGE_WEBHOOK.",
+        metavar="URL",
+    ),
+]
 StoreOption = Annotated[
     str | None,
     typer.Option(

@@ -21,6 +21,7 @@ from metajudge.cli.options import (
     RubricOption,
     SeedOption,
     StoreOption,
+    WebhookOption,
     panel_from,
     rejects_path,
     store_path,
@@ -28,8 +29,9 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.sending import Sending
 from metajudge.cli.vet_report import print_json, print_report, words_of
-from metajudge.errors import StoreError
+from metajudge.errors import ConfigurationError, StoreError
 from metajudge.files.output import check_apart
+from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.readers.right_rules import rules_of
@@ -37,6 +39,7 @@ from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile
 from metajudge.runs.progress import Progress
+from metajudge.settings import Settings
 from metajudge.store import open_store
 from metajudge.types import Assessment, Category, Grade, Judgment, Right, VerdictKind
 from metajudge.types.location import StoreLocation
@@ -109,6 +112,7 @@ def vet(
         ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
+    webhook: WebhookOption = None,
     no_label_free: Annotated[
         bool,
         typer.Option("--no-label-free", help="Leave out P(right) without labels, which is estimated from agreement."),
@@ -179,6 +183,7 @@ def vet(
         given |= {
             "--right": labelling.right,
             "--fail-under": fail_under,
+            "--webhook": webhook,
             "--batch": sending.batch or None,
             "--budget-file": sending.budget_file,
         }
@@ -186,6 +191,8 @@ def vet(
         summary = vet_on_ray(panel, source, out, spread, keep_failures, as_json, given)
         raise typer.Exit(exit_code(summary.counts, strict=reading.strict))
     where = store_path(store)
+    if webhook is not None and policy is None:
+        raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
     vetting = partial(
         Engine,
         panel=panel,
@@ -196,6 +203,7 @@ def vet(
         reviewers=reviewers,
         right=labelling.rule,
         label_free=not no_label_free,
+        webhook=None if policy is None else webhook_of(Settings.load(), webhook),
     )
     if dry_run:
         asked = vetting().config  # a policy or a calibration may need the score of every agent

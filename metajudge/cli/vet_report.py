@@ -268,8 +268,8 @@ def _share(tally: ClusteredTally) -> str:
 
 def _cost_lines(summary: VetSummary) -> list[str]:
     if summary.calls == 0 and summary.cached_calls == 0:
-        return ["", f"No model was asked. {summary.total_s:.1f} s."]
-    lines = ["", summary.took]
+        return ["", f"No model was asked. {summary.total_s:.1f} s.", *filter(None, [summary.webhook_sentence])]
+    lines = ["", summary.took, *filter(None, [summary.webhook_sentence])]
     if summary.agent_failures:
         lines.append(f"Agents' failures: {_kinds(summary.agent_failures)}.")
     return lines

@@ -30,6 +30,7 @@ class RunTotals(ABC):
         total_s: seconds of the whole command.
         store, out: where the results are kept.
         bad_lines: lines of the input that could not be read.
+        webhook: events sent to a receiver: delivered, known (accepted before), failed, given up; None without one.
     """
 
     NOUN: ClassVar[str] = "records"
@@ -52,6 +53,7 @@ class RunTotals(ABC):
     total_s: float = 0.0
     store: str | None = None
     out: str | None = None
+    webhook: dict[str, int] | None = None
 
     @property
     @abstractmethod
@@ -67,6 +69,20 @@ class RunTotals(ABC):
     @abstractmethod
     def counts(self) -> RunCounts:
         """What the exit code depends on."""
+
+    @property
+    def undelivered(self) -> int:
+        """Events that could not be delivered to the webhook."""
+        return 0 if self.webhook is None else self.webhook["failed"]
+
+    @property
+    def webhook_sentence(self) -> str | None:
+        """What became of the events, in a sentence; None without a webhook."""
+        if self.webhook is None:
+            return None
+        sent = self.webhook
+        later = "; `metajudge outcomes send` tries them again" if sent["failed"] else ""
+        return f"Webhook: {sent['delivered']} delivered, {sent['known']} before, {sent['failed']} failed{later}."
 
     @property
     def exit_code(self) -> ExitCode:
@@ -96,7 +112,8 @@ class RunTotals(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as ``--json`` prints it and the store keeps it."""
-        names = [one.name for one in fields(self) if one.name not in self.HIDDEN and not one.name.startswith("_")]
+        hidden = {*self.HIDDEN, "webhook"} if self.webhook is None else self.HIDDEN
+        names = [one.name for one in fields(self) if one.name not in hidden and not one.name.startswith("_")]
         return {name: _plain(getattr(self, name)) for name in names}
 
 

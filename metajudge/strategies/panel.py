@@ -119,6 +119,12 @@ class Panel:
             return self.aggregate == "average"
         return self.strategy in (StrategyName.SINGLE, StrategyName.WEIGHTED_AVERAGE, StrategyName.REJUDGE)
 
+    @property
+    def votes(self) -> bool:
+        """Whether the final score is a vote: one of the scale's ends, never a score between them."""
+        discussion = self.strategy is StrategyName.PANEL_DISCUSSION and self.summariser is None
+        return self.strategy is StrategyName.MAJORITY_VOTE or (discussion and self.aggregate == "majority")
+
     def max_calls(self) -> int:
         """HTTP requests a judgment takes when every agent is asked and every first reply is usable."""
         if self.strategy is StrategyName.REJUDGE:

@@ -57,6 +57,7 @@ async def test_scores_have_a_line_for_every_judgment_and_configuration(small, gr
     assert {line["configuration"] for line in lines} == {"baseline", "short, big", "both", "panel"}
     assert lines[0]["final_score"] == 5.0
     assert lines[0]["accepted"] is True
+    assert lines[0]["renormalised"] is False
 
 
 async def test_a_spent_budget_stops_before_the_next_configuration(small, grid_file):
