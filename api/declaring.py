@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from .authorization import ROUTES, Operation
-from .errors import RESPONSES
+from .errors import RESPONSES, Problem
 from .keys import Scope
 
 SCHEMES: Final = ("HTTPBearer", "APIKeyHeader")
@@ -29,6 +29,7 @@ def declare(document: dict[str, Any]) -> dict[str, Any]:
 
     In ``security`` one of the scopes listed is enough. Errors that a route declares itself stay.
     """
+    document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
     routes = {route.replace(":path}", "}"): one for route, one in ROUTES.items()}
     for path, operations in document["paths"].items():
         for method, described in operations.items():

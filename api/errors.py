@@ -50,8 +50,10 @@ class Problem(BaseModel):
     errors: list[str] | None = Field(default=None, description="One line for each problem, if there are several.")
 
 
+PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+"""The content of an error in the OpenAPI document. As a model it would be built anew for every route and status."""
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": {"application/problem+json": {}}}
+    status: {"description": HTTPStatus(status).phrase, "content": PROBLEM}
     for status in (400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504)
 }
 """The errors every route may answer with, for the OpenAPI document."""

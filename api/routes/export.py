@@ -11,7 +11,7 @@ from metajudge.preferences import ExportRequest
 from ..admission import while_connected
 from ..audit import Action
 from ..deps import ChangesDep, ServiceDep, StoreDep
-from ..errors import Problem
+from ..errors import PROBLEM
 from ..exporting import archive_of
 
 EXAMPLES: Any = {
@@ -40,7 +40,7 @@ SUMMARY = "X-Export-Summary"
             "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
             "headers": {SUMMARY: {"description": "Rows and counts as JSON.", "schema": {"type": "string"}}},
         },
-        507: {"model": Problem, "content": {"application/problem+json": {}}},
+        507: {"description": "Insufficient Storage", "content": PROBLEM},
     },
 )
 async def preferences(
