@@ -106,8 +106,8 @@ class TestThreshold:
         before = shown(page)
         page.mouse.move(at(0.1), box["y"] + box["height"] / 2)
         assert shown(page) == before, "moved without being held"
-        page.wait_for_function("new URLSearchParams(location.search).get('keep') === document.querySelector('#keep').value")
         kept = page.input_value("#keep")
+        page.wait_for_url(f"**keep={kept}*")
         page.reload()
         assert page.input_value("#keep") == kept
         assert shown(page) == before
