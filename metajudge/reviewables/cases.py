@@ -1,15 +1,14 @@
 """A judged case as a reviewable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from metajudge.cases.sheet import CaseSheet, CriterionLine, StageSheet, case_sheet, stage_texts
 from metajudge.reviewables.judgments import MISSING
-from metajudge.reviewables.parts import CANNOT_TELL, number, people_of, record_of
+from metajudge.reviewables.parts import CANNOT_TELL, frame_of, number, people_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Choice, Fact, Passage, Section, Sheet, Table
-from metajudge.reviewables.wording import why_here, why_here_blind
 from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.reviews.deciding import decision_from
 
@@ -35,49 +34,29 @@ class CaseReviewable:
         return case_sheet(self.state.review.content)
 
     def blind_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=True)
         review = self.state.review
         passages = self._passages()
-        return Sheet(
-            kind="case",
-            blind=True,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Review {review.review_id}",
-            why=why_here_blind(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=passages,
-            asks="outcome",
             choices=self._choices,
-            hint="",
             criteria=dict.fromkeys(review.criteria),
-            record=record_of(self.state, reviewer, blind=True),
             missing="" if passages else MISSING,
         )
 
     def full_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=False)
         review = self.state.review
         passages = self._passages()
-        return Sheet(
-            kind="case",
-            blind=False,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Case {review.subject_id}",
-            why=why_here(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=passages,
-            asks="outcome",
             choices=self._choices,
-            hint="",
             criteria=review.criteria,
             machine=(self._totals(), *(_stage(one) for one in self.sheet.stages if one.rows or one.failure)),
             tips=self.sheet.tips,
             people=people_of(self.state, reviewer, {}),
-            record=record_of(self.state, reviewer, blind=False),
             missing="" if passages else MISSING,
         )
 

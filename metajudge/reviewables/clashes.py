@@ -1,7 +1,7 @@
 """A clash as a reviewable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,10 +13,9 @@ from metajudge.report.tables import dollars
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.judgments import MISSING
 from metajudge.reviewables.labels import by_label, by_name, shown_order
-from metajudge.reviewables.parts import number, outcomes_about_verdict, people_of, record_of
+from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
-from metajudge.reviewables.wording import why_here, why_here_blind
 from metajudge.reviews import HumanDecision, ReviewState
 
 
@@ -43,41 +42,26 @@ class ClashReviewable:
         return asked_for(None, len(self.labels))
 
     def blind_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=True)
         review = self.state.review
         order = shown_order(self.labels, review.review_id, reviewer)
-        return Sheet(
-            kind="clash",
-            blind=True,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Review {review.review_id}",
-            why=why_here_blind(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=() if self.record is None else self._blind_passages(self.record, order),
             asks=self.asks,
             choices=self._choices(order, outcomes_about_verdict(given=False, scores=False)),
             hint=hint(self.asks, order, None, None),
-            record=record_of(self.state, reviewer, blind=True),
             missing=MISSING if self.record is None else "",
         )
 
     def full_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=False)
         review = self.state.review
         order = shown_order(self.labels, review.review_id, reviewer)
         sheet = None if self.record is None else full_sheet(self.record, self.labels)
         given = outcomes_about_verdict(given=review.verdict is not None, scores=False)
-        return Sheet(
-            kind="clash",
-            blind=False,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Clash {review.subject_id}",
-            why=why_here(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=() if sheet is None else _full_passages(sheet, order),
             asks=self.asks,
             choices=self._choices(order, given),
@@ -85,10 +69,7 @@ class ClashReviewable:
             machine=() if sheet is None or self.record is None else self._machine(sheet, self.record),
             tips=() if sheet is None else (sheet.triage,),
             people=people_of(self.state, reviewer, self.labels),
-            record={
-                **record_of(self.state, reviewer, blind=False),
-                "verdict": None if review.verdict is None else str(review.verdict),
-            },
+            record={**frame.record, "verdict": None if review.verdict is None else str(review.verdict)},
             missing=MISSING if sheet is None else "",
         )
 

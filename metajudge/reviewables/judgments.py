@@ -1,7 +1,7 @@
 """A judge's verdict as a reviewable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,10 +9,10 @@ from metajudge.clashes.showing import telling_names
 from metajudge.judging.identity import hide_identities
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.labels import by_name, in_reviewers_words, judges_labels, labels_for, shown_order
-from metajudge.reviewables.parts import number, outcomes_about_verdict, people_of, record_of, written
+from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of, written
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
-from metajudge.reviewables.wording import signal_lines, why_here, why_here_blind
+from metajudge.reviewables.wording import signal_lines
 from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.reviews.deciding import decision_from
 from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment
@@ -49,44 +49,29 @@ class JudgmentReviewable:
         return "outcome" if self.judgment is None else asked_for(self.judgment.verdict, len(self.labels))
 
     def blind_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=True)
         judgment, review = self.judgment, self.state.review
         verdict = None if judgment is None else judgment.verdict
         order = shown_order(self.labels, review.review_id, reviewer)
         own = self._choices(order)
         outcomes = outcomes_about_verdict(given=False, scores=False)
-        return Sheet(
-            kind="judgment",
-            blind=True,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Review {review.review_id}",
-            why=why_here_blind(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=self._passages(order, blind=True),
             asks=self.asks,
             choices=(*own, *outcomes),
             hint=hint(self.asks, order, None if judgment is None else judgment.item.scale, verdict),
-            record=record_of(self.state, reviewer, blind=True),
             missing=MISSING if judgment is None else "",
         )
 
     def full_view(self, reviewer: str | None) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=False)
         judgment, review = self.judgment, self.state.review
         verdict = review.verdict if judgment is None else judgment.verdict
         order = shown_order(self.labels, review.review_id, reviewer)
         outcomes = outcomes_about_verdict(given=verdict is not None or judgment is None, scores=bool(review.criteria))
-        return Sheet(
-            kind="judgment",
-            blind=False,
-            review_id=review.review_id,
-            item_id=review.item_id,
-            category=review.category,
-            heading=f"Judgment {review.subject_id}",
-            why=why_here(review),
-            status=self.state.status.value,
-            reviewer=reviewer,
+        return replace(
+            frame,
             passages=self._passages(order, blind=False),
             asks=self.asks,
             choices=(*self._choices(order), *outcomes),
@@ -95,7 +80,7 @@ class JudgmentReviewable:
             machine=tuple(self._machine()),
             tips=self._tips(),
             people=people_of(self.state, reviewer, self.labels),
-            record={**record_of(self.state, reviewer, blind=False), **self._said(verdict)},
+            record={**frame.record, **self._said(verdict)},
             missing=MISSING if judgment is None else "",
         )
 

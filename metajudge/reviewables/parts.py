@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from metajudge.reviewables.labels import by_label
-from metajudge.reviewables.sheet import Choice, Said
+from metajudge.reviewables.sheet import Choice, Kind, Said, Sheet
+from metajudge.reviewables.wording import why_here, why_here_blind
 from metajudge.reviews import HumanDecision, ReviewState, ReviewStatus
 from metajudge.types import AnyVerdict, Category, Grade
 
@@ -46,6 +47,27 @@ def record_of(state: ReviewState, reviewer: str | None, *, blind: bool) -> dict[
         "history": said(state.history),
         "comments": [one.model_dump(mode="json") for one in state.comments if mine or one.author == reviewer],
     }
+
+
+def frame_of(kind: Kind, state: ReviewState, reviewer: str | None, *, blind: bool) -> Sheet:
+    """What a sheet of every kind begins with: a blind one names the review alone and says nothing of the machine."""
+    review = state.review
+    return Sheet(
+        kind=kind,
+        blind=blind,
+        review_id=review.review_id,
+        item_id=review.item_id,
+        category=review.category,
+        heading=f"Review {review.review_id}" if blind else f"{kind.capitalize()} {review.subject_id}",
+        why=why_here_blind(review) if blind else why_here(review),
+        status=state.status.value,
+        reviewer=reviewer,
+        passages=(),
+        asks="outcome",
+        choices=(),
+        hint="",
+        record=record_of(state, reviewer, blind=blind),
+    )
 
 
 def people_of(state: ReviewState, reviewer: str | None, labels: Mapping[str, str]) -> tuple[Said, ...]:

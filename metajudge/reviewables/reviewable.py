@@ -1,13 +1,11 @@
 """One reviewable, whatever it is about: a judgment, a clash or a case."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-from metajudge.reviewables.sheet import Sheet
+from metajudge.reviewables.sheet import Kind, Sheet
 from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.types import AnyVerdict
-
-Kind = Literal["judgment", "clash", "case"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+Kind = Literal["judgment", "clash", "case"]
 PassageKind = Literal["question", "response", "reference", "context", "output", "criteria", "instruction", "notice"]
 Asks = Literal["comparison", "ranking", "grade", "category", "outcome"]
 Tone = Literal["", "good", "warn", "bad"]
@@ -131,7 +132,7 @@ class Sheet:
         missing: why there is nothing to read; "" otherwise.
     """
 
-    kind: Literal["judgment", "clash", "case"]
+    kind: Kind
     blind: bool
     review_id: str
     item_id: str
