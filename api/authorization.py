@@ -228,7 +228,7 @@ async def _check_blind(running: Service, session: "Session", review_id: str | No
 
 
 def route_of(method: str, path: str) -> str | None:
-    """The declared route of a request that was refused before it was routed; None if there is none."""
+    """The declared route that a method and path match; None if no route does."""
     return next((route for verb, pattern, route in _patterns() if verb == method and pattern.fullmatch(path)), None)
 
 

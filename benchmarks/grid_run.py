@@ -105,7 +105,7 @@ def engines(
     batch: BatchSettings | None,
     notify: Callable[[str], None],
 ) -> EngineFactory:
-    """Makes engines that share one store and one budget; what several have to say is said once."""
+    """Makes engines that share one store and one budget; a notice that several give is printed once."""
     notices = Notices(notify)
 
     def engine(panel: PanelConfig, _budget_left: float | None) -> Engine:

@@ -173,7 +173,7 @@ def delays(before: float, after: float, good: int, runs: int, steps: int, seed: 
 
 
 def _first(reached: Any) -> Any:
-    """[runs] place of the first alarm; the number of questions where there is none."""
+    """[runs] index of the first alarm; the number of questions in runs without an alarm."""
     return np.where(reached.any(axis=0), reached.argmax(axis=0), len(reached))
 
 

@@ -63,7 +63,7 @@ class _Call:
 def _calls(panel: Panel, judgment: Judgment) -> Iterator[_Call]:
     """The calls of a panel in the order of speaking; of ``rejudge`` none, since no two rows of it are alike.
 
-    What is said in a discussion is not known beforehand. It is the same where the same members are asked the same in
+    The length of a discussion is not known in advance. It is the same where the same members are asked the same in
     the same order before.
     """
     if panel.strategy is StrategyName.REJUDGE:

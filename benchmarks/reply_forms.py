@@ -5,7 +5,7 @@
 Two tables. The first counts the tokens of a request (characters / 4) and those assumed for its reply (as
 ``vet --dry-run`` does) for each rubric and form. The second has a scripted model vet judgments, half of them without a
 rationale: it knows with probability ``--accuracy`` whether a verdict is right, scores 5 or 1 accordingly, and gives
-every criterion that judges a rationale a 1 where there is none, as the first set's prompt has it ("score what a
+every criterion that judges a rationale a 1 if no rationale is given, as the first set's prompt has it ("score what a
 rationale would have shown as not shown"). It says what the rules do with such scores, and nothing about any model.
 """
 

@@ -82,7 +82,7 @@ def session_of(request: Request) -> Session:
 
 
 async def drop_ended_session(request: Request) -> None:
-    """Replaces the session of a request by a new one where somebody has logged out of it, on whichever replica."""
+    """Replaces the session of a request with a new one if it was logged out on any replica."""
     running: Service = request.app.state.service
     session = session_of(request)
     if session.is_login and await running.visitors.is_ended(session.mark):

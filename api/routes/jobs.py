@@ -40,7 +40,7 @@ def _upload(example: Any, *schemas: str) -> dict[str, Any]:
 
 
 class JobResult(BaseModel):
-    """The result of one item: an assessment, a clash or a case, by the kind of the job; or why there is none."""
+    """The result of one item: an assessment, a clash or a case, by the kind of job, or the reason why it failed."""
 
     item: int = Field(description="Position in the upload, from 0.")
     assessment: Assessment | None = Field(default=None, exclude_if=lambda given: given is None)

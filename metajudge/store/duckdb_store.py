@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 import orjson
 
-from metajudge.errors import StoreError, UserError
+from metajudge.errors import StoreError
 from metajudge.store import forgetting, keyed_reads, rewriting
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.database import Database, DuckDBDialect
@@ -303,7 +303,7 @@ class DuckDBStore(StoredQueries):
 class _Refused(StoreError):  # noqa: N818 - a carrier, never seen outside
     """Carries a caller's error out of the writer thread; any error but a StoreError would end the thread."""
 
-    def __init__(self, error: UserError) -> None:
+    def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
 
@@ -311,7 +311,9 @@ class _Refused(StoreError):  # noqa: N818 - a carrier, never seen outside
 def _told(change: Callable[[Connection], T], connection: duckdb.DuckDBPyConnection) -> T:
     try:
         return _in_transaction(change, connection)
-    except UserError as error:
+    except (duckdb.Error, OSError):
+        raise
+    except Exception as error:  # the change is undone, so the store goes on, and its caller is told
         raise _Refused(error) from error
 
 

@@ -1,7 +1,7 @@
 """Stored decisions that are not outcomes yet: which rows, read as findings. SQL for both databases."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 import orjson
@@ -186,7 +186,18 @@ def _of_annotations(connection: Connection, numbers: Sequence[int]) -> list[Find
         f"WHERE {between('n.annotation_id')} AND n.action IS NOT NULL ORDER BY n.annotation_id",
         [list(numbers), numbers[0], numbers[-1]],
     ).fetchall()
-    return [_of_annotation(*row) for row in rows]
+    return _readable(ANNOTATION, rows, _of_annotation)
+
+
+def _readable(source: str, rows: Iterable[tuple[Any, ...]], made: Callable[..., Finding]) -> list[Finding]:
+    """The findings of rows; one that is no decision, such as another version's, must not stop those after it."""
+    found = []
+    for row in rows:
+        try:
+            found.append(made(*row))
+        except (KeyError, TypeError, ValueError) as error:
+            _LOG.warning("%s %s is no decision and has no outcome: %r", source, row[0], error)
+    return found
 
 
 def _of_annotation(
@@ -244,14 +255,11 @@ def _of_audit_log(connection: Connection, numbers: Sequence[int]) -> list[Findin
         f"WHERE {between('entry_id')} AND kind IN ('case', 'clash') ORDER BY entry_id",
         [list(numbers), numbers[0], numbers[-1]],
     ).fetchall()
-    found = []
-    for number, kind, subject, at, payload in rows:
-        made = case_finding if kind == "case" else _of_clash
-        try:
-            found.append(made(number, subject, at, orjson.loads(payload)))
-        except (KeyError, TypeError, ValueError) as error:  # another program's record must not stop every later write
-            _LOG.warning("entry %s (%s %s) is no decision and has no outcome: %r", number, kind, subject, error)
-    return found
+    return _readable(AUDIT, rows, _of_entry)
+
+
+def _of_entry(number: int, kind: str, subject: str, at: float, payload: str) -> Finding:
+    return (case_finding if kind == "case" else _of_clash)(number, subject, at, orjson.loads(payload))
 
 
 def case_finding(number: int, case_id: str, at: float, record: dict[str, Any]) -> Finding:

@@ -209,4 +209,13 @@ async def test_a_record_that_is_no_decision_has_no_outcome_and_stops_nothing(sto
     await store.audit_log.append("case", "case-1", {"decision": {"action": "SHRED"}}, now=NOW)
     digest = await vet(store, records, 0, Action.APPROVE)
     assert [one.subject_digest for one in await all_of(store)] == [digest]
-    assert "(case case-1) is no decision" in caplog.text
+    assert "is no decision and has no outcome" in caplog.text
+
+
+async def test_a_mistake_in_a_change_is_undone_and_told_and_the_store_goes_on(store, records, monkeypatch):
+    digest = await vet(store, records, 0, Action.APPROVE)
+    with monkeypatch.context() as broken:
+        broken.setattr("metajudge.store.outcomes.findings", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await store.outcomes.collect()
+    assert [one.subject_digest for one in await all_of(store)] == [digest]
