@@ -100,7 +100,8 @@ async def run_all(
     Args:
         records: read lazily, in order.
         work: does one record; :class:`~metajudge.errors.BudgetExceeded` and
-            :class:`~metajudge.errors.BatchPendingError` stop the run, other errors end it.
+            :class:`~metajudge.errors.BatchPendingError` stop the run; other errors stop it, too, and are raised once
+            the records in flight have ended: what was asked and paid for is kept.
         finished: called with each result as it comes, with True where ``settle`` gave it.
         workers: records in flight at most.
         settle: gives the results of a block of at most :data:`BLOCK` records that need no work, None for the others;
@@ -113,8 +114,21 @@ async def run_all(
     """
     stop = stop or Stop()
     queue: asyncio.Queue[Job[T, R] | None] = asyncio.Queue(maxsize=2 * workers)
+    errors: list[Exception] = []
+
+    def fail(error: Exception) -> None:
+        errors.append(error)
+        stop.ask(RunEnd.FAILED)
 
     async def produce() -> None:
+        try:
+            await read()
+        except Exception as error:
+            fail(error)
+        for _ in range(workers):
+            await queue.put(None)
+
+    async def read() -> None:
         places, stream = count(), iter(records)
         while not stop.asked and (block := [Job[T, R](next(places), one) for one in islice(stream, BLOCK)]):
             settled: Sequence[R | None] = [None] * len(block) if settle is None else await settle(block)
@@ -123,23 +137,23 @@ async def run_all(
                     await queue.put(job)
                 else:
                     finished(job, result, True)
-        for _ in range(workers):
-            await queue.put(None)
 
     async def consume() -> None:
         while (job := await queue.get()) is not None:
             if stop.asked:
                 continue
             try:
-                result = await work(job)
+                finished(job, await work(job), False)
             except BudgetExceeded:
                 stop.ask(RunEnd.BUDGET)
             except BatchPendingError:
                 stop.ask(RunEnd.PENDING)
-            else:
-                finished(job, result, False)
+            except Exception as error:
+                fail(error)
 
     await _until_stopped([produce(), *(consume() for _ in range(workers))], stop, grace_s)
+    if errors:
+        raise errors[0]
     return stop.end
 
 

@@ -87,6 +87,43 @@ async def test_another_error_ends_the_run():
         await run_all(range(10), work, finished=Run().finished, workers=3)
 
 
+@pytest.mark.parametrize("where", ["work", "finished", "settle", "records"])
+async def test_an_error_is_raised_once_what_is_in_flight_has_ended(where):
+    begun, ended = asyncio.Event(), []
+
+    def records():
+        yield 0
+        yield 1
+        if where == "records":
+            yield from range(2, BLOCK)
+            raise ZeroDivisionError
+
+    async def settle(block):
+        if where == "settle" and block[0].index:
+            raise ZeroDivisionError
+        return [None] * len(block)
+
+    async def work(job):
+        if job.index == 0:
+            begun.set()
+            await asyncio.sleep(0.05)
+            ended.append(job.index)
+        elif job.index == 1:
+            await begun.wait()
+            if where == "work":
+                raise ZeroDivisionError
+        return job.index
+
+    def finished(job, result, settled):
+        if where == "finished" and job.index == 1:
+            raise ZeroDivisionError
+
+    source = range(2 * BLOCK) if where == "settle" else records()
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(run_all(source, work, finished=finished, workers=2, settle=settle), 5)
+    assert ended == [0] or where == "records"  # of the records' own error, the block was never begun
+
+
 async def test_what_is_in_flight_gets_its_grace_and_is_cancelled_then():
     stop, ended = Stop(), []
 
