@@ -1,0 +1,82 @@
+"""What vetting decides on recorded judgments: digests of every score, signal, probability and decision.
+
+A change of the way through the code must not change them; a change of the method does, and takes new digests.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from metajudge.cli.app import app
+from metajudge.readers import open_judgments
+from metajudge.readers.jsonl import write_jsonl
+from metajudge.types import Assessment
+
+DATA = Path(os.environ.get("METAJUDGE_DATA", ""))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("METAJUDGE_DATA"), reason="METAJUDGE_DATA names no folder of recorded data"),
+]
+
+# folder -> judgments, digest of what free evidence decides.
+FREE = {
+    "judgebench": (2980, "e5aa9b5f4157dff3603b1b66529274bf"),
+    "llmbar": (69509, "c00fc002235fc8d995cb3e7a350f86d3"),
+    "mtbench": (7359, "b58c69d049952b5a9f87c31877dad8d9"),
+    "realmistake": (36540, "8bab2a56e78bdeac2fe7acdbf9900b80"),
+    "themis_rewardbench2": (47640, "476bf5e1ed5b143dac12d0322d634975"),
+}
+# folder -> the same by a calibration without a guarantee, and the policy `verdict`.
+CALIBRATED = {
+    "judgebench": (2980, "4fab1298dd80b000d68c87e76b708c78"),
+    "mtbench": (7359, "86517874174e7018fc50bc49e6743fec"),
+}
+
+
+def digest_of(file: Path) -> tuple[int, str]:
+    """The number of assessments, and a digest of what they say, whatever their order."""
+    lines = sorted(_said(Assessment.model_validate_json(line)) for line in file.read_bytes().splitlines())
+    return len(lines), hashlib.sha256(b"\n".join(lines)).hexdigest()[:32]
+
+
+def _said(one: Assessment) -> bytes:
+    signals = {name: (_rounded(found.value), found.state, found.detail) for name, found in (one.signals or {}).items()}
+    action = None if one.decision is None else one.decision.action.value
+    failure = None if one.failure is None else one.failure.message
+    scores = (_rounded(one.final_score), _rounded(one.probability), one.probability_marks)
+    return orjson.dumps((one.judgment_id, one.status, one.accepted, *scores, action, failure, signals))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
+
+
+def run(*words: object) -> None:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_of_free_evidence_by_folder_and_by_lines(name, tmp_path):
+    run("vet", DATA / name, "--store", tmp_path / "a.duckdb", "--out", tmp_path / "a.jsonl")
+    assert digest_of(tmp_path / "a.jsonl") == FREE[name]
+    write_jsonl(tmp_path / "lines.jsonl", open_judgments([DATA / name]).all())
+    run("vet", tmp_path / "lines.jsonl", "--store", tmp_path / "b.duckdb", "--out", tmp_path / "b.jsonl")
+    assert digest_of(tmp_path / "b.jsonl") == FREE[name]
+    run("vet", tmp_path / "lines.jsonl", "--store", tmp_path / "b.duckdb", "--out", tmp_path / "c.jsonl")
+    assert (tmp_path / "c.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_of_a_calibration_and_a_policy(name, tmp_path):
+    write_jsonl(tmp_path / "lines.jsonl", open_judgments([DATA / name]).all())
+    run("calibrate", "fit", "--data", tmp_path / "lines.jsonl", "--share", ".4", "--out", tmp_path / "fit.json")
+    command = ("vet", tmp_path / "lines.jsonl", "--calibration", tmp_path / "fit.json", "--policy", "verdict")
+    run(*command, "--store", tmp_path / "a.duckdb", "--out", tmp_path / "a.jsonl")
+    assert digest_of(tmp_path / "a.jsonl") == CALIBRATED[name]
+    run(*command, "--store", tmp_path / "a.duckdb", "--out", tmp_path / "b.jsonl")
+    assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
