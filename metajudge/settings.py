@@ -109,6 +109,11 @@ class Settings:
             f'or write {spec.provider} = "..." under [keys] in {self.file}'
         )
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that was read, for the variables of systems that have their own names for keys."""
+        return self._environ
+
     def has_key(self, provider: str) -> bool:
         """Whether there is a key for a provider."""
         return provider in self._keys

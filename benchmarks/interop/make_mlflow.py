@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
         mlflow.set_tracking_uri(f"sqlite:///{work}/mlflow.db")
         mlflow.set_experiment("interop")
         for case in CASES:
-            _log(mlflow, case)
+            log(mlflow, case)
         frame = mlflow.search_traces().iloc[::-1]
         traces = [mlflow.get_trace(name).to_json() for name in frame["trace_id"]]
     few = frame.head(3).copy()
@@ -52,7 +52,8 @@ def _public(notes: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in notes.items() if not name.startswith(private)}
 
 
-def _log(mlflow: Any, case: Case) -> None:
+def log(mlflow: Any, case: Case) -> None:
+    """Logs a case as a trace with its feedback."""
     source: Any = mlflow.entities.AssessmentSource
 
     def answer(question: str) -> str:

@@ -28,14 +28,9 @@ _WORDS = {True: "correct", False: "incorrect"}
 
 def main(folder: Path) -> None:
     """Writes the four files."""
-    with tempfile.TemporaryDirectory() as work, _server(work) as address:
+    with tempfile.TemporaryDirectory() as work, server(work) as address:
         client: Any = import_module("phoenix.client").Client(base_url=address)
-        names = [f"{number:016x}" for number in range(1, len(CASES) + 1)]
-        client.spans.log_spans(project_identifier=_PROJECT, spans=list(map(_span, range(len(CASES)), names)))
-        while len(client.spans.get_spans(project_identifier=_PROJECT)) < len(CASES):
-            time.sleep(0.5)
-        for name, number in zip(names, range(len(CASES)), strict=True):
-            _annotate(client, name, number)
+        names = log(client)
         spans = client.spans.get_spans_dataframe(project_identifier=_PROJECT)
         annotations = client.spans.get_span_annotations_dataframe(spans_dataframe=spans, project_identifier=_PROJECT)
         plain = client.spans.get_spans(project_identifier=_PROJECT)
@@ -47,6 +42,17 @@ def main(folder: Path) -> None:
     for name, rows in (("spans", plain), ("annotations", given)):
         lines = "".join(json.dumps(row, default=str) + "\n" for row in rows)
         (folder / "phoenix-json" / f"{name}.jsonl").write_text(lines)
+
+
+def log(client: Any) -> list[str]:
+    """Logs the cases as spans with their annotations; returns the spans' ids."""
+    names = [f"{number:016x}" for number in range(1, len(CASES) + 1)]
+    client.spans.log_spans(project_identifier=_PROJECT, spans=list(map(_span, range(len(CASES)), names)))
+    while len(client.spans.get_spans(project_identifier=_PROJECT)) < len(CASES):
+        time.sleep(0.5)
+    for number, name in enumerate(names):
+        _annotate(client, name, number)
+    return names
 
 
 def _span(number: int, name: str) -> dict[str, Any]:
@@ -82,7 +88,8 @@ def _annotate(client: Any, name: str, number: int) -> None:
 
 
 @contextmanager
-def _server(work: str) -> Iterator[str]:
+def server(work: str) -> Iterator[str]:
+    """A server of Phoenix on a free port, with its data in a folder; gives its address."""
     with socket.socket() as free, socket.socket() as other:
         free.bind(("127.0.0.1", 0))
         other.bind(("127.0.0.1", 0))
@@ -90,14 +97,14 @@ def _server(work: str) -> Iterator[str]:
     settings = {"PHOENIX_WORKING_DIR": work, "PHOENIX_PORT": str(port), "PHOENIX_GRPC_PORT": str(grpc)}
     command = [sys.executable, "-m", "phoenix.server.main", "serve"]
     environment = os.environ | settings | {"PHOENIX_TELEMETRY_ENABLED": "false"}
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
         _await(address)
         yield address
     finally:
-        server.terminate()
-        server.wait()
+        process.terminate()
+        process.wait()
 
 
 def _await(address: str) -> None:

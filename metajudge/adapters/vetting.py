@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,19 @@ class Vetting:
             return await engine.vet(judgment)
         finally:
             await asyncio.shield(self._leave(shared))
+
+    def vet_now(self, judgment: Judgment) -> Assessment:
+        """The same for callers that cannot await; an event loop that runs meanwhile stands still.
+
+        Raises:
+            MetajudgeError: as for :meth:`vet`.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.vet(judgment))
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, self.vet(judgment)).result()
 
     async def _enter(self, shared: _Shared) -> Engine:
         async with shared.lock:

@@ -8,9 +8,9 @@ trace, request, response, assessments, ...``).
 An assessment has a name, a source (``LLM_JUDGE``, ``HUMAN``, ``CODE``) and ``feedback`` or an ``expectation``.
 Feedback of a judge or of code is a verdict on the trace: a number a grade, a boolean or a word a category; one with
 an error is no verdict. The judge is ``SOURCE_ID/NAME``. Feedback of people is a label of the verdicts of the same
-name; one that its author replaced (``valid: false``) is left out. An expectation with a name such as
-``expected_response`` is the item's reference, any other one a label. Input and output of the root span are question
-and answer.
+name; one that its author replaced (``valid: false``) is left out, and so is what ``metajudge push`` wrote. An
+expectation with a name such as ``expected_response`` is the item's reference, any other one a label. Input and output
+of the root span are question and answer.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ import orjson
 
 from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.lines import BadLine
+from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, reference_text
 
@@ -52,6 +53,8 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
     people: list[PersonScore] = []
     reference: str | None = None
     for one in info.get("assessments") or ():
+        if is_ours(one.get("metadata")):
+            continue
         kind = (one.get("source") or {}).get("source_type")
         expected = one.get("expectation")
         if expected is not None and _is_reference(str(one["assessment_name"])):

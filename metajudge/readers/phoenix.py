@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metajudge.readers.cells import cell
+from metajudge.readers.own_notes import KEY, is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
 
@@ -48,8 +49,10 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     )
 
 
-def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
-    """An annotation, by a model or by a person."""
+def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+    """An annotation, by a model or by a person; None for what ``metajudge push`` wrote."""
+    if is_ours(row.get("metadata")) or f"metadata.{KEY}" in row:
+        return None
     name, run = str(row.get("annotation_name") or row["name"]), _text(row.get("span_id"))
     label, score = _text(cell(row, "result.label")), number_or_text(cell(row, "result.score"))
     by = _text(row.get("identifier"))

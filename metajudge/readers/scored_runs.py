@@ -102,7 +102,7 @@ class ScoredRuns:
         runs: tables of runs.
         scores: the table of scores.
         run_of: reads a row of a run; None for rows that are none.
-        score_of: reads a row of a score, by an evaluator or by a person.
+        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
         values: category -> grade, as the user says.
         separate: each name of a score makes an item of its own.
     """
@@ -113,7 +113,7 @@ class ScoredRuns:
         runs: Sequence[Table],
         scores: Table,
         run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
-        score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore],
+        score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
         values: Mapping[str, str],
         *,
         separate: bool = False,
@@ -133,6 +133,8 @@ class ScoredRuns:
 
         def made(row: Line) -> list[Judgment | PersonScore]:
             score = self._score_of(row.data)
+            if score is None:
+                return []
             if isinstance(score, PersonScore):
                 return [replace(score, target=_resolved(score.target, runs))]
             run = runs.get(score.run or "")

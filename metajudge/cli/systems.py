@@ -1,0 +1,138 @@
+"""``metajudge push`` and ``metajudge pull``: assessments to the systems where verdicts live, verdicts from there."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metajudge.cli.loop import say
+from metajudge.cli.options import JsonOption, echo_json
+from metajudge.errors import ConfigurationError
+from metajudge.preferences.assessment_lines import read_assessments
+from metajudge.runs.exit_codes import ExitCode
+from metajudge.settings import Settings
+from metajudge.systems.catalogue import SYSTEMS, open_system
+from metajudge.systems.pull import PullCounts
+from metajudge.systems.pull import pull as pull_records
+from metajudge.systems.push import PushCounts
+from metajudge.systems.push import push as push_notes
+from metajudge.systems.system import NAME, Note, SystemCallError, note_of
+
+SHOWN = 5
+SystemArgument = Annotated[str, typer.Argument(help=f"One of {', '.join(SYSTEMS)}.", metavar="SYSTEM")]
+UrlOption = Annotated[
+    str | None, typer.Option("--url", help="Its address; default: the variable that its own client reads.")
+]
+RateOption = Annotated[float, typer.Option("--per-second", help="Requests a second at most.")]
+
+
+def push(
+    system: SystemArgument,
+    assessments: Annotated[Path, typer.Argument(help="A file of `vet --out`.", metavar="FILE")],
+    url: UrlOption = None,
+    name: Annotated[str, typer.Option(help="Name under which it is shown there.")] = NAME,
+    link: Annotated[
+        str | None, typer.Option(help="Address of an assessment, with {judgment_id} in it; part of the explanation.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="What was sent already; default FILE.SYSTEM.pushed.jsonl.", metavar="FILE")
+    ] = None,
+    per_second: RateOption = 10.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent; send nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put assessments beside the verdicts they are about: what to do, score, reason.
+
+    Run it again to continue, or to replace what a later `vet` decided otherwise: every verdict has one note.
+    """
+    if link is not None and "{judgment_id}" not in link:
+        raise ConfigurationError("--link needs {judgment_id} where the judgment's id belongs")
+    notes = (note_of(one, name=name, link=link) for one in read_assessments(assessments))
+    opened = open_system(system, Settings.load().environ, address=url, per_second=per_second)
+    with closing(opened):
+        if dry_run:
+            _preview(list(notes), opened.address, as_json)
+            return
+        where = ledger or assessments.with_name(f"{assessments.name}.{system}.pushed.jsonl")
+        counts = push_notes(notes, opened, where)
+    _tell_pushed(counts, opened.address, where, as_json)
+    raise typer.Exit(ExitCode.INCOMPLETE if counts.failed else ExitCode.DONE)
+
+
+def pull(
+    system: SystemArgument,
+    out: Annotated[Path, typer.Option(help="The folder to write to, or to add to.", metavar="DIR")],
+    url: UrlOption = None,
+    project: Annotated[str | None, typer.Option(help="Its project or experiment; default its default one.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="From a date, a time, or a span before now (24h, 7d), or all; default: since the last pull.",
+            metavar="TIME",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many traces or spans.", min=1)] = None,
+    per_second: RateOption = 10.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch verdicts from MLflow or Phoenix, with what they are about, into a folder that `vet` and `audit` read.
+
+    Run it again to fetch what is new; changed records take the place of earlier ones.
+    """
+    opened = open_system(system, Settings.load().environ, address=url, project=project, per_second=per_second)
+    with closing(opened):
+        try:
+            counts = pull_records(opened, out, since, now=datetime.now(UTC), limit=limit)
+        except SystemCallError as failure:
+            say(f"{failure}; what came before is in {out}: the same command goes on")
+            raise typer.Exit(ExitCode.INCOMPLETE) from None
+    _tell_pulled(counts, opened.source, out, as_json)
+
+
+def _preview(notes: list[Note], address: str, as_json: bool) -> None:
+    if as_json:
+        echo_json({"address": address, "notes": len(notes), "first": asdict(notes[0])})
+        return
+    typer.echo(f"Nothing was sent. To {address}: {len(notes)} notes. The first ones:")
+    for note in notes[:SHOWN]:
+        score = "no score" if note.score is None else f"{note.score:g}"
+        typer.echo(f"  on {note.target}: {note.name} = {note.label}, {score}: {note.explanation}")
+
+
+def _tell_pushed(counts: PushCounts, address: str, ledger: Path, as_json: bool) -> None:
+    if as_json:
+        echo_json({"address": address, "ledger": str(ledger), **asdict(counts)})
+        return
+    typer.echo(
+        f"{counts.notes} notes for {address}: {counts.created} created, {counts.updated} updated, "
+        f"{counts.unchanged} there already, {counts.known} sent before, {counts.failed} failed"
+    )
+    for failure in counts.failures[:SHOWN]:
+        typer.echo(f"  {failure}", err=True)
+    if counts.failed > SHOWN:
+        typer.echo(f"  and {counts.failed - SHOWN} more: {ledger}", err=True)
+    if counts.stopped is not None:
+        say(f"stopped: {counts.stopped}. Run the same command again to continue")
+
+
+def _tell_pulled(counts: PullCounts, source: str, folder: Path, as_json: bool) -> None:
+    if as_json:
+        since = None if counts.since is None else counts.since.isoformat()
+        echo_json({"source": source, "folder": str(folder), **asdict(counts), "since": since})
+        return
+    for line in _pulled_lines(counts):
+        typer.echo(line)
+    if not counts.complete:
+        typer.echo("The limit was reached: the next pull starts from the same place.")
+    typer.echo(f"Next: metajudge vet {folder}")
+
+
+def _pulled_lines(counts: PullCounts) -> Iterator[str]:
+    for part, new in counts.new.items():
+        yield f"{part}: {new} new, {counts.replaced[part]} replaced"
+    if not counts.new:
+        yield "nothing new"

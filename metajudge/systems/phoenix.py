@@ -1,0 +1,73 @@
+"""Phoenix (REST API of 20.x): annotations of spans; pulled are spans and annotations as its client gives them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from metajudge.systems.connection import Connection
+from metajudge.systems.system import Found, Note, Wrote
+
+PAGE = 100
+"""Spans a page; their annotations are asked for by their ids, which an address must have room for."""
+
+
+class Phoenix:
+    """A Phoenix server.
+
+    Args:
+        project: the project's name, for pulling.
+    """
+
+    def __init__(self, connection: Connection, project: str | None) -> None:
+        self._connection = connection
+        self._project = project or "default"
+        self.address = connection.base
+        self.source = f"{connection.base} (project {self._project})"
+
+    def push(self, note: Note) -> Wrote:
+        annotation = {
+            "span_id": note.target,
+            "name": note.name,
+            "annotator_kind": "LLM" if note.by_models else "CODE",
+            "result": {"label": note.label, "score": note.score, "explanation": note.explanation},
+            "metadata": note.metadata,
+            "identifier": note.key,  # an annotation of the same name and identifier is replaced
+        }
+        earlier = self._mine(note)
+        if earlier is not None and all(earlier.get(name) == value for name, value in annotation.items()):
+            return Wrote.UNCHANGED
+        self._connection.ask("POST", "/v1/span_annotations", params={"sync": "true"}, json={"data": [annotation]})
+        return Wrote.CREATED if earlier is None else Wrote.UPDATED
+
+    def pull(self, since: datetime | None) -> Iterator[Found]:
+        start = None if since is None else since.isoformat()
+        for page in self._pages("spans", limit=PAGE, sort="start_time", order="asc", start_time=start):
+            yield from (Found("spans", _time(one.get("start_time")), one) for one in page)
+            names = [one["context"]["span_id"] for one in page]
+            for some in self._pages("span_annotations", span_ids=names, limit=10 * PAGE) if names else ():
+                yield from (Found("annotations", None, one) for one in some)
+
+    def _mine(self, note: Note) -> Mapping[str, Any] | None:
+        pages = self._pages("span_annotations", span_ids=[note.target], identifier=note.key, limit=10)
+        return next((one for page in pages for one in page if one["name"] == note.name), None)
+
+    def _pages(self, what: str, **params: Any) -> Iterator[list[dict[str, Any]]]:
+        path = f"/v1/projects/{quote(self._project, safe='')}/{what}"
+        cursor: str | None = None
+        while True:
+            page = self._connection.get(path, cursor=cursor, **params)
+            yield page["data"]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    def identity(self, part: str, record: Mapping[str, Any]) -> str:
+        return str(record["context"]["span_id"] if part == "spans" else record["id"])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _time(given: str | None) -> datetime | None:
+    return None if given is None else datetime.fromisoformat(given).astimezone(UTC)
