@@ -22,7 +22,7 @@ calibrated, timid (log-odds times 0.6) or bold (times 1.6).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -37,7 +37,7 @@ from metajudge.calibration.advice import SIZES, Advice, advise
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.folds import question_split
 from metajudge.calibration.planning import SPLIT_SHARE, Curve, LabelPlan, Use, plan
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.table import SignalTable, absent_from, build_table
 from metajudge.readers import open_judgments
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.clustered import ClusteredTally
@@ -324,7 +324,8 @@ def _by_judge(data: Path, sets: Sequence[str]) -> Iterator[tuple[str, SignalTabl
 
 
 def _recorded(rows: SignalTable, seed: int) -> tuple[Rows, ReferenceScores]:
-    """Scores, labels and questions that are left of a fit, and its own scores."""
+    """Scores, labels and questions that are left of a fit to the signals there are, and its own scores."""
+    rows = replace(rows, signals=tuple(one for one in rows.signals if not absent_from(rows.columns, one)))
     part = question_split(rows.questions, SPLIT_SHARE, seed)
     fitted = fit_calibration(rows.select(part == 0), repeats=1)
     found = threshold_rows(fitted, rows.select(part == 1))

@@ -8,11 +8,12 @@ the whole population, so that the precision of every threshold is known. Labelle
 replacement, half as many as the set has, `--redraws` times for each split and judge. The reference that fixes ranks
 are the scores of the population without labels; with ``--reference fit`` the out-of-fold probabilities of the fit part.
 Figures: ``coverage``, share of all judgments kept (0 for an abstention); ``broken``, share of draws whose threshold
-keeps less than the target right, of all judgments kept; ``drawn``, the same of one judgment drawn from each question;
-``oracle``, the least selective threshold that is right on the population itself; ``of_oracle`` and ``of_z``, coverage
-as a share of the oracle's and of the asymptotic test's. ``gains`` has the difference of two rules' coverage, mean over
-sets, with its 95 % interval by Student's t over the sets. Splits of one set overlap, so their spread is no standard
-error. SCOPE runs on the agreement of both orders, and is not applicable where a set has none. MAPIE needs its package.
+keeps less than the target right, of all judgments kept; ``drawn``, the same where one judgment of each question is
+drawn before; ``oracle``, the least selective threshold that is right on the population itself; ``of_oracle`` and
+``of_z``, coverage as a share of the oracle's and of the asymptotic test's. ``gains`` has the difference of two rules'
+coverage, mean over sets, with its 95 % interval by Student's t over the sets. Splits of one set overlap, so their
+spread is no standard error. SCOPE runs on the agreement of both orders, and is not applicable where a set has none.
+MAPIE needs its package.
 FILE gets one line for each set and split; with the same FILE a run goes on where it stopped.
 """
 
@@ -64,7 +65,8 @@ DECLARED = 0.95
 outside of their promise, and count as not kept."""
 
 FIGURES = ("coverage", "broken", "drawn", "abstained")
-OURS, ALIKE, EARLIER, ASYMPTOTIC = "ours: ranks (default)", "one drawn: ranks", "earlier default", "z test (asymptotic)"
+OURS, EARLIER, ASYMPTOTIC = "ours: ranks (default)", "earlier default", "z test (asymptotic)"
+ALIKE, CONDITIONAL = "one drawn: ranks", "one drawn: ranks, conditional test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,13 @@ class Population:
         return LabelledSample(values[rows], self.correct[rows], questions, names, place, int(sizes.max()))
 
     def truth(self, values: Floats, threshold: float | None) -> tuple[float, float, float]:
-        """Coverage, precision of all kept, and of one judgment drawn from each question that keeps any."""
+        """Coverage, precision of all kept, and of those kept where one judgment of each question is drawn before."""
         kept = np.zeros(len(values), dtype=bool) if threshold is None else values >= threshold
         if not kept.any():
             return 0.0, 1.0, 1.0
-        sizes, right = np.bincount(self.place[kept]), np.bincount(self.place[kept], self.correct[kept])
-        shares = right[sizes > 0] / sizes[sizes > 0]
-        return float(kept.mean()), float(self.correct[kept].mean()), float(shares.mean())
+        drawn = (1 / np.bincount(self.place))[self.place[kept]]
+        right = self.correct[kept]
+        return float(kept.mean()), float(right.mean()), float(drawn @ right / drawn.sum())
 
     def within(self, share: float) -> tuple["Population", float]:
         """The questions with no more judgments than a share of them has, and the share of judgments they carry."""
@@ -247,9 +249,9 @@ def gains(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             name: [float(np.mean([coverage.get((one, target, name)) or 0.0 for target in targets])) for one in sets]
             for name in (*valid, EARLIER)
         }
-        rivals = [name for name in valid if not name.startswith("ours") and name != ALIKE]
+        rivals = [name for name in valid if not name.startswith("ours") and name not in (ALIKE, CONDITIONAL)]
         best = max(rivals, key=lambda name: sum(mean[name]))
-        for ours, other in ((OURS, EARLIER), (OURS, best), (ALIKE, EARLIER), (ALIKE, best)):
+        for ours, other in ((OURS, EARLIER), (OURS, best), (ALIKE, EARLIER), (ALIKE, CONDITIONAL), (ALIKE, best)):
             bounds = interval(mean[ours], mean[other]) if len(sets) > 1 else (None, None)
             gain = float(np.mean(mean[ours]) - np.mean(mean[other]))
             yield {

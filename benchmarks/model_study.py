@@ -10,6 +10,8 @@ it, on the same folds and the same signals:
 - ``rows``: L2 logistic regression on the row's signals, categories and judges, standardised, C = .1.
 - ``boosting``: gradient boosted trees on the same.
 - ``isotonic``: isotonic regression on the strongest single score (the consensus's log-odds).
+- ``softmax``: of the best of four: one score for each candidate, from the votes for it and their products with the
+  category, and the share of its exponential among the item's candidates; L2, strength chosen on the other folds.
 - ``recalibrated``: the shared model of the item, its log-odds recalibrated by a logistic curve fitted on the other
   folds' out-of-fold probabilities.
 
@@ -22,11 +24,13 @@ speaks for the model of the item.
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from scipy.optimize import minimize
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
@@ -35,11 +39,11 @@ from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.folds import question_folds
-from metajudge.calibration.item_model import MOST_JUDGES
+from metajudge.calibration.item_model import MOST_JUDGES, PENALTIES
 from metajudge.calibration.quality import log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.readers import open_judgments
-from metajudge.stats.arrays import Bools, Floats
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 from .kinds_study import SETS, Recorded
 
@@ -116,6 +120,86 @@ def by_curve(train: Floats, correct: Bools, test: Floats) -> Floats:
     return np.asarray(fitted.predict_proba(test)[:, 1])
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The candidates of every item that has judgments, for the model of the choice.
+
+    Attributes:
+        features: [candidates, features] votes and their products with the category.
+        item: [candidates] number of the item.
+        right: [candidates] whether it is the right one; of an item whose right one no judgment chose, one of those.
+        often: [candidates] how many candidates it stands for: those of an item that no judgment chose are alike.
+        of_row: [n] the candidate that each judgment chose.
+        questions: [items].
+    """
+
+    features: Floats
+    item: Indices
+    right: Bools
+    often: Floats
+    of_row: Indices
+    questions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: SignalTable, candidates: int) -> "Choices":
+        """Judgments of an item that have the same votes and outcome chose the same candidate."""
+        names = [name for name in sorted(table.columns) if name.startswith("voices.")]
+        votes = np.column_stack(
+            [np.where(one.present, one.values, 0.0) for one in map(table.columns.get, names) if one]
+        )
+        ids, place = np.unique(np.array(table.item_ids), return_inverse=True)
+        key = np.column_stack([place.ravel(), table.correct, votes])
+        chosen, first, of_row = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        item, right = chosen[:, 0].astype(np.intp), chosen[:, 1] > 0
+        known = np.bincount(item[right], minlength=len(ids)) > 0
+        left = np.maximum(candidates - np.bincount(item, minlength=len(ids)), ~known).astype(np.float64)
+        one_of = np.array([np.flatnonzero(place.ravel() == at)[0] for at in range(len(ids))])
+        rows = np.concatenate([first, one_of])
+        votes = np.concatenate([votes[first], np.full((len(ids), len(names)), -1.0)])
+        categories = np.array(table.categories, dtype=object)[rows]
+        products = [votes * (categories == name)[:, None] for name in sorted(set(table.categories))]
+        return cls(
+            np.column_stack([votes, *products]).astype(np.float64),
+            np.concatenate([item, np.arange(len(ids))]),
+            np.concatenate([right, ~known]),
+            np.concatenate([np.ones(len(item)), left]),
+            of_row.ravel(),
+            tuple(np.array(table.questions, dtype=object)[one_of].tolist()),
+        )
+
+    def shares(self, weights: Floats) -> Floats:
+        """[candidates] the chance to be the right one, of a candidate that stands for several each one's."""
+        scores = np.exp(np.clip(self.features @ weights, -30, 30))
+        return np.asarray(scores / np.bincount(self.item, self.often * scores)[self.item])
+
+    def fitted(self, penalty: float, train: Bools) -> Floats:
+        """Weights with the least penalised loss on some items [items]."""
+        used, right = train[self.item], self.right
+
+        def loss(weights: Floats) -> tuple[float, Floats]:
+            share = self.shares(weights)
+            gaps = self.often * share * used - (right & used)
+            value = -np.log(np.maximum(share[right & used], EDGE)).sum() + weights @ weights / (2 * penalty)
+            return float(value), self.features.T @ gaps + weights / penalty
+
+        return np.asarray(minimize(loss, np.zeros(self.features.shape[1]), jac=True, method="L-BFGS-B").x)
+
+
+def by_softmax(table: SignalTable, candidates: int = 4, seed: int = 0) -> Floats:
+    """[n] out of fold: the chance that the candidate chosen is the right one."""
+    choices = Choices.of(table, candidates)
+    fold = question_folds(choices.questions, FOLDS, [seed, 0])
+    found = np.zeros((len(PENALTIES), len(choices.item)))
+    for at, penalty in enumerate(PENALTIES):
+        for part in range(FOLDS):
+            test = (fold == part)[choices.item]
+            found[at, test] = choices.shares(choices.fitted(penalty, fold != part))[test]
+    by_row, of_fold = found[:, choices.of_row], fold[choices.item][choices.of_row]
+    losses = np.array([log_losses(one, table.correct) for one in by_row])
+    best = [int(np.argmin(losses[:, of_fold != part].sum(axis=1))) for part in range(FOLDS)]
+    return np.asarray(by_row[np.array(best)[of_fold], np.arange(len(of_fold))])
+
+
 def cross_fitted(matrix: Floats, table: SignalTable, estimator: Estimator, seed: int = 0) -> Floats:
     """[n] each fold from the others."""
     fold = question_folds(table.questions, FOLDS, [seed, 0])
@@ -140,6 +224,8 @@ def models(table: SignalTable) -> Iterator[tuple[str, Floats, float]]:
         yield timed("one model a judge", lambda: out_of_fold(table, pooled=False))
     odds = logit(np.clip(shared[1], EDGE, 1 - EDGE))[:, None]
     yield timed("recalibrated", lambda: cross_fitted(odds, table, by_curve))
+    if table.kind == "ranking":
+        yield timed("softmax", lambda: by_softmax(table))
     matrix = matrix_of(table)
     yield timed("rows", lambda: cross_fitted(matrix, table, by_rows))
     yield timed("boosting", lambda: cross_fitted(matrix, table, by_boosting))

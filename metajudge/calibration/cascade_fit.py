@@ -14,6 +14,7 @@ import numpy as np
 
 from metajudge.calibration.cascade import CascadePlan, CascadeProvenance, CascadeStage, HeldOut
 from metajudge.calibration.folds import question_folds
+from metajudge.calibration.item_model import logistic
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
@@ -77,7 +78,7 @@ class CascadeRun:
 
 
 def fit_curve(scores: Floats, correct: Bools) -> tuple[float, float]:
-    """Intercept and slope of P(correct) over the score, by Newton's method.
+    """Intercept and slope of P(correct) over the score, by L2-penalised logistic regression.
 
     Raises:
         InputError: fewer than 20 judgments, or all right or all wrong.
@@ -89,18 +90,9 @@ def fit_curve(scores: Floats, correct: Bools) -> tuple[float, float]:
             f"{int(correct.sum())} of them right"
         )
     mean, spread = float(scores.mean()), float(scores.std()) or 1.0
-    x = np.column_stack([np.ones(n), (scores - mean) / spread])
-    weights = np.zeros(2)
-    ridge = np.diag([0.0, 1.0])
-    for _ in range(100):
-        p = 1 / (1 + np.exp(-(x @ weights)))
-        gradient = x.T @ (p - correct) + ridge @ weights
-        step = np.linalg.solve((x.T * np.maximum(p * (1 - p), 1e-9)) @ x + ridge, gradient)
-        weights = weights - step
-        if np.abs(step).max() < 1e-10:
-            break
-    slope = float(weights[1]) / spread
-    return float(weights[0]) - slope * mean, slope
+    (model,) = logistic(((scores - mean) / spread)[:, None], correct, [1.0], np.ones(n))
+    slope = model.coefficients[0] / spread
+    return model.intercept - slope * mean, slope
 
 
 def says_something(scores: Floats, correct: Bools) -> bool:

@@ -176,7 +176,10 @@ def learn(base: BaseMatrix, layout: Layout) -> Learned:
 def transform(base: BaseMatrix, layout: Layout, fitted: Learned) -> Floats:
     """[n, features] standardised."""
     raw = _products(np.where(base.absent, fitted.fill, base.values), layout, fitted.centre)
-    return np.asarray((raw - fitted.mean) / fitted.scale * layout.prior)
+    raw -= fitted.mean
+    raw /= fitted.scale
+    raw *= layout.prior
+    return raw
 
 
 def design_of(layout: Layout, fitted: Learned) -> Design:
@@ -199,11 +202,12 @@ def design_of(layout: Layout, fitted: Learned) -> Design:
 
 
 def _products(filled: Floats, layout: Layout, centre: Floats) -> Floats:
-    raw = filled[:, layout.left]
-    products = layout.times >= 0
-    if products.any():
-        times = layout.times[products]
-        raw[:, products] *= filled[:, times] - centre[times]
+    raw = np.take(filled, layout.left, axis=1)
+    products = np.flatnonzero(layout.times >= 0)
+    if len(products):
+        times = np.take(filled - centre, layout.times[products], axis=1)
+        together = products[-1] - products[0] + 1 == len(products)
+        raw[:, slice(products[0], products[-1] + 1) if together else products] *= times
     return raw
 
 

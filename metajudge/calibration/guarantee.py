@@ -26,8 +26,7 @@ from metajudge.calibration.promise import Promise, percent
 from metajudge.calibration.starts import DEFAULT, MEANINGS, Reference, Setting, procedure_in_ranks
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.stats.interval_estimate import Estimate
-from metajudge.stats.intervals import clopper_pearson_lower, wilson
+from metajudge.stats.intervals import clopper_pearson_lower
 from metajudge.types import GuaranteePopulation, GuaranteeUnit, text_digest
 from metajudge.types.frozen import Frozen
 
@@ -60,8 +59,9 @@ class Guarantee(Frozen):
         kept: judgments kept of these; in records of the older units questions kept.
         errors: wrong ones among the kept.
         precision: share of right ones among the kept.
-        lower: exact lower bound of the precision at the level of the look, for this threshold looked at alone; None
-            where a question may keep several judgments.
+        lower: Clopper and Pearson's lower bound of the precision at the level of the look, for this threshold looked
+            at alone and given how many judgments it keeps; None where a question may keep several. The test averages
+            over how many are kept, and so passes where this is a little below the target, too.
         coverage: share kept.
         unit: what represents a question in the test; ``all_kept`` but in records of earlier versions.
         seed: of the choice of one judgment a question in records of earlier versions; None for ``all_kept``.
@@ -139,10 +139,6 @@ class Guarantee(Frozen):
             + f" {self.left_out} questions with more judgments are outside of it."
             * (self.left_out > 0)
         )
-
-    def coverage_interval(self, confidence: float = 0.95) -> Estimate:
-        """The share of questions of which a judgment is kept, with its Wilson interval."""
-        return wilson(self.kept if self.kept_questions is None else self.kept_questions, self.questions, confidence)
 
 
 ONE_LOOK = (
@@ -303,15 +299,15 @@ class _Search:
             in_file=self.reference.questions_above(procedure.grid) if self.in_file and self.reference else None,
         )
         at = int(last_rejected(p_values, level, procedure))
+        alone = self.most == 1 and not anytime and not self.in_file
         spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
         if at < 0:
-            reason = counts.why_none(self.target, level * max(procedure.shares))
+            reason = counts.why_none(self.target, level * max(procedure.shares), alone)
             number = counts.questions
             return Abstention(
                 reason=reason, target=self.target, delta=delta, questions=number, procedure=procedure
             ).model_copy(update=spent)
         kept, errors = int(counts.kept[:, at].sum()), int(counts.errors[:, at].sum())
-        alone = self.most == 1 and not anytime and not self.in_file
         return Guarantee(
             threshold=procedure.grid[at],
             target=self.target,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, log_expit, logit
 
 from metajudge.calibration.design import (
@@ -62,8 +62,12 @@ MOST_JUDGES = 20
 
 MOST_STEPS, MOST_HALVINGS = 100, 30
 
-CLOSE = 1e-5
-"""A fit ends after a step that changes no coefficient by more: the next would change the ten thousandth of it."""
+CLOSE, CLOSE_AGAIN = 1e-5, 3e-8
+"""A fit ends after a step that changes no coefficient by more, with second derivatives of this step's start, or of an
+earlier one: what is left to change is then no more than that."""
+
+FALLS = 0.4
+"""Second derivatives are used again while each step is at most so large a part of the one before."""
 
 EASE = 1e-6
 """Added to the second derivatives, so that they can be solved for where the intercept alone is left."""
@@ -75,6 +79,19 @@ class Fitted:
 
     design: Design
     model: Logistic
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where the next fit with the same penalty may start: on nearly the same rows it ends close by.
+
+    Attributes:
+        at: [features and intercept].
+        curvature: second derivatives near it without the penalty's, for weights that sum to 1; None where unknown.
+    """
+
+    at: Floats
+    curvature: Floats | None
 
 
 class Workbench:
@@ -107,6 +124,7 @@ class Workbench:
         self.weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         self.weights = self.weights * (len(set(rows.item_ids)) / self.weights.sum())
         self._first, self._case = _cases(self.base, rows.correct, rows.questions)
+        self._solved: dict[float, Solution] = {}
 
     def fit(self, penalty: float, train: Indices) -> Fitted:
         """Fits the model on some rows.
@@ -144,7 +162,8 @@ class Workbench:
         learned = learn(base, self.layout)
         matrix = transform(base, self.layout, learned)
         intercept = not self.antisymmetric
-        return learned, logistic(matrix, self.correct[rows], penalties, weights[cases], intercept=intercept)
+        correct = self.correct[rows]
+        return learned, logistic(matrix, correct, penalties, weights[cases], intercept=intercept, solved=self._solved)
 
     def loss(self, losses: Floats, rows: Indices | slice = slice(None)) -> float:
         """The sum of some rows' losses, as they count; over all rows it is the number of rows times their mean."""
@@ -168,12 +187,19 @@ class Workbench:
 
 
 def logistic(
-    matrix: Floats, correct: Bools, penalties: Sequence[float], weights: Floats, *, intercept: bool = True
+    matrix: Floats,
+    correct: Bools,
+    penalties: Sequence[float],
+    weights: Floats,
+    *,
+    intercept: bool = True,
+    solved: dict[float, Solution] | None = None,
 ) -> list[Logistic]:
     """Fits an L2-penalised logistic regression for each penalty C; what was learned leaves as plain numbers.
 
     Minimises ``C sum w loss + |coefficients|^2 / 2`` by Newton's method, each penalty from the solution of the one
-    before. The matrix of second derivatives is computed in single precision, which changes the way and not the end.
+    before. The matrix of second derivatives is computed in single precision, and not anew for every step, which changes
+    the way and not the end.
 
     Args:
         matrix: [n, features].
@@ -181,34 +207,39 @@ def logistic(
         penalties: C, each above 0; ascending ones are fastest.
         weights: [n] at least 0.
         intercept: whether there is one; it is not penalised.
+        solved: solutions of an earlier fit with the same features by penalty, to start from; updated.
     """
     x = np.column_stack([matrix, np.ones(len(matrix))]) if intercept else matrix
     rough, free = x.astype(np.float32), np.arange(x.shape[1]) >= matrix.shape[1]
-    found, at = [], np.zeros(x.shape[1])
+    known = {} if solved is None else solved
+    found, last = [], Solution(np.zeros(x.shape[1]), None)
     for penalty in penalties:
         ridge = np.where(free, 0.0, 1 / penalty)
-        at = _minimum(x, rough, correct, weights, ridge, at)
-        coefficients = at[: matrix.shape[1]].tolist()
-        found.append(
-            Logistic(penalty=penalty, intercept=float(at[-1]) if intercept else 0.0, coefficients=tuple(coefficients))
-        )
+        last = _minimum(x, rough, correct, weights, ridge, known.get(penalty, last))
+        known[penalty], coefficients = last, last.at[: matrix.shape[1]].tolist()
+        constant = float(last.at[-1]) if intercept else 0.0
+        found.append(Logistic(penalty=penalty, intercept=constant, coefficients=tuple(coefficients)))
     return found
 
 
 def _minimum(
-    x: Floats, rough: NDArray[np.float32], correct: Bools, weights: Floats, ridge: Floats, start: Floats
-) -> Floats:
+    x: Floats, rough: NDArray[np.float32], correct: Bools, weights: Floats, ridge: Floats, start: Solution
+) -> Solution:
     """Newton's method; a step that does not lower the loss is halved."""
-    signs, at = np.where(correct, 1.0, -1.0), start
+    signs, at, total = np.where(correct, 1.0, -1.0), start.at, float(weights.sum())
+    curvature, factor, before = start.curvature, None, np.inf
     margins = signs * (x @ at)
     loss = -float(weights @ log_expit(margins)) + float(ridge @ at**2) / 2
     for _ in range(MOST_STEPS):
         wrong = expit(-margins)
         gradient = ridge * at - x.T @ (weights * signs * wrong)
-        scaled = rough * np.sqrt(weights * wrong * (1 - wrong)).astype(np.float32)[:, None]
-        curvature = (scaled.T @ scaled).astype(np.float64)
-        curvature.flat[:: len(at) + 1] += ridge + EASE
-        step = solve(curvature, gradient, assume_a="pos")
+        fresh = curvature is None
+        if curvature is None:
+            scaled = rough * np.sqrt(weights * wrong * (1 - wrong)).astype(np.float32)[:, None]
+            curvature, factor = (scaled.T @ scaled).astype(np.float64) / total, None
+        if factor is None:
+            factor = cho_factor(total * curvature + np.diag(ridge + EASE), overwrite_a=True, check_finite=False)
+        step = whole = cho_solve(factor, gradient, check_finite=False)
         for _ in range(MOST_HALVINGS):
             tried = at - step
             margins = signs * (x @ tried)
@@ -216,10 +247,11 @@ def _minimum(
             if reached <= loss + 1e-12 * abs(loss):
                 break
             step = step / 2
-        at, loss = tried, reached
-        if float(np.abs(step).max()) < CLOSE:
+        at, loss, size = tried, reached, float(np.abs(step).max())
+        if size < CLOSE if fresh else size < CLOSE_AGAIN and step is whole:
             break
-    return at
+        curvature, before = (curvature if size <= FALLS * before and step is whole else None), size
+    return Solution(at, curvature)
 
 
 def _cases(base: BaseMatrix, correct: Bools, questions: Sequence[str]) -> tuple[Indices, Indices]:

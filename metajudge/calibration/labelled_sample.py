@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metajudge.calibration.betting import anytime_p_values
+from metajudge.calibration.binomial_test import fewest_passing
 from metajudge.calibration.finite_population import file_p_values
 from metajudge.calibration.procedures import Procedure, fewest_kept
 from metajudge.calibration.question_test import STAKE, question_p_values
@@ -55,10 +56,11 @@ class Counts:
         stake, credited = (None, None) if procedure is None else (procedure.stake, procedure.credited)
         return question_p_values(self.errors, self.kept, target, most, stake or STAKE, credited)
 
-    def why_none(self, target: float, level: float) -> str:
-        """Why no threshold passes, in words."""
+    def why_none(self, target: float, level: float, alone: bool) -> str:
+        """Why no threshold passes, in words; ``alone`` where no question can keep several judgments."""
         kept, errors = self.kept.sum(axis=0), self.errors.sum(axis=0)
-        most, least = int((self.kept > 0).sum(axis=0).max(initial=0)), fewest_kept(target, level)
+        passing = fewest_passing(self.questions, 1 - target, level) if alone else None
+        most, least = int((self.kept > 0).sum(axis=0).max(initial=0)), passing or fewest_kept(target, level)
         if most < least:
             return f"at most {most} questions are kept, and below {least} none can pass"
         if not (errors < (1 - target) * kept).any():

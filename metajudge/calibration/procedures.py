@@ -14,15 +14,11 @@ import math
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import bdtr
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.types.frozen import Frozen
-
-Counts: TypeAlias = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 """Scores and thresholds are compared after rounding to this."""
@@ -90,23 +86,6 @@ def log_odds_procedure(target: float) -> Procedure:
         name="log_odds",
         origin="even in log-odds; starts half a unit above the target and half a unit below it",
     )
-
-
-def least_selective(kept: Counts, errors: Counts, target: float, delta: float, procedure: Procedure) -> Indices:
-    """Runs the procedure on counts [..., grid] of independent judgments; the index of the last rejected threshold.
-
-    Args:
-        kept: how many are kept at each threshold of the grid.
-        errors: how many of them are wrong.
-        target: precision to guarantee.
-        delta: probability of failure allowed.
-        procedure: whose grid the counts belong to.
-
-    Returns:
-        -1 where none is rejected.
-    """
-    p_values = bdtr(errors.astype(np.float64), np.maximum(kept, 1), 1 - target)
-    return last_rejected(np.where(kept > 0, p_values, 1.0), delta, procedure)
 
 
 def last_rejected(p_values: Floats, delta: float, procedure: Procedure) -> Indices:

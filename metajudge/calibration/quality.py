@@ -15,7 +15,7 @@ CLIP = 1e-3
 
 BINS = 10
 RESAMPLES = 1000
-_CELLS = 4_000_000
+_CELLS = 400_000
 
 
 class Figure(Frozen):

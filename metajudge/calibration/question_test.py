@@ -19,15 +19,17 @@ at extreme laws: the two-point laws of mean 0, the point 0, and points above 0, 
 since g falls. T does not depend on the order of the questions, so these may be sorted by the number of their law; a
 player who may choose a law for each question, never one of a smaller number than before, can do at least as well.
 With the laws sorted by their variance, the player cannot bide his time once he is ahead, which makes the bound nearly
-sharp. For ``most = 1`` there is one law, and the bound is the exact binomial probability.
+sharp. For ``most = 1`` there is one law, and the bound is the exact binomial probability; there the number kept is
+averaged over, too (:mod:`metajudge.calibration.binomial_test`). For more judgments the same would gain nothing: the
+bound of each number kept is taken at a law of its own, and together they are hardly below the level.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtr
 
+from metajudge.calibration.binomial_test import binomial_p_values
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 
@@ -79,8 +81,7 @@ def question_p_values(
         )
     number = (kept > 0).sum(axis=-2)
     if most == 1:
-        wrong = errors.sum(axis=-2).astype(np.float64)
-        return np.where(number > 0, bdtr(wrong, np.maximum(number, 1), 1 - target), 1.0)
+        return binomial_p_values(errors.sum(axis=-2), number, errors.shape[-2], 1 - target)
     table = step_table(most, round(target, 12), steps_limit(errors.shape[-2]), stake, min(credited or most, most))
     return np.where(number > 0, table.p_values(number, table.credit[errors, kept].sum(axis=-2)), 1.0)
 

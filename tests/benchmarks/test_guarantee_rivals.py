@@ -8,6 +8,7 @@ import typer
 from metajudge.benchmarks.guarantee_rivals import (
     ALIKE,
     ASYMPTOTIC,
+    CONDITIONAL,
     EARLIER,
     OURS,
     TARGETS,
@@ -63,6 +64,12 @@ def test_the_truth_of_a_threshold_counts_all_kept_judgments():
     assert one.oracle(0.9) == 0.0  # equal scores are kept together
 
 
+def test_where_one_judgment_of_each_question_is_drawn_a_question_counts_by_its_share_kept():
+    scores, correct = np.array([0.9, 0.2, 0.9]), np.array([True, False, False])
+    one = Population(scores, correct, np.array([0, 0, 1]), None, Reference(scores, np.arange(3)), 2)
+    assert one.truth(scores, 0.5) == (pytest.approx(2 / 3), 0.5, pytest.approx(0.5 / 1.5))
+
+
 def test_the_interval_of_a_difference_needs_more_than_one_value():
     low, high = interval([0.6, 0.7, 0.65], [0.5, 0.55, 0.6])
     assert low < 0.1 < high
@@ -99,7 +106,7 @@ def test_splits_are_averaged_and_sets_compared():
     assert first["gain"] == pytest.approx((0.15 + 0.2) / 2)
     assert first["interval"] == pytest.approx(interval([0.45, 0.6], [0.3, 0.4]))
     over = {one["over"] for one in gains(rows)}
-    assert over == {EARLIER, "MAPIE"}  # the best valid rival by its mean over the sets
+    assert over == {EARLIER, CONDITIONAL, "MAPIE"}  # the best valid rival by its mean over the sets
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path, capsys):

@@ -229,6 +229,16 @@ def test_logistic_minimises_what_scikit_learn_does_for_every_penalty(intercept):
         assert found.intercept == pytest.approx(float(np.ravel(oracle.intercept_)[0]), abs=1e-7)
 
 
+def test_what_was_fitted_before_changes_the_way_of_a_fit_and_not_its_end(table):
+    used, part = Workbench(table, table.categories), np.flatnonzero(np.array(table.judges) != "coin")
+    used.fit_predict([3.0, 0.3], part, [part])
+    for penalty in (0.3, 3.0):
+        after = used.fit(penalty, every(table))
+        alone = Workbench(table, table.categories).fit(penalty, every(table))
+        assert after.design == alone.design
+        assert after.model.coefficients == pytest.approx(alone.model.coefficients, abs=1e-7)
+
+
 def test_logistic_ends_where_the_scores_separate_completely():
     x = np.linspace(-1, 1, 40)[:, None] * 50
     (found,) = logistic(x, x[:, 0] > 0, [1000.0], np.ones(40))
