@@ -4,8 +4,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from starlette.exceptions import HTTPException
+
+from metajudge.providers.limit_book import Bucket
 
 from .keys import Caller
 
@@ -47,30 +50,38 @@ class Limits:
     connections: int = 2_000
 
 
+BURST_S = 60.0
+"""A key's requests of so many seconds may come at once."""
+
 MOST_BUCKETS = 10_000
 """Number of callers at which idle ones are dropped."""
 
 
-class RateLimit:
-    """A token bucket for each caller, refilled over a minute."""
+class Rates(Protocol):
+    """Requests a minute of each caller."""
 
-    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}
-
-    def check(self, caller: Caller, what: str) -> None:
-        """Takes a token.
+    async def check(self, caller: Caller, what: str) -> None:
+        """Counts a request.
 
         Args:
             what: the beginning of the error message.
 
         Raises:
-            HTTPException: 429, the bucket is empty; with the time to wait.
+            HTTPException: 429, the caller's rate is used up; with the time to wait.
         """
-        seconds = self.wait(caller)
-        if seconds:
-            raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
+
+
+class RateLimit:
+    """A token bucket for each caller, refilled over a minute; of this process alone."""
+
+    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets: dict[str, Bucket] = {}
+
+    async def check(self, caller: Caller, what: str) -> None:
+        """See :class:`Rates`."""
+        refuse_until(self.wait(caller), what)
 
     def wait(self, caller: Caller) -> float:
         """Takes a token; returns 0, or the seconds until one is available."""
@@ -78,12 +89,21 @@ class RateLimit:
         if rate is None:
             return 0.0
         now = self._clock()
-        if len(self._buckets) >= MOST_BUCKETS:  # a bucket unused for a minute is full, like one that does not exist
-            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60}
-        left, at = self._buckets.get(caller.name, (float(rate), now))
-        left = min(float(rate), left + (now - at) * rate / 60)
-        if left < 1:
-            self._buckets[caller.name] = (left, now)
-            return (1 - left) * 60 / rate
-        self._buckets[caller.name] = (left - 1, now)
+        if len(self._buckets) >= MOST_BUCKETS:  # a bucket that is full is like one that does not exist
+            self._buckets = {name: bucket for name, bucket in self._buckets.items() if bucket.paid_until > now}
+        bucket = self._buckets.get(caller.name, Bucket(rate, burst_s=BURST_S))
+        wait = bucket.wait(now)
+        if wait > 0:
+            return wait
+        self._buckets[caller.name] = bucket.take(1, now)
         return 0.0
+
+
+def refuse_until(seconds: float, what: str) -> None:
+    """Refuses a request that has to wait.
+
+    Raises:
+        HTTPException: 429, with the time to wait, unless that is 0.
+    """
+    if seconds:
+        raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})

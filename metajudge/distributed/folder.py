@@ -7,12 +7,10 @@
     DIR/_metajudge/          run.json (which panel), the work list and the journals of calls in flight
 
 A part appears whole or not at all. Nothing but files is needed, so the folder may lie on any file system that all
-workers share.
+workers share, or in an object store (:mod:`metajudge.distributed.place`).
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,11 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from metajudge.errors import ConfigurationError, FailureKind, StoreError
-from metajudge.files.replacing import replacing
-from metajudge.types import Assessment, Judgment, Status
+from metajudge.distributed.place import Place
+from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.strategies import StrategyName
+from metajudge.types import Assessment, Status
 
 SCHEMA = pa.schema(
     [
@@ -34,22 +32,40 @@ SCHEMA = pa.schema(
         ("id", pa.string()),
         ("item_id", pa.string()),
         ("judge", pa.string()),
+        ("strategy", pa.string()),
         ("status", pa.string()),
         ("accepted", pa.bool_()),
         ("score", pa.float64()),
         ("failure", pa.string()),
         ("renormalised", pa.bool_()),
         ("correct", pa.bool_()),
+        ("probability", pa.float64()),
+        ("guaranteed", pa.bool_()),
+        ("decision", pa.string()),
+        ("question", pa.string()),
+        ("hash", pa.int64()),
         ("calls", pa.int64()),
         ("cost_usd", pa.float64()),
         ("run_id", pa.string()),
         ("finished_at", pa.float64()),
+        ("panel_assessment", pa.string()),
         ("assessment", pa.string()),
     ]
 )
-"""Columns of a part. ``correct`` says whether the judgment agrees with its label, absent without one."""
+"""Columns of a part.
 
-_LIGHT = ["key", "status", "accepted", "failure", "renormalised", "finished_at"]
+``correct`` says whether the judgment agrees with its label, absent without one; ``question`` is the digest of the
+question's text, and ``guaranteed`` whether a guaranteed threshold covers the judgment. ``panel_assessment`` is what the
+panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
+"""
+
+
+def _columns(*names: str) -> pa.Schema:
+    return pa.schema([SCHEMA.field(name) for name in names])
+
+
+_LIGHT = _columns("key", "strategy", "status", "accepted", "failure", "renormalised", "finished_at")
+PARTS = "part-*.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +87,24 @@ class ResultsFolder:
     """The folder of one panel's results.
 
     Args:
-        path: made where it is missing.
+        where: a path or URL; a folder is made where it is missing.
 
     Raises:
-        ConfigurationError: a file, or a folder that cannot be made.
+        ConfigurationError: a file, a folder that cannot be made, or a URL of no known kind.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.calls = path / "_calls"
-        self.inside = path / "_metajudge"
+    def __init__(self, where: str | Path) -> None:
+        self.place = Place(where)
+        self.calls = self.place / "_calls"
+        self.inside = self.place / "_metajudge"
         self.work = self.inside / "work"
         self.journals = self.inside / "journals"
-        try:
-            for folder in (path, self.calls, self.inside, self.journals):
-                folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigurationError(f"--out {path}: {error.strerror}; name a writable folder") from None
 
     @property
     def panels(self) -> frozenset[str]:
         """The digest of the panel whose results these are; empty for a new folder."""
-        return frozenset([self._claimed]) if self._note.exists() else frozenset()
+        claimed = self._claimed
+        return frozenset() if claimed is None else frozenset([claimed])
 
     def claim(self, panel_digest: str) -> None:
         """Notes whose results these are.
@@ -100,79 +112,82 @@ class ResultsFolder:
         Raises:
             ConfigurationError: the folder contains another panel's results, or files that are no results at all.
         """
-        if self._note.exists():
-            if self._claimed != panel_digest:
+        claimed = self._claimed
+        if claimed is not None:
+            if claimed != panel_digest:
                 raise ConfigurationError(
-                    f"{self.path} contains results of another panel (other agents, rubric, strategy or threshold): "
+                    f"{self.place} contains results of another panel (other agents, rubric, strategy or threshold): "
                     "name another folder, or delete this one"
                 )
             return
-        strange = [file.name for file in self.path.glob("*.parquet")]
+        strange = self.place.names_of("*.parquet")
         if strange:
             raise ConfigurationError(
-                f"{self.path} contains {strange[0]}, which no metajudge run wrote: name another folder"
+                f"{self.place} contains {strange[0]}, which no metajudge run wrote: name another folder"
             )
-        replace_file(self._note, orjson.dumps({"version": 1, "panel_digest": panel_digest}))
+        self.inside.write("run.json", orjson.dumps({"version": 1, "panel_digest": panel_digest}))
 
     @property
-    def _note(self) -> Path:
-        return self.inside / "run.json"
-
-    @property
-    def _claimed(self) -> str:
-        return str(orjson.loads(self._note.read_bytes()).get("panel_digest"))
-
-    def parts(self) -> list[Path]:
-        """The parts that are there, sorted by name."""
-        return sorted(self.path.glob("part-*.parquet"))
+    def _claimed(self) -> str | None:
+        note = self.inside.read_bytes("run.json")
+        return None if note is None else str(orjson.loads(note).get("panel_digest"))
 
     def write_part(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Writes a part in one step; one of the same name is replaced."""
-        write_table(self.path / f"part-{name}.parquet", pa.Table.from_pylist(list(rows), schema=SCHEMA))
+        self.place.write_table(f"part-{name}.parquet", pa.Table.from_pylist(list(rows), schema=SCHEMA))
 
     def earlier(self) -> "EarlierResults":
         """What is known by key, the newest result of each."""
-        tables = [pq.read_table(part, columns=_LIGHT) for part in self.parts()]
-        return EarlierResults(pa.concat_tables(tables) if tables else SCHEMA.empty_table().select(_LIGHT))
+        return EarlierResults(self.place.read(pattern=PARTS, schema=_LIGHT))
+
+    def panel_assessments(self, wanted: pc.Expression) -> dict[str, Assessment]:
+        """What panels found before calibration and policy, by key, of the rows that meet an expression."""
+        columns = _columns("key", "strategy", "status", "finished_at", "hash", "panel_assessment", "assessment")
+        table = self.place.read(wanted, pattern=PARTS, schema=columns)
+        table = table.filter(pa.array(_newest(table)))
+        rows = zip(*(table[name].to_pylist() for name in ("key", "panel_assessment", "assessment")), strict=True)
+        return {key: Assessment.model_validate_json(own or whole) for key, own, whole in rows}
 
     def supersede(self) -> int:
         """Drops results that a newer one of the same judgment replaces; returns how many were dropped."""
-        parts = self.parts()
-        tables = [pq.read_table(part, columns=["key", "status", "finished_at"]) for part in parts]
+        columns = _columns("key", "strategy", "status", "finished_at")
+        names = self.place.names_of(PARTS)
+        tables = [self.place.read(pattern=name, schema=columns) for name in names]
         if not tables:
             return 0
-        counts = [table.num_rows for table in tables]
         stays = _newest(pa.concat_tables(tables))
         dropped, start = 0, 0
-        for part, count in zip(parts, counts, strict=True):
+        for name, count in zip(names, [table.num_rows for table in tables], strict=True):
             kept = stays[start : start + count]
             start += count
             if not kept.all():
                 dropped += int((~kept).sum())
-                table = pq.read_table(part).filter(pa.array(kept))
+                table = self.place.read(pattern=name, schema=SCHEMA).filter(pa.array(kept))
                 if table.num_rows:
-                    write_table(part, table)
+                    self.place.write_table(name, table)
                 else:
-                    part.unlink()
+                    self.place.delete([name])
         return dropped
 
     def assessments(self) -> Iterator[tuple[int, Assessment]]:
         """Place in the input and assessment, part by part."""
-        for part in self.parts():
-            table = pq.read_table(part, columns=["index", "assessment"])
+        for name in self.place.names_of(PARTS):
+            table = self.place.read(pattern=name, schema=_columns("index", "assessment"))
             for place, text in zip(table["index"].to_pylist(), table["assessment"].to_pylist(), strict=True):
                 yield place, Assessment.model_validate_json(text)
 
     def labels(self) -> pa.Table:
-        """``id``, ``item_id``, ``accepted`` and ``correct`` of what was decided and has a label."""
-        columns = ["id", "item_id", "accepted", "correct"]
-        tables = [pq.read_table(part, columns=columns) for part in self.parts()]
-        table = pa.concat_tables(tables) if tables else SCHEMA.empty_table().select(columns)
+        """``id``, ``item_id``, ``question``, ``accepted``, ``correct`` and ``guaranteed``, in order of the input.
+
+        Of what was decided and has a label.
+        """
+        columns = _columns("index", "id", "item_id", "question", "accepted", "correct", "guaranteed")
+        table = self.place.read(pattern=PARTS, schema=columns).sort_by("index").drop_columns(["index"])
         return table.filter(pc.and_(pc.is_valid(table["accepted"]), pc.is_valid(table["correct"])))
 
     def clear_work(self) -> None:
         """Removes the work list of a run that has ended."""
-        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.clear()
 
 
 class EarlierResults:
@@ -208,63 +223,63 @@ class EarlierResults:
         return None
 
 
-def row_of(
-    index: int, key: str, judgment: Judgment, assessment: Assessment, *, run_id: str, now: float
-) -> dict[str, Any]:
-    """A row of a part."""
-    return {
-        "index": index,
-        "key": key,
-        "id": judgment.id,
-        "item_id": judgment.item.id,
-        "judge": judgment.judge,
-        "status": assessment.status.value,
-        "accepted": assessment.accepted,
-        "score": assessment.final_score,
-        "failure": None if assessment.failure is None else assessment.failure.kind.value,
-        "renormalised": assessment.renormalised,
-        "correct": judgment.correct,
-        "calls": assessment.calls,
-        "cost_usd": assessment.cost_usd,
-        "run_id": run_id,
-        "finished_at": now,
-        "assessment": assessment.model_dump_json(),
-    }
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one judgment came to.
 
-
-def write_table(path: Path, table: pa.Table) -> None:
-    """Writes Parquet whole or not at all.
-
-    Raises:
-        StoreError: the disk is full or not writable.
+    Attributes:
+        index: its place in the input.
+        question: digest of its question's text.
+        correct: whether it agrees with its label; None without one.
+        panel: the panel's own assessment; None where nothing was added to it.
     """
-    with _replacing(path) as part:
-        pq.write_table(table, part, compression="zstd")
 
+    index: int
+    key: str
+    hash: int
+    question: str
+    correct: bool | None
+    assessment: Assessment
+    panel: Assessment | None
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all.
-
-    Raises:
-        StoreError: the disk is full or not writable.
-    """
-    with _replacing(path) as part:
-        part.write_bytes(content)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    try:
-        with replacing(path) as part:
-            yield part
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+    def row(self, run_id: str, now: float) -> dict[str, Any]:
+        """The row of a part."""
+        one, failure, decision = self.assessment, self.assessment.failure, self.assessment.decision
+        return {
+            "index": self.index,
+            "key": self.key,
+            "id": one.judgment_id,
+            "item_id": one.item_id,
+            "judge": one.judge,
+            "strategy": one.strategy,
+            "status": one.status.value,
+            "accepted": one.accepted,
+            "score": one.final_score,
+            "failure": None if failure is None else failure.kind.value,
+            "renormalised": one.renormalised,
+            "correct": self.correct,
+            "probability": one.probability,
+            "guaranteed": one.guarantee is not None,
+            "decision": None if decision is None else decision.action.value,
+            "question": self.question,
+            "hash": self.hash,
+            "calls": one.calls,
+            "cost_usd": one.cost_usd,
+            "run_id": run_id,
+            "finished_at": now,
+            "panel_assessment": None if self.panel is None else self.panel.model_dump_json(),
+            "assessment": one.model_dump_json(),
+        }
 
 
 def _newest(table: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows are the result of their judgment: of one key the assessed one, then the newest, then the first."""
+    """Which rows are the result of their judgment: of one key the assessed one, then the newest, then the first.
+
+    Of results by free evidence it is the newest: it depends on the judgments around it, and they may have changed.
+    """
     keys = table["key"].combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    assessed = pc.equal(table["status"], Status.ASSESSED.value).to_numpy()
+    free = pc.fill_null(pc.equal(table["strategy"], StrategyName.SIGNALS.value), False)
+    assessed = pc.or_(pc.equal(table["status"], Status.ASSESSED.value), free).to_numpy()
     finished = table["finished_at"].to_numpy()
     order = np.lexsort((-np.arange(len(keys)), finished, assessed, keys))
     last = np.ones(len(order), dtype=bool)

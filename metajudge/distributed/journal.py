@@ -1,7 +1,9 @@
 """Calls of a batch in flight, kept so that a killed worker's successor repeats none of those that were answered."""
 
 import os
+import uuid
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict
@@ -11,7 +13,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from metajudge.distributed.folder import replace_file, write_table
+from metajudge.distributed.place import Place
 from metajudge.errors import StoreError
 from metajudge.store.rows import decode, encode, reply_of_call
 from metajudge.types import CallRecord, Reply
@@ -35,49 +37,77 @@ CALLS = pa.schema(
 """Columns of the files of calls."""
 
 
+EARLIER = "earlier.jsonl"
+"""The file of what runs that were cut off have left."""
+
+
 class BatchJournal:
     """The calls of one batch: a line each, written when the call ends, gone when the batch's results are written.
 
+    On a file system it is one file, and a call survives the process once :meth:`append` returns. In an object store
+    each call is an object of its own that is sent while the run goes on, so a killed process may lose the last few.
+
     Args:
-        path: of the file; where a killed worker left one, its answers are taken over.
+        place: of the journals.
+        name: of the batch; where a killed worker left a journal, its answers are taken over.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.calls = list(read_journal(path))
+    def __init__(self, place: Place, name: str) -> None:
+        self._place, self._name = place, name
+        self.calls = [call for file in place.names_of(f"{name}.*jsonl") for call in read_journal(place, file)]
         self._replies = replies_of(self.calls)
         self._handle: int | None = None
+        self._sender: ThreadPoolExecutor | None = None
+        self._sent: list[Future[None]] = []
 
     def find(self, key: str) -> Reply | None:
         return self._replies.get(key)
 
     def append(self, call: CallRecord) -> None:
-        """Keeps a call; it survives the process when this returns.
+        """Keeps a call.
 
         Raises:
             StoreError: it could not be written.
         """
         line = encode(call) + b"\n"
-        try:
-            if self._handle is None:
-                self._handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-                line = b"\n" + line  # ends what a killed worker left half-written
-            if os.write(self._handle, line) != len(line):
-                raise OSError("the disk is full")
-        except OSError as error:
-            raise StoreError(f"cannot save a call in {self.path}: {error.strerror or error}") from error
+        if self._place.path is not None:
+            self._append_line(self._place.path / f"{self._name}.jsonl", line)
+        else:
+            self._sender = self._sender or ThreadPoolExecutor(8, thread_name_prefix="journal")
+            self._sent.append(self._sender.submit(self._place.write, f"{self._name}.{uuid.uuid4().hex}.jsonl", line))
         self.calls.append(call)
         self._replies.update(replies_of([call]))
 
     def close(self) -> None:
+        """Waits until everything is written.
+
+        Raises:
+            StoreError: something could not be.
+        """
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+        if self._sender is not None:
+            self._sender.shutdown()
+            self._sender = None
+        sent, self._sent = self._sent, []
+        for one in sent:
+            one.result()
 
     def discard(self) -> None:
-        """Removes the file: what it contains is kept elsewhere."""
+        """Removes the journal: what it contains is kept elsewhere."""
         self.close()
-        self.path.unlink(missing_ok=True)
+        self._place.delete(self._place.names_of(f"{self._name}.*jsonl"))
+
+    def _append_line(self, path: Path, line: bytes) -> None:
+        try:
+            if self._handle is None:
+                self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                line = b"\n" + line  # ends what a killed worker left half-written
+            if os.write(self._handle, line) != len(line):
+                raise OSError("the disk is full")
+        except OSError as error:
+            raise StoreError(f"cannot save a call in {path}: {error.strerror or error}") from error
 
 
 class CallJournals:
@@ -86,19 +116,18 @@ class CallJournals:
     Calls made within :meth:`batch` belong to that batch, also those of tasks started there.
 
     Args:
-        folder: of the journals.
-        earlier: replies of runs that were cut off.
+        place: of the journals, with the replies of runs that were cut off (:data:`EARLIER`).
     """
 
-    def __init__(self, folder: Path, earlier: dict[str, Reply]) -> None:
-        self._folder = folder
-        self._earlier = earlier
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._earlier = replies_of(read_journal(place, EARLIER))
         self._open: dict[str, BatchJournal] = {}
 
     @contextmanager
     def batch(self, name: str) -> Iterator[BatchJournal]:
         """The journal of a batch, while it is worked on."""
-        journal = BatchJournal(self._folder / f"{name}.jsonl")
+        journal = BatchJournal(self._place, name)
         self._open[name] = journal
         token = current_batch.set(name)
         try:
@@ -117,36 +146,32 @@ class CallJournals:
         self._open[current_batch.get()].append(call)
 
 
-def gather_journals(folder: Path, calls: Path, run_id: str) -> Path:
-    """Moves what killed runs left into one file for this run's workers, and into the files of calls.
-
-    Returns:
-        The file, which may be empty.
-    """
-    target = folder / "earlier.jsonl"
-    left = [path for path in sorted(folder.glob("*.jsonl")) if path != target]
-    found = {path.stem: list(read_journal(path)) for path in left}
-    known = [*read_journal(target), *(call for batch in found.values() for call in batch)]
-    replace_file(target, b"\n".join(encode(call) for call in known))
+def gather_journals(journals: Place, calls: Place, run_id: str) -> None:
+    """Moves what killed runs left into one file (:data:`EARLIER`) for this run, and into the files of calls."""
+    left = [name for name in journals.names_of("*.jsonl") if name != EARLIER]
+    found: dict[str, list[CallRecord]] = {}
+    for name in left:
+        found.setdefault(name.partition(".")[0], []).extend(read_journal(journals, name))
+    known = [*read_journal(journals, EARLIER), *(call for batch in found.values() for call in batch)]
+    journals.write(EARLIER, b"\n".join(encode(call) for call in known))
     # A worker may have died between keeping a batch's calls and removing its journal.
-    fresh = [call for name, batch in found.items() if not any(calls.glob(f"{name}-*")) for call in batch]
+    kept = calls.names_of("*.parquet")
+    fresh = [
+        call for name, batch in found.items() if not any(one.startswith(f"{name}-") for one in kept) for call in batch
+    ]
     if fresh:
-        write_calls(calls / f"left-{run_id}.parquet", fresh)
-    for path in left:
-        path.unlink()
-    return target
+        write_calls(calls, f"left-{run_id}.parquet", fresh)
+    journals.delete(left)
 
 
-def write_calls(path: Path, calls: Iterable[CallRecord]) -> None:
+def write_calls(place: Place, name: str, calls: Iterable[CallRecord]) -> None:
     """Writes calls as Parquet, whole or not at all."""
-    write_table(path, pa.Table.from_pylist([_row(call) for call in calls], schema=CALLS))
+    place.write_table(name, pa.Table.from_pylist([_row(call) for call in calls], schema=CALLS))
 
 
-def read_journal(path: Path) -> Iterator[CallRecord]:
+def read_journal(place: Place, name: str) -> Iterator[CallRecord]:
     """The calls of a journal; a line cut off by a kill was never acknowledged and is skipped."""
-    if not path.exists():
-        return
-    for line in path.read_bytes().splitlines():
+    for line in (place.read_bytes(name) or b"").splitlines():
         with suppress(orjson.JSONDecodeError):
             call = decode(line)
             assert isinstance(call, CallRecord)

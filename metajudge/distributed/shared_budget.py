@@ -1,26 +1,38 @@
 """One budget for all workers: it lives in a process of its own, and workers ask it before every call."""
 
 import asyncio
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from metajudge.distributed.journal import current_batch
 from metajudge.errors import BudgetExceeded
 from metajudge.providers.budget import Amount, Budget
+from metajudge.providers.shared_budget import open_budget
 
 
 class BudgetKeeper:
     """The run's budget and who has set what aside; Ray runs it as an actor.
 
     Args:
-        usd, calls, tokens: as for :class:`~metajudge.providers.budget.Budget`.
+        usd, calls, tokens, file: as for :func:`~metajudge.providers.shared_budget.open_budget`.
     """
 
-    def __init__(self, usd: float | None, calls: int | None, tokens: int | None) -> None:
-        self._budget = Budget(usd=usd, calls=calls, tokens=tokens)
+    def __init__(self, usd: float | None, calls: int | None, tokens: int | None, file: Path | None = None) -> None:
+        self._limits = usd, calls, tokens
+        self._file = file
         self._held: dict[str, list[Amount]] = {}
 
+    @cached_property
+    def _budget(self) -> Budget:
+        return open_budget(*self._limits, self._file)  # when first used: a ledger belongs to the thread that opens it
+
     async def limits(self) -> tuple[float | None, int | None, int | None]:
-        return self._budget.usd, self._budget.calls, self._budget.tokens
+        return self._limits
+
+    async def close(self) -> None:
+        """Books what is open and leaves the ledger."""
+        self._budget.close()
 
     async def reserve(self, batch: str, amount: Amount) -> str | None:
         """Sets an amount aside for a call of a batch; returns why not, where the budget is reached."""

@@ -1,52 +1,158 @@
-"""What is to be done: the input read once, checked, without what is done already, as Parquet for the workers."""
+"""What is to be done: the input read once, checked, as Parquet for the workers, to be read by ranges of a hash.
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from pathlib import Path
+What is compared travels as facts (:mod:`metajudge.evidence.facts`), and a judgment's text only where a model is asked
+about it. The hash is that of the question where evidence is asked for, so that a range has all judgments of each of its
+questions: whatever is compared with a judgment stands in the same range.
+"""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from metajudge.distributed.folder import Earlier, EarlierResults, write_table
+from metajudge.bulk.correctness import UNKNOWN, correctness
+from metajudge.bulk.reading import Intake
+from metajudge.distributed.folder import Earlier, EarlierResults
+from metajudge.distributed.place import Place
+from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import Judgment
 
-WORK = pa.schema([("index", pa.int64()), ("key", pa.string()), ("retry", pa.bool_()), ("judgment", pa.string())])
-"""Columns of the work list. ``retry`` marks judgments that ended without a decision before."""
+WORK = pa.schema(
+    [
+        ("place", pa.int64()),
+        ("index", pa.int64()),
+        ("hash", pa.int64()),
+        ("key", pa.string()),
+        ("digest", pa.string()),
+        ("done", pa.bool_()),
+        ("retry", pa.bool_()),
+        ("correct", pa.bool_()),
+        ("facts", pa.string()),
+        ("judgment", pa.string()),
+    ]
+)
+"""Columns of the work list.
 
-ROWS_A_FILE = 20_000
+``place`` is that among all judgments of the input, ``index`` that among those to vet, -1 for those that are there as
+evidence alone. ``done`` is true where an earlier run has the panel's result, and ``retry`` marks judgments that ended
+without a decision before. ``correct`` says whether the verdict agrees with the label. ``judgment`` is null where no
+model is asked.
+"""
+
+ROWS_A_FILE, ROWS_A_GROUP = 20_000, 500
+
+Hashes: TypeAlias = NDArray[np.int64]
 
 
-def write_work(
-    judgments: Iterable[Judgment],
-    folder: Path,
-    *,
-    key: Callable[[Judgment], str],
-    earlier: EarlierResults,
-    keep_failures: bool,
-    known: Callable[[Judgment, Earlier], None],
-) -> int:
-    """Writes what is to be done, in order of the input, and returns how many judgments that are.
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The judgments of one batch: those whose hash is at least ``low`` and below ``high``."""
+
+    low: int
+    high: int
+
+    def filter(self) -> Any:
+        """The same as an expression for reading Parquet."""
+        return (pc.field("hash") >= self.low) & (pc.field("hash") < self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkList:
+    """Writes what is to be done.
+
+    Attributes:
+        intake: what was read.
+        vetter: the panels.
+        earlier: results of earlier runs.
+        keep_failures: whether what ended unscored or failed before is left so.
+        evidence: whether judgments are compared with others: then nothing is left out.
+        known: called with what is known of each judgment that is done already and left out.
+    """
+
+    intake: Intake
+    vetter: Vetter
+    earlier: EarlierResults
+    keep_failures: bool
+    evidence: bool
+    known: Callable[[Earlier], None]
+
+    def write(self, place: Place) -> Hashes:
+        """Writes it to an empty or missing folder; returns the hashes of its rows, sorted."""
+        intake = self.intake
+        index = np.full(len(intake.facts), -1, dtype=np.int64)
+        index[intake.wanted] = np.arange(len(intake.wanted))
+        correct = correctness(intake.facts, intake.rules())
+        rows = np.arange(len(intake.facts)) if self.evidence else intake.wanted
+        hashes: list[int] = []
+        for start in range(0, len(rows), ROWS_A_FILE):
+            part = list(self._rows(rows[start : start + ROWS_A_FILE], index, correct))
+            if part:
+                hashes += [one["hash"] for one in part]
+                table = pa.Table.from_pylist(part, schema=WORK).sort_by("hash")
+                place.write_table(f"{start:09}.parquet", table, rows_a_group=ROWS_A_GROUP)
+        return np.sort(np.array(hashes, dtype=np.int64))
+
+    def _rows(
+        self, rows: NDArray[np.int64], index: NDArray[np.int64], correct: NDArray[np.int8]
+    ) -> Iterator[dict[str, Any]]:
+        facts = self.intake.facts
+        names: dict[int, str | None] = {-1: None, **dict(enumerate(facts.categories))}
+        panels = {code: self.vetter.panel_of(names[code]) for code in np.unique(facts.category[rows]).tolist()}
+        asks = [index[row] >= 0 and asks_models(panels[int(facts.category[row])]) for row in rows.tolist()]
+        for row, asked in zip(rows.tolist(), asks, strict=True):
+            judgment = self.intake.texts.judgment(row) if asked else None
+            key = self._key(row, panels[int(facts.category[row])], judgment)
+            # What free evidence says depends on the judgments around, so it is never taken from an earlier run.
+            earlier = self.earlier.find(key) if asked else None
+            done = earlier is not None and (self.keep_failures or earlier.stands)
+            if earlier is not None and done and not self.evidence:
+                self.known(earlier)
+                continue
+            question = facts.items[facts.item[row]].question
+            yield {
+                "place": row,
+                "index": int(index[row]),
+                "hash": int((question if self.evidence else key)[:8], 16),
+                "key": key,
+                "digest": self.intake.digest(row),
+                "done": done,
+                "retry": earlier is not None,
+                "correct": None if correct[row] == UNKNOWN else bool(correct[row]),
+                "facts": orjson.dumps(facts.row(row)).decode(),
+                "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
+            }
+
+    def _key(self, row: int, panel: Panel, judgment: Judgment | None) -> str:
+        if judgment is not None:
+            return self.vetter.key(judgment)
+        kin: list[str] | None = [] if panel.families == "forbid" else None  # without agents there is no kinship
+        return self.vetter.key_of(self.intake.facts.judgment_ids[row], self.intake.vetting_digest(row), panel, kin)
+
+
+def asks_models(panel: Panel) -> bool:
+    """Whether a panel asks models."""
+    return panel.strategy is not StrategyName.SIGNALS
+
+
+def ranges_of(hashes: Hashes, size: int) -> list[Range]:
+    """Ranges of about ``size`` judgments that part no two of the same hash.
 
     Args:
-        folder: empty or missing.
-        key: what a judgment's result is kept under.
-        keep_failures: whether what ended unscored or failed before is left so.
-        known: called with each judgment that is done already.
+        hashes: sorted.
+        size: at least 1.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    count = 0
+    if not len(hashes):
+        return []
+    starts = list(dict.fromkeys(hashes[::size].tolist()))
+    return [Range(low, high) for low, high in zip(starts, [*starts[1:], int(hashes[-1]) + 1], strict=True)]
 
-    def pending() -> Iterator[dict[str, object]]:
-        for index, judgment in enumerate(judgments):
-            name = key(judgment)
-            done = earlier.find(name)
-            if done is not None and (keep_failures or done.stands):
-                known(judgment, done)
-                continue
-            row = {"index": index, "key": name, "retry": done is not None}
-            yield {**row, "judgment": judgment.model_dump_json(exclude_defaults=True)}
 
-    stream = pending()
-    while rows := list(islice(stream, ROWS_A_FILE)):
-        write_table(folder / f"{count:09}.parquet", pa.Table.from_pylist(rows, schema=WORK))
-        count += len(rows)
-    return count
+def read_range(place: Place, wanted: Range) -> list[dict[str, Any]]:
+    """The rows of one range, in the order of the input."""
+    rows: list[dict[str, Any]] = place.read(wanted.filter(), schema=WORK).sort_by("place").to_pylist()
+    return rows

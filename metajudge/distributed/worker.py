@@ -4,28 +4,29 @@ import asyncio
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import orjson
-import pyarrow as pa
-
-from metajudge.distributed.folder import ResultsFolder, row_of
-from metajudge.distributed.journal import CallJournals, read_journal, replies_of, write_calls
+from metajudge.distributed.batch import Batch, InputFacts
+from metajudge.distributed.folder import ResultsFolder
+from metajudge.distributed.journal import BatchJournal, CallJournals, write_calls
+from metajudge.distributed.limit_keeper import RemoteLimits
 from metajudge.distributed.shared_budget import RemoteBudget
-from metajudge.errors import BudgetExceeded
-from metajudge.panels.building import AgentKeys, build_vetter
+from metajudge.distributed.work_list import Range, read_range
+from metajudge.panels.building import AgentKeys, build_vetter, endpoint_limits
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.limits import LimitSettings
-from metajudge.providers.model import Endpoint
 from metajudge.providers.notices import Notices
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
 from metajudge.strategies import Vetter
-from metajudge.types import Judgment, Usage, digest
+from metajudge.types import Usage, digest
+from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
+
+if TYPE_CHECKING:
+    from metajudge.decision import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +35,23 @@ class WorkerPlan:
 
     Attributes:
         panel: the configuration as JSON.
-        folder: of the results, reachable from every worker under this path.
-        journal: replies that runs cut off before left, see :func:`~metajudge.distributed.journal.gather_journals`.
-        concurrency: calls in flight of this worker; its share of the run's.
-        limits: its share of every endpoint's limits.
+        folder: path or URL of the results, the same on every worker.
+        concurrency: calls in flight of this worker; those of all workers where limits are kept together.
+        calibration: as JSON; None for none.
+        policy: None for none.
     """
 
     panel: str
     folder: str
-    journal: str
     run_id: str
     concurrency: int
-    limits: dict[Endpoint, LimitSettings]
+    calibration: bytes | None = None
+    allow_other_calibration: bool = False
+    policy: "Policy | None" = None
+
+    def completion(self) -> Completion:
+        """What calibration and policy add to assessments."""
+        return Completion(_calibration(self.calibration), self.allow_other_calibration, self.policy)
 
 
 @dataclass(slots=True)
@@ -62,57 +68,48 @@ class BatchOutcome:
     first_sent_at: float | None
     durable_at: float
 
-    def to_table(self) -> pa.Table:
-        """One row that Ray can carry."""
-        s = self.summary
-        counts = {name: getattr(s, name) for name in COUNTS}
-        data = counts | {"failures": s.failures, "agent_failures": s.agent_failures, "notices": s.notices}
-        data |= {"not_applicable": s.not_applicable}
-        data |= {"known_cost_usd": s.known_cost_usd, "unpriced": s.cost_usd is None, "left": self.left}
-        data |= {"usage": asdict(s.usage), "first_sent_at": self.first_sent_at, "durable_at": self.durable_at}
-        return pa.table({"outcome": [orjson.dumps(data).decode()]})
 
+class Desk:
+    """What every worker has to know, in an actor: both parts may be large, and a restarted worker asks again."""
 
-COUNTS = (
-    "judgments",
-    "assessed",
-    "unscored",
-    "failed",
-    "accepted",
-    "rejected",
-    "renormalised",
-    "without_evidence",
-    "without_rationale",
-    "without_analysis",
-    "calls",
-    "cached_calls",
-)
-"""Counts of a summary that add up over batches."""
+    def __init__(self, plan: WorkerPlan, facts: InputFacts) -> None:
+        self._instructions = plan, facts
+
+    def instructions(self) -> tuple[WorkerPlan, InputFacts]:
+        return self._instructions
 
 
 class VetWorker:
     """Vets batches; Ray keeps one in each of its processes and restarts those that die.
 
-    Several batches may be worked on at once: all calls run on one event loop, under one set of limits.
+    Several batches may be worked on at once: all calls run on one event loop.
 
     Args:
-        budget: of the whole run, None for none.
+        desk: actor of the :class:`Desk` with the instructions.
+        limits, budget: actors that keep those of the whole run, None for none.
     """
 
-    def __init__(self, plan: WorkerPlan, budget: Any = None) -> None:
-        self._plan = plan
-        self._folder = ResultsFolder(Path(plan.folder))
-        self._journals = CallJournals(self._folder.journals, replies_of(read_journal(Path(plan.journal))))
+    def __init__(self, desk: Any, limits: Any = None, budget: Any = None) -> None:
+        import ray
+
+        plan, facts = ray.get(desk.instructions.remote())
+        self._plan: WorkerPlan = plan
+        self._facts: InputFacts = facts
+        self._folder = ResultsFolder(self._plan.folder)
+        self._journals = CallJournals(self._folder.journals)
         self._notices = Notices(None)
+        self._limits = None if limits is None else RemoteLimits(limits)
         self._budget = None if budget is None else RemoteBudget(budget)
         self._loop = _event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="vetting", daemon=True)
         self._thread.start()
+        self._finishing = self._plan.completion()
         self._vetter = self._on_loop(self._open())
 
-    def __call__(self, batch: pa.Table) -> pa.Table:
-        """Vets the rows of a work list and writes their results; tells counts."""
-        return self._on_loop(self._vet_batch(batch.to_pylist())).to_table()
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Vets one range of the work list and writes its results; tells counts."""
+        wanted = Range(int(batch["low"][0]), int(batch["high"][0]))
+        return {"outcome": [self._on_loop(self._vet_range(wanted))]}
 
     def _on_loop(self, work: Any) -> Any:
         done: Future[Any] = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -127,53 +124,62 @@ class VetWorker:
             ledger=self._journals,
             run_id=plan.run_id,
             limits=LimitSettings(concurrency=plan.concurrency),
-            endpoint_limits=plan.limits,
+            endpoint_limits=endpoint_limits(config, plan.concurrency),
+            keeper=self._limits,
             retry=RetryPolicy(attempts=config.retry.attempts, total_s=config.retry.total_s),
             budget=self._budget,
             seed=config.seed,
             notices=self._notices,
         )
-        return build_vetter(config, self._resources, early_exit=False)
+        vetter = build_vetter(config, self._resources, early_exit=False)
+        await self._finishing.start(None, plan.run_id, vetter, self._notices.say)
+        return vetter
 
-    async def _vet_batch(self, rows: list[dict[str, Any]]) -> BatchOutcome:
+    async def _vet_range(self, wanted: Range) -> BatchOutcome:
+        rows = read_range(self._folder.work, wanted)
         # The same batch has the same name on every worker, so that a successor finds the stored answers, and a
         # part that was written before its worker died is replaced, not repeated.
         name = digest(sorted(row["key"] for row in rows))
         if self._budget is not None:
             await self._budget.abandon(name)  # what a worker that died over this batch had set aside
         known = len(self._notices.lines)
-        summary, results, left = VetSummary(), list[dict[str, Any]](), 0
         with self._journals.batch(name) as journal:
-            queue = iter(rows)
-
-            async def work() -> None:
-                nonlocal left
-                for row in queue:
-                    judgment = Judgment.model_validate_json(row["judgment"])
-                    try:
-                        assessment = await self._vetter.vet(judgment, retry=row["retry"])
-                    except BudgetExceeded:
-                        left += 1
-                        continue
-                    summary.add(assessment, reused=False)
-                    place, key, run_id = row["index"], row["key"], self._plan.run_id
-                    results.append(row_of(place, key, judgment, assessment, run_id=run_id, now=time.time()))
-
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self._plan.concurrency, len(rows))):
-                    group.create_task(work())
-            if results:
-                self._folder.write_part(name, sorted(results, key=lambda row: row["index"]))
-            if not left:  # else the journal stays for the run that resumes
-                write_calls(self._folder.calls / f"{name}-{self._plan.run_id}.parquet", journal.calls)
+            batch = await asyncio.to_thread(self._weighed, rows, wanted)
+            await batch.ask(self._plan.concurrency)
+            if batch.found:
+                now, ordered = time.time(), sorted(batch.found, key=lambda one: one.index)
+                self._folder.write_part(name, [one.row(self._plan.run_id, now) for one in ordered])
+            if journal.calls and not batch.left:  # else the journal stays for the run that resumes
+                write_calls(self._folder.calls, f"{name}-{self._plan.run_id}.parquet", journal.calls)
                 journal.discard()
+        return self._outcome(batch, journal, known)
+
+    def _weighed(self, rows: list[dict[str, Any]], wanted: Range) -> Batch:
+        """The judgments of a range, with all results that need no model."""
+        done = any(row["done"] for row in rows)
+        earlier = self._folder.panel_assessments(wanted.filter()) if done else {}
+        allow = self._plan.allow_other_calibration
+        batch = Batch(rows, self._facts, self._vetter, self._finishing, allow, earlier)
+        batch.weigh()
+        return batch
+
+    def _outcome(self, batch: Batch, journal: BatchJournal, known: int) -> BatchOutcome:
+        summary = batch.summary
         sent = [call for call in journal.calls if call.run_id == self._plan.run_id]
         summary.calls = len(sent)
         summary.usage = sum((call.usage for call in sent if call.usage is not None), Usage())
         summary.known_cost_usd = sum(call.cost_usd or 0.0 for call in sent)
         summary.cost_usd = None if any(c.status == "ok" and c.cost_usd is None for c in sent) else 0.0
         summary.notices = list(self._notices.lines[known:])
-        return BatchOutcome(summary, left, min((c.started_at for c in sent), default=None), time.time())
+        return BatchOutcome(summary, batch.left, min((c.started_at for c in sent), default=None), time.time())
+
+
+def _calibration(text: bytes | None) -> Any:
+    if text is None:
+        return None
+    from metajudge.calibration.calibration import Calibration  # imports scikit-learn
+
+    return Calibration.model_validate_json(text)
 
 
 def _event_loop() -> asyncio.AbstractEventLoop:

@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 
 from metajudge.errors import ConfigurationError, RateLimitedError
+from metajudge.providers.limit_book import Ask, Bucket
 from metajudge.providers.model import Endpoint, Model, ModelRequest
+from metajudge.providers.shared_limits import LimitKeeper, SharedPlaces
 from metajudge.providers.slots import AdaptiveSlots
 from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.providers.wrapper import ModelWrapper
 from metajudge.types import Reply
-
-_BURST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class LimitSettings:
 
 
 class Rate:
-    """A token bucket with a queue: first come, first served, without polling.
+    """A :class:`~metajudge.providers.limit_book.Bucket` with a queue: first come, first served, without polling.
 
     Args:
-        per_minute: units a minute, spread evenly; at most one second's worth starts at once.
+        per_minute: units a minute.
         clock: monotonic seconds.
         sleep: waits a number of seconds.
     """
@@ -54,31 +54,39 @@ class Rate:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._seconds_per_unit = 60.0 / per_minute
-        self._burst_s = max(0.0, _BURST_S - self._seconds_per_unit)
+        self._bucket = Bucket(per_minute)
         self._clock = clock
         self._sleep = sleep
         self._turn = asyncio.Lock()
-        self._paid_until = -float("inf")
 
     async def take(self, units: float) -> None:
         """Waits until this many units may start. A call larger than the burst waits for a full bucket only."""
         async with self._turn:
-            while (wait := self._paid_until - self._burst_s - self._clock()) > 0:
+            while (wait := self._bucket.wait(self._clock())) > 0:
                 await self._sleep(wait)
-            self._paid_until = max(self._paid_until, self._clock()) + units * self._seconds_per_unit
+            self._bucket = self._bucket.take(units, self._clock())
 
     def correct(self, units: float) -> None:
         """Charges (or, where negative, gives back) what an estimate got wrong."""
-        self._paid_until += units * self._seconds_per_unit
+        self._bucket = self._bucket.correct(units)
 
 
 class _EndpointLimits:
-    def __init__(self, settings: LimitSettings) -> None:
+    """What is bounded at one endpoint; with ``places`` all but the endpoint's own pace is kept by them."""
+
+    def __init__(self, endpoint: Endpoint, settings: LimitSettings, together: int, places: SharedPlaces | None) -> None:
         per_minute = settings.requests_per_minute, settings.tokens_per_minute
         self.slots = AdaptiveSlots(settings.per_endpoint or settings.concurrency)
         self.requests = None if per_minute[0] is None else Rate(per_minute[0])
         self.tokens = None if per_minute[1] is None else Rate(per_minute[1])
+        self.places = places
+        self.ask = Ask(
+            endpoint=str(endpoint),
+            in_flight=together,
+            here=settings.per_endpoint,
+            requests_per_minute=per_minute[0],
+            tokens_per_minute=per_minute[1],
+        )
 
 
 class Limits:
@@ -87,21 +95,31 @@ class Limits:
     Args:
         settings: for the run, and for every endpoint without settings of its own.
         endpoints: what differs at particular endpoints (their ``concurrency`` is not looked at).
+        keeper: where the limits hold for several processes together; None for this one alone.
+        alone: endpoints that each process has for itself.
     """
 
     def __init__(
-        self, settings: LimitSettings | None = None, endpoints: Mapping[Endpoint, LimitSettings] | None = None
+        self,
+        settings: LimitSettings | None = None,
+        endpoints: Mapping[Endpoint, LimitSettings] | None = None,
+        keeper: LimitKeeper | None = None,
+        alone: Collection[Endpoint] = (),
     ) -> None:
         self.settings = settings or LimitSettings()
         self.slots = asyncio.Semaphore(self.settings.concurrency)
         self._own = endpoints or {}
+        self._places = None if keeper is None else SharedPlaces(keeper)
+        self._alone = frozenset(alone)
         self._endpoints: dict[Endpoint, _EndpointLimits] = {}
 
     def at(self, endpoint: Endpoint) -> _EndpointLimits:
         """The limits of one endpoint, shared by all its callers."""
         found = self._endpoints.get(endpoint)
         if found is None:
-            found = self._endpoints[endpoint] = _EndpointLimits(self._own.get(endpoint, self.settings))
+            own = self._own.get(endpoint, self.settings)
+            places = None if endpoint in self._alone else self._places
+            found = self._endpoints[endpoint] = _EndpointLimits(endpoint, own, self.settings.concurrency, places)
         return found
 
 
@@ -110,7 +128,7 @@ class LimitedModel(ModelWrapper):
 
     The endpoint's slot is taken first, then its rates, then a slot of the run: who waits for one endpoint's
     minute keeps no other endpoint from being asked. Waiting is first come, first served. While an endpoint
-    keeps answering that it is asked too much, it is asked less at once.
+    keeps answering that it is asked too much, it is asked less at once, by each process as it learns it.
     """
 
     def __init__(self, inner: Model, limits: Limits, estimate: UsageEstimate) -> None:
@@ -124,13 +142,10 @@ class LimitedModel(ModelWrapper):
         mark = await here.slots.acquire()
         limited: bool | None = None
         try:
-            if here.requests is not None:
-                await here.requests.take(1)
-            if here.tokens is not None:
-                reply = await self._with_tokens(request, here.tokens)
+            if here.places is not None:
+                reply = await self._together(request, here.places, here.ask)
             else:
-                async with self._run_slots:
-                    reply = await self._inner.complete(request)
+                reply = await self._alone(request)
             limited = False
             return reply
         except RateLimitedError as error:
@@ -139,13 +154,36 @@ class LimitedModel(ModelWrapper):
         finally:
             here.slots.release(mark, limited)
 
-    async def _with_tokens(self, request: ModelRequest, rate: Rate) -> Reply:
-        estimate = self._estimate.of(request)
-        expected = estimate.input_tokens + estimate.output_tokens
-        await rate.take(expected)
+    async def _alone(self, request: ModelRequest) -> Reply:
+        requests, tokens = self._here.requests, self._here.tokens
+        if requests is not None:
+            await requests.take(1)
+        expected = 0
+        if tokens is not None:
+            expected = self._expected(request)
+            await tokens.take(expected)
         async with self._run_slots:
             reply = await self._inner.complete(request)
-        if reply.usage is not None:
-            rate.correct(reply.usage.input_tokens + reply.usage.output_tokens - expected)
-            self._estimate.learn(request, reply.usage)
+        if tokens is not None:
+            tokens.correct(self._beyond(expected, request, reply))
         return reply
+
+    async def _together(self, request: ModelRequest, places: SharedPlaces, ask: Ask) -> Reply:
+        counted = ask.tokens_per_minute is not None
+        expected = self._expected(request) if counted else 0
+        async with places.turn(replace(ask, tokens=expected)) as turn:
+            reply = await self._inner.complete(request)
+            if counted:
+                turn.correct(self._beyond(expected, request, reply))
+        return reply
+
+    def _expected(self, request: ModelRequest) -> int:
+        estimate = self._estimate.of(request)
+        return estimate.input_tokens + estimate.output_tokens
+
+    def _beyond(self, expected: int, request: ModelRequest, reply: Reply) -> int:
+        """Tokens that a call took beyond those expected; 0 where the provider reports none."""
+        if reply.usage is None:
+            return 0
+        self._estimate.learn(request, reply.usage)
+        return reply.usage.input_tokens + reply.usage.output_tokens - expected

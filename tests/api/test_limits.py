@@ -32,13 +32,13 @@ def test_tokens_come_back_with_time():
     assert [rates.wait(caller) for _ in range(61)].count(0.0) == 60
 
 
-def test_a_refusal_says_what_there_was_too_much_of_and_when_to_come_back():
+async def test_a_refusal_says_what_there_was_too_much_of_and_when_to_come_back():
     rates = limits.RateLimit(2, clock=lambda: 0.0)
     caller = keys.Caller("ci", keys.ALL_SCOPES)
-    rates.check(caller, "too many login attempts")
-    rates.check(caller, "too many login attempts")
+    await rates.check(caller, "too many login attempts")
+    await rates.check(caller, "too many login attempts")
     with pytest.raises(HTTPException) as refused:
-        rates.check(caller, "too many login attempts")
+        await rates.check(caller, "too many login attempts")
     assert (refused.value.status_code, refused.value.detail) == (429, "too many login attempts: try again in 30.0 s")
     assert refused.value.headers == {"Retry-After": "30"}
 

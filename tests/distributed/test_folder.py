@@ -2,9 +2,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metajudge.distributed.folder import Earlier, ResultsFolder, write_table
-from metajudge.errors import ConfigurationError, FailureKind, StoreError
+from metajudge.distributed.folder import SCHEMA, Earlier, ResultsFolder
+from metajudge.distributed.work_list import Range
+from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig
+from metajudge.providers.stack import Resources
+from metajudge.strategies.outcome import Outcome
 from metajudge.types import Status
+from tests.doubles.judgments import judgment
 from tests.doubles.result_rows import row
 
 
@@ -36,7 +42,7 @@ def test_a_newer_result_replaces_a_failure_and_no_judgment_is_there_twice(folder
     folder.write_part("a", [row(1), row(2, "failed", failure="timeout")])
     folder.write_part("b", [row(2, at=2.0)])
     assert folder.supersede() == 1
-    assert [pq.read_table(part)["id"].to_pylist() for part in folder.parts()] == [["j1"], ["j2"]]
+    assert [part["id"].to_pylist() for part in parts(folder)] == [["j1"], ["j2"]]
     assert folder.supersede() == 0
 
 
@@ -45,20 +51,30 @@ def test_a_later_failure_never_replaces_an_assessment(folder):
     folder.write_part("b", [row(1, "failed", failure="timeout", at=2.0)])
     assert folder.supersede() == 1
     assert folder.earlier().find(f"{1:032x}").status is Status.ASSESSED
-    assert len(folder.parts()) == 1, "a part without rows is removed"
+    assert len(parts(folder)) == 1, "a part without rows is removed"
 
 
 def test_of_two_equal_results_one_stays(folder):
     folder.write_part("a", [row(1)])
     folder.write_part("b", [row(1)])
     assert folder.supersede() == 1
-    assert sum(pq.read_table(part).num_rows for part in folder.parts()) == 1
+    assert sum(part.num_rows for part in parts(folder)) == 1
 
 
 def test_labels_are_told_of_what_was_decided(folder):
-    first = {**row(1), "item_id": "i1"}
+    first = {**row(1, index=7), "item_id": "i1", "question": "q", "guaranteed": True}
     folder.write_part("a", [first, row(2, "failed", failure="timeout"), {**row(3), "correct": None}])
-    assert folder.labels().to_pylist() == [{"id": "j1", "item_id": "i1", "accepted": True, "correct": True}]
+    folder.write_part("b", [row(4, index=6)])
+    found = folder.labels().to_pylist()
+    assert [one["id"] for one in found] == ["j4", "j1"], "in the order of the input"
+    assert found[1] == {
+        "id": "j1",
+        "item_id": "i1",
+        "question": "q",
+        "accepted": True,
+        "correct": True,
+        "guaranteed": True,
+    }
 
 
 def test_an_empty_folder_has_nothing(folder):
@@ -76,7 +92,7 @@ def test_results_of_another_panel_are_not_mixed_in(folder):
 
 
 def test_a_folder_of_other_parquet_files_is_refused(folder):
-    pq.write_table(pa.table({"x": [1]}), folder.path / "mine.parquet")
+    pq.write_table(pa.table({"x": [1]}), folder.place.path / "mine.parquet")
     with pytest.raises(ConfigurationError, match=r"mine\.parquet"):
         folder.claim("one")
 
@@ -87,11 +103,36 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
         ResultsFolder(tmp_path / "out")
 
 
-def test_a_part_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
-    def full(*_args, **_options):
-        raise OSError(28, "No space left on device")
+def test_of_free_evidence_the_newest_result_stands_though_it_decides_nothing(folder):
+    before = {**row(1, at=1.0), "strategy": "signals"}
+    now = {**row(1, "unscored", failure="no_evidence", at=2.0), "strategy": "signals"}
+    folder.write_part("a", [before])
+    folder.write_part("b", [now])
+    assert folder.supersede() == 1
+    assert folder.earlier().find(f"{1:032x}").status is Status.UNSCORED
 
-    monkeypatch.setattr(pq, "write_table", full)
-    with pytest.raises(StoreError, match="No space left"):
-        write_table(tmp_path / "part.parquet", pa.table({"x": [1]}))
-    assert list(tmp_path.iterdir()) == []
+
+def test_a_part_of_an_earlier_version_is_read_without_the_newer_columns(folder):
+    older = pa.Table.from_pylist([row(1)], schema=SCHEMA).drop_columns(["question", "strategy", "guaranteed", "hash"])
+    pq.write_table(older, folder.place.path / "part-old.parquet")
+    assert folder.labels().to_pylist()[0]["question"] is None
+    assert len(folder.earlier()) == 1
+
+
+def test_the_panel_s_own_result_is_found_beside_what_a_policy_made_of_it(folder):
+    own = assessed()
+    whole = own.model_copy(update={"probability": 0.5, "calibrated": True})
+    texts = {"assessment": whole.model_dump_json(), "panel_assessment": own.model_dump_json()}
+    folder.write_part("a", [{**row(1), "hash": 5, **texts}, {**row(2), "hash": 9, "assessment": own.model_dump_json()}])
+    assert folder.panel_assessments(Range(0, 6).filter()) == {f"{1:032x}": own}
+    assert set(folder.panel_assessments(Range(0, 10).filter())) == {f"{1:032x}", f"{2:032x}"}
+
+
+def assessed():
+    given = judgment()
+    vetter = build_vetter(PanelConfig(strategy="signals"), Resources(), early_exit=False)
+    return vetter.assessment(vetter.default, given, Outcome(Status.ASSESSED, final_score=5.0, accepted=True))
+
+
+def parts(folder):
+    return [folder.place.read(pattern=name, schema=SCHEMA) for name in folder.place.names_of("part-*.parquet")]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import time
 
 import pytest
 
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.table import build_table
 from metajudge.distributed.folder import ResultsFolder
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
@@ -129,12 +132,128 @@ def test_faults_of_a_model_end_in_the_same_failures(judgments, tmp_path):
     assert summary["agent_failures"] == {"refused": 1}
 
 
+@pytest.fixture(scope="module")
+def free(tmp_path_factory):
+    """Judgments of three judges in both orders, with labels, and a calibration fitted on others like them."""
+    folder = tmp_path_factory.mktemp("free")
+    write_jsonl(folder / "judgments.jsonl", made(400))
+    table = build_table(made(60, first=1_000), ["order", "strength", "peers"], kind="pairwise")
+    calibration = fit_calibration(table, pooled=True, repeats=1, folds=2)
+    (folder / "calibration.json").write_bytes(calibration.to_json())
+    return folder
+
+
+def made(items, first=0):
+    """What each judge says of an item is of its own making, and in one order perhaps another thing."""
+    rng = random.Random(first)
+    for item in range(first, first + items):
+        for judge in ("owl", "fox", "cat"):
+            for order in (("A", "B"), ("B", "A")):
+                verdict = rng.choice(["A>B", "A>B", "A>>B", "B>A", "A=B"])
+                question = f"What is {item} + 2?"
+                yield judgment(
+                    f"{item}-{judge}-{order[0]}",
+                    item_id=f"i{item}",
+                    question=question,
+                    judge=judge,
+                    order=order,
+                    verdict=verdict,
+                    category=f"c{item % 3}",
+                )
+
+
+def free_command(free, *options):
+    vet = [sys.executable, "-m", "metajudge", "vet", str(free / "judgments.jsonl"), "--strategy", "signals", "--json"]
+    return [*vet, "--calibration", str(free / "calibration.json"), "--policy", "verdict", *map(str, options)]
+
+
+def one_process(free, tmp_path, *options):
+    done = run(free_command(free, "--store", tmp_path / "s.duckdb", "--out", tmp_path / "local.jsonl", *options))
+    lines = (tmp_path / "local.jsonl").read_text().splitlines()
+    return json.loads(done.stdout), dict(enumerate(plain(json.loads(line)) for line in lines))
+
+
+def test_free_evidence_calibration_and_policy_equal_one_process_though_a_worker_is_killed(free, tmp_path):
+    local, expected = one_process(free, tmp_path)
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        free_command(free, "--engine", "ray", "--out", out, "--workers", 2),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    while process.poll() is None and not list(out.glob("part-*")):
+        time.sleep(0.02)
+    for worker in workers_below(process.pid)[:1]:  # none where they were faster than this test
+        os.kill(worker, signal.SIGKILL)
+    output, _ = process.communicate(timeout=200)
+    summary = json.loads(output)
+    assert results(out) == expected
+    same = ("judgments", "assessed", "accepted", "decisions", "probability_marks", "with_probability", "rules")
+    assert {name: summary[name] for name in same} == {name: local[name] for name in same}
+    assert summary["labels"] == local["labels"]
+    assert "no review is opened" in summary["notices"][-1]
+
+
+def test_bars_rules_and_chosen_judges_are_as_in_one_process(free, tmp_path):
+    options = ["--fail-under", "accepted=0.99", "--judge", "owl", "--limit", 300, "--right", "top1"]
+    local, expected = one_process(free, tmp_path, *options)
+    out = tmp_path / "out"
+    spread = run(free_command(free, "--engine", "ray", "--out", out.as_uri(), "--workers", 2, *options))
+    assert spread.returncode == 5, spread.stderr
+    summary = json.loads(spread.stdout)
+    assert results(out) == expected
+    assert len(expected) == 300
+    assert (summary["labels"], summary["fail_under"]) == (local["labels"], local["fail_under"])
+
+
+def test_other_records_change_the_evidence_and_a_rerun_sees_them(free, tmp_path):
+    some = tmp_path / "judgments.jsonl"
+    (tmp_path / "calibration.json").write_bytes((free / "calibration.json").read_bytes())
+    everything = (free / "judgments.jsonl").read_text().splitlines(keepends=True)
+    out = tmp_path / "out"
+    for lines in (everything[:200:2], everything[:200]):
+        some.write_text("".join(lines))
+        done = run(free_command(tmp_path, "--engine", "ray", "--out", out, "--workers", 1))
+        assert done.returncode == 0, done.stderr
+    _, expected = one_process(tmp_path, tmp_path)
+    assert results(out) == expected
+
+
+def test_limits_hold_over_all_workers_together(judgments, tmp_path):
+    panel = tmp_path / "panel.toml"
+    with LLMServer(answer=score, latency_s=0.05) as server:
+        panel.write_text(
+            f'[[agents]]\nmodel = "openai:gpt-4o-mini@{server.url}"\n'
+            f'[limits."{server.url}/v1"]\nconcurrency = 3\nrequests_per_minute = 1200\n'
+        )
+        options = ["--config", str(panel), "--engine", "ray", "--out", str(tmp_path / "out"), "--workers", "2"]
+        started = time.monotonic()
+        done = run([sys.executable, "-m", "metajudge", "vet", str(judgments), "--json", *options])
+        assert done.returncode == 0, done.stderr
+        assert server.max_in_flight <= 3
+        assert server.count == 120
+    assert time.monotonic() - started >= 120 / 20 - 1, "1,200 a minute over both workers"
+
+
+def test_a_budget_s_file_counts_all_workers_with_other_commands(judgments, tmp_path):
+    file = tmp_path / "team.budget"
+    budget = ["--budget-calls", 50, "--budget-file", file]
+    with LLMServer(answer=score) as server:
+        stopped = run(ray_command(judgments, server, tmp_path / "out", *budget))
+        assert stopped.returncode == 3, stopped.stderr
+        assert server.count == 50
+        again = run(command(judgments, server, "--store", tmp_path / "s.duckdb", *budget))
+        assert (again.returncode, server.count) == (3, 50)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--engine", "spark"], "local or ray"),
         (["--engine", "ray"], "give --out DIR"),
-        (["--engine", "ray", "--out", "x", "--policy", "verdict_score"], "--policy is not supported with"),
+        (["--engine", "ray", "--out", "x", "--store", "x.duckdb"], "--store is not supported with"),
         (["--engine", "ray", "--out", "x", "--ray-address", "127.0.0.1:1"], "no Ray cluster"),
     ],
 )

@@ -1,63 +1,133 @@
-import pyarrow.parquet as pq
+"""The work list: what is to be done, by ranges of a hash."""
 
+import asyncio
+
+import numpy as np
+import orjson
+import pytest
+
+from metajudge.bulk.reading import Reading
 from metajudge.distributed.folder import Earlier, ResultsFolder
-from metajudge.distributed.work_list import write_work
+from metajudge.distributed.place import Place
+from metajudge.distributed.work_list import Range, WorkList, ranges_of, read_range
 from metajudge.errors import FailureKind
+from metajudge.evidence.facts import FactsBuilder, collected
+from metajudge.panels.building import build_vetter
+from metajudge.panels.config import PanelConfig
+from metajudge.providers.stack import Resources
 from metajudge.types import Judgment, Status
 from tests.doubles.judgments import judgment
 from tests.doubles.result_rows import row
 
+EVERYTHING = Range(0, 1 << 32)
 
-def key(one):
-    return f"{int(one.id):032x}"
+
+def asking():
+    config = PanelConfig.model_validate({"agents": [{"model": "openai:m@http://127.0.0.1:1"}]})
+    return build_vetter(config, Resources(), early_exit=False)
+
+
+def free():
+    return build_vetter(PanelConfig(strategy="signals"), Resources(), early_exit=False)
 
 
 def judgments(count):
     return [judgment(id=str(number)) for number in range(count)]
 
 
-def written(folder):
-    return [row for part in sorted(folder.iterdir()) for row in pq.read_table(part).to_pylist()]
+def intake_of(given):
+    reading = Reading(given)
+
+    async def read():
+        async for _ in reading.blocks():
+            pass
+
+    asyncio.run(read())
+    return reading.intake()
+
+
+def written(tmp_path, vetter, given, *, evidence=False, keep_failures=False, known=lambda _: None):
+    results = ResultsFolder(tmp_path / "out")
+    work = WorkList(intake_of(given), vetter, results.earlier(), keep_failures, evidence, known)
+    place = Place(tmp_path, "work")
+    return work.write(place), read_range(place, EVERYTHING)
+
+
+def done(tmp_path, key, *state, **fields):
+    ResultsFolder(tmp_path / "out").write_part(key, [{**row(0, *state, **fields), "key": key}])
 
 
 def test_what_is_done_is_left_out_and_what_failed_is_marked(tmp_path):
-    results = ResultsFolder(tmp_path / "out")
-    results.write_part("a", [row(0), row(1, "unscored", failure=FailureKind.TIMEOUT.value)])
+    given, vetter = judgments(4), asking()
+    done(tmp_path, vetter.key(given[0]))
+    done(tmp_path, vetter.key(given[1]), "unscored", failure=FailureKind.TIMEOUT.value)
     known = []
-    count = write_work(
-        judgments(4),
-        tmp_path / "work",
-        key=key,
-        earlier=results.earlier(),
-        keep_failures=False,
-        known=lambda one, earlier: known.append((one.id, earlier)),
-    )
-    rows = written(tmp_path / "work")
-    assert count == 3
-    assert [(r["index"], r["retry"]) for r in rows] == [(1, True), (2, False), (3, False)]
-    assert known == [("0", Earlier(Status.ASSESSED, True, False, None))]
-    assert [Judgment.model_validate_json(r["judgment"]) for r in rows] == judgments(4)[1:]
+    hashes, rows = written(tmp_path, vetter, given, known=known.append)
+    assert len(hashes) == 3
+    assert [(r["index"], r["retry"], r["done"]) for r in rows] == [
+        (1, True, False),
+        (2, False, False),
+        (3, False, False),
+    ]
+    assert known == [Earlier(Status.ASSESSED, True, False, None)]
+    assert [Judgment.model_validate_json(r["judgment"]) for r in rows] == given[1:]
 
 
 def test_failures_are_left_so_where_that_is_asked(tmp_path):
-    results = ResultsFolder(tmp_path / "out")
-    results.write_part("a", [row(1, "failed", failure="timeout")])
-    count = write_work(
-        judgments(2),
-        tmp_path / "work",
-        key=key,
-        earlier=results.earlier(),
-        keep_failures=True,
-        known=lambda *_: None,
-    )
-    assert (count, [r["index"] for r in written(tmp_path / "work")]) == (1, [0])
+    given, vetter = judgments(2), asking()
+    done(tmp_path, vetter.key(given[1]), "failed", failure="timeout")
+    _, rows = written(tmp_path, vetter, given, keep_failures=True)
+    assert [r["index"] for r in rows] == [0]
+
+
+def test_as_evidence_for_others_nothing_is_left_out(tmp_path):
+    given, vetter = judgments(3), asking()
+    done(tmp_path, vetter.key(given[0]))
+    _, rows = written(tmp_path, vetter, given, evidence=True)
+    assert [(r["done"], r["judgment"] is not None) for r in rows] == [(True, True), (False, True), (False, True)]
+
+
+def test_without_a_model_no_text_travels_and_the_facts_are_those_of_the_records(tmp_path):
+    given = judgments(5)
+    _, rows = written(tmp_path, free(), given, evidence=True)
+    assert {r["judgment"] for r in rows} == {None}
+    builder = FactsBuilder()
+    for one in rows:
+        builder.add_row(orjson.loads(one["facts"]))
+    expected = collected(given)
+    assert [builder.facts().row(at) for at in range(5)] == [expected.row(at) for at in range(5)]
+    assert given[0].item.question not in str(rows)
+    assert [r["digest"] for r in rows] == [one.digest for one in given]
+
+
+def test_all_judgments_of_a_question_are_in_one_range(tmp_path):
+    given = [
+        judgment(id=f"{item}-{n}", item_id=f"i{item}", question=f"question {item}")
+        for n in range(3)
+        for item in range(40)
+    ]
+    hashes, rows = written(tmp_path, free(), given, evidence=True)
+    ranges = ranges_of(hashes, 7)
+    assert len(ranges) > 5
+    place, seen = Place(tmp_path, "work"), []
+    for one in ranges:
+        found = read_range(place, one)
+        items = {r["place"] % 40 for r in found}
+        assert len(found) == 3 * len(items)
+        seen += [r["place"] for r in found]
+    assert sorted(seen) == [r["place"] for r in rows] == list(range(120))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_ranges_cover_every_hash_once_and_part_no_two_of_the_same(size):
+    hashes = np.sort(np.array([5, 5, 5, 5, 1, 9, 9, 0, 7]))
+    ranges = ranges_of(hashes, size)
+    assert [sum(one.low <= value < one.high for one in ranges) for value in hashes.tolist()] == [1] * len(hashes)
+    assert ranges_of(np.array([], dtype=np.int64), size) == []
 
 
 def test_many_judgments_are_spread_over_files(tmp_path, monkeypatch):
     monkeypatch.setattr("metajudge.distributed.work_list.ROWS_A_FILE", 2)
-    earlier = ResultsFolder(tmp_path / "out").earlier()
-    count = write_work(
-        judgments(5), tmp_path / "work", key=key, earlier=earlier, keep_failures=False, known=lambda *_: None
-    )
-    assert (count, len(list((tmp_path / "work").iterdir()))) == (5, 3)
-    assert [r["index"] for r in written(tmp_path / "work")] == list(range(5))
+    _, rows = written(tmp_path, asking(), judgments(5))
+    assert len(Place(tmp_path, "work").names_of()) == 3
+    assert [r["index"] for r in rows] == list(range(5))

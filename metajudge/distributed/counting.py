@@ -1,0 +1,93 @@
+"""Counts of batches put together, and counts of what an earlier run has done."""
+
+from collections import Counter
+from dataclasses import fields
+from typing import Any, Final
+
+from metajudge.distributed.folder import Earlier
+from metajudge.errors import FailureKind
+from metajudge.types import Status
+from metajudge.vetting.explanation import MOST_MESSAGES, Gathered
+from metajudge.vetting.summary import NoLabelCount, VetSummary
+
+_OF_THE_RUN: Final = frozenset({"run_id", "end", "bad_lines", "duplicates", "reviews"}) | {
+    *("wall_s", "total_s", "store", "out", "webhook", "calibrated", "guarantees", "policy", "rules"),
+    *("usage", "cost_usd", "notices", "no_labels", "gathered"),
+}
+"""Fields of a summary that are not sums over batches, or are added in a way of their own."""
+
+
+def add_summary(total: VetSummary, part: VetSummary) -> None:
+    """Adds the counts of one batch to those of the run."""
+    for one in fields(VetSummary):
+        if one.name in _OF_THE_RUN:
+            continue
+        before, more = getattr(total, one.name), getattr(part, one.name)
+        if isinstance(before, Counter):
+            before.update(more)
+        else:
+            setattr(total, one.name, before + more)
+    total.usage += part.usage
+    total.cost_usd = None if part.cost_usd is None or total.cost_usd is None else total.known_cost_usd
+    total.notices = list(dict.fromkeys([*total.notices, *part.notices]))
+    add_gathered(total.gathered, part.gathered)
+    if part.no_labels is not None:
+        total.no_labels = _sum(total.no_labels, part.no_labels)
+
+
+def _sum(total: NoLabelCount | None, part: NoLabelCount) -> NoLabelCount:
+    if total is None:
+        total = NoLabelCount(part.judges, part.most_right)
+    total.judgments += part.judgments
+    total.expected_right += part.expected_right
+    total.kept += part.kept
+    total.expected_right_kept += part.expected_right_kept
+    return total
+
+
+def add_gathered(total: Gathered, part: Gathered) -> None:
+    """Adds what explains the outcome of one batch."""
+    for one in fields(Gathered):
+        before, more = getattr(total, one.name), getattr(part, one.name)
+        match one.name:
+            case "best":
+                setattr(total, one.name, max(before, more, key=_score))
+            case "threshold":
+                setattr(total, one.name, min((value for value in (before, more) if value is not None), default=None))
+            case "reachable" | "best_probability" | "guaranteed":
+                setattr(total, one.name, max((value for value in (before, more) if value is not None), default=None))
+            case _ if isinstance(before, Counter):
+                _add_messages(before, more)
+            case _ if isinstance(before, set):
+                before.update(sorted(more)[: max(0, 3 - len(before))])  # more than two are told apart from two
+            case _:
+                setattr(total, one.name, before + more)
+
+
+def _score(best: tuple[str, float] | None) -> float:
+    return -float("inf") if best is None else best[1]
+
+
+def _add_messages(total: Counter[Any], part: Counter[Any]) -> None:
+    for message, count in part.items():
+        known = message in total or len(total) < MOST_MESSAGES
+        total[message if known or not isinstance(message, tuple) else (message[0], "")] += count
+
+
+def count_earlier(summary: VetSummary, earlier: Earlier) -> None:
+    """Counts a judgment that an earlier run has done."""
+    summary.judgments += 1
+    summary.reused += 1
+    match earlier.status:
+        case Status.ASSESSED:
+            summary.assessed += 1
+            summary.accepted += earlier.accepted is True
+            summary.rejected += earlier.accepted is False
+            summary.renormalised += earlier.renormalised
+        case Status.UNSCORED:
+            summary.unscored += 1
+            summary.without_evidence += earlier.failure is FailureKind.NO_EVIDENCE
+        case Status.FAILED:
+            summary.failed += 1
+    if earlier.failure is not None:
+        summary.failures[FailureKind(earlier.failure).value] += 1

@@ -1,0 +1,134 @@
+"""The arithmetic of limits: token buckets, and the calls in flight of several processes. Pure; time is given."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+LEASE_S: Final = 10.0
+"""Seconds after which the call of a process that was not heard of is taken for ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A token bucket: units a minute, spread evenly.
+
+    Attributes:
+        per_minute: its rate.
+        paid_until: the second until which what has started uses it up.
+        burst_s: what comes in so many seconds may start at once.
+    """
+
+    per_minute: float
+    paid_until: float = -float("inf")
+    burst_s: float = 1.0
+
+    def wait(self, now: float) -> float:
+        """Seconds until something may start, 0 or less for at once.
+
+        A call larger than the burst waits for a full bucket only.
+        """
+        return round(self.paid_until - max(0.0, self.burst_s - 60.0 / self.per_minute) - now, 6)
+
+    def take(self, units: float, now: float) -> "Bucket":
+        """The bucket after something has started."""
+        return self.correct(units, max(self.paid_until, now))
+
+    def correct(self, units: float, since: float | None = None) -> "Bucket":
+        """Charges (or, where negative, gives back) what an estimate got wrong."""
+        start = self.paid_until if since is None else since
+        return Bucket(self.per_minute, start + units * 60.0 / self.per_minute, self.burst_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a call needs, and the bounds it keeps, which hold for all processes together.
+
+    Attributes:
+        endpoint: a name for the endpoint, the same in all processes.
+        tokens: expected of the call, input and output.
+        in_flight: calls in flight over all endpoints.
+        here: calls in flight at the endpoint; None for no other bound.
+        requests_per_minute, tokens_per_minute: at the endpoint; None for no bound.
+    """
+
+    endpoint: str
+    tokens: float = 0.0
+    in_flight: int
+    here: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    @property
+    def rates(self) -> tuple[tuple[str, float, float], ...]:
+        """Name, units a minute and units of this call, for each rate that is bounded."""
+        both = (("requests", self.requests_per_minute, 1.0), ("tokens", self.tokens_per_minute, self.tokens))
+        return tuple((name, rate, units) for name, rate, units in both if rate is not None)
+
+
+@dataclass(slots=True)
+class LimitBook:
+    """Which calls of all processes are in flight, and until when each endpoint's rates are used up.
+
+    A call has a ticket that expires unless its process renews it, so that what a process held when it died is free
+    again after a while.
+
+    Attributes:
+        tickets: ticket -> its endpoint, and the second at which it expires.
+        paid: endpoint -> rate -> the second until which it is used up.
+    """
+
+    tickets: dict[str, tuple[str, float]] = field(default_factory=dict)
+    paid: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def enter(self, ticket: str, ask: Ask, now: float, lease_s: float = LEASE_S) -> float | None:
+        """Lets a call start if all its bounds allow it now; else nothing of it is booked.
+
+        Args:
+            ticket: names the call; asked again with the ticket of a call in flight, nothing changes.
+            now: seconds on the keeper's clock.
+            lease_s: how long the ticket is good without a renewal.
+
+        Returns:
+            0 where the call may start; else the seconds until its rates allow it, or None where another call has to
+            end first.
+        """
+        self.tickets = {name: one for name, one in self.tickets.items() if one[1] > now}
+        if ticket in self.tickets:
+            return 0.0
+        here = sum(endpoint == ask.endpoint for endpoint, _ in self.tickets.values())
+        if len(self.tickets) >= ask.in_flight or (ask.here is not None and here >= ask.here):
+            return None
+        paid = self.paid.setdefault(ask.endpoint, {})
+        buckets = {name: Bucket(rate, paid.get(name, 0.0)) for name, rate, _ in ask.rates}
+        wait = max((bucket.wait(now) for bucket in buckets.values()), default=0.0)
+        if wait > 0:
+            return wait
+        paid.update({name: buckets[name].take(units, now).paid_until for name, _, units in ask.rates})
+        self.tickets[ticket] = (ask.endpoint, now + lease_s)
+        return 0.0
+
+    def leave(self, ticket: str, ask: Ask, units: float) -> None:
+        """Ends a call.
+
+        Args:
+            ask: as it entered.
+            units: tokens it took beyond those expected (negative: fewer).
+        """
+        paid = self.paid.get(ask.endpoint, {})
+        if self.tickets.pop(ticket, None) is not None and ask.tokens_per_minute is not None and "tokens" in paid:
+            paid["tokens"] = Bucket(ask.tokens_per_minute, paid["tokens"]).correct(units).paid_until
+
+    def renew(self, tickets: Iterable[str], now: float, lease_s: float = LEASE_S) -> None:
+        """Keeps calls in flight from expiring; one that has expired is in flight again."""
+        for ticket in tickets:
+            if ticket in self.tickets:
+                self.tickets[ticket] = (self.tickets[ticket][0], now + lease_s)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, see :meth:`from_json`."""
+        return {"tickets": self.tickets, "paid": self.paid}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "LimitBook":
+        """The book that :meth:`to_json` gave."""
+        return cls({name: (one[0], one[1]) for name, one in data["tickets"].items()}, data["paid"])

@@ -1,0 +1,90 @@
+"""Limits that several processes keep together: calls in flight, requests and tokens a minute.
+
+Every process asks one keeper before each call and tells it when the call has ended. The keeper's rule is
+:class:`~metajudge.providers.limit_book.LimitBook`; the book is kept in an actor of Ray
+(:mod:`metajudge.distributed.limit_keeper`), or in a row of a PostgreSQL database
+(:mod:`metajudge.store.postgres_limits`).
+"""
+
+import asyncio
+import uuid
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Protocol
+
+from metajudge.errors import MetajudgeError
+from metajudge.providers.limit_book import LEASE_S, Ask
+
+_POLL_S: Final = (0.01, 0.25)
+"""The first and the longest pause between two questions for a free place."""
+
+
+class LimitKeeper(Protocol):
+    """Where the :class:`~metajudge.providers.limit_book.LimitBook` is kept; every method is one atomic change of it."""
+
+    async def enter(self, ticket: str, ask: Ask) -> float | None: ...
+
+    async def leave(self, ticket: str, ask: Ask, units: float) -> None: ...
+
+    async def renew(self, tickets: Collection[str]) -> None: ...
+
+
+class Turn:
+    """A call that was let in."""
+
+    def __init__(self) -> None:
+        self.units = 0.0
+
+    def correct(self, units: float) -> None:
+        """Charges (or, where negative, gives back) the tokens that an estimate got wrong."""
+        self.units = units
+
+
+class SharedPlaces:
+    """One process's calls at a keeper. Use it in one event loop.
+
+    Waiting is first come, first served within the process: only the first in line at an endpoint asks, again and
+    again, so that a full endpoint costs a few questions a second.
+
+    Args:
+        keeper: shared with other processes.
+        sleep: waits a number of seconds.
+    """
+
+    def __init__(self, keeper: LimitKeeper, *, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+        self._keeper = keeper
+        self._sleep = sleep
+        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._held: set[str] = set()
+        self._renewing: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def turn(self, ask: Ask) -> AsyncIterator[Turn]:
+        """Waits until a call may start, and holds its place until it has ended.
+
+        Raises:
+            MetajudgeError: the keeper cannot be asked; nothing is sent then.
+        """
+        ticket, turn = uuid.uuid4().hex, Turn()
+        self._held.add(ticket)  # before it is asked for: a cancelled question may have been granted
+        try:
+            async with self._first[ask.endpoint]:
+                pause = _POLL_S[0]
+                while (wait := await self._keeper.enter(ticket, ask)) != 0:
+                    await self._sleep(pause if wait is None else max(wait, _POLL_S[0]))
+                    pause = min(2 * pause, _POLL_S[1])
+            if self._renewing is None:
+                self._renewing = asyncio.create_task(self._renew())
+            yield turn
+        finally:
+            self._held.discard(ticket)
+            with suppress(MetajudgeError):  # unreachable: the ticket expires
+                await asyncio.shield(self._keeper.leave(ticket, ask, turn.units))
+
+    async def _renew(self) -> None:
+        while self._held:
+            await asyncio.sleep(LEASE_S / 3)
+            with suppress(MetajudgeError):
+                await self._keeper.renew(tuple(self._held))
+        self._renewing = None

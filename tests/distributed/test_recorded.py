@@ -1,0 +1,73 @@
+"""Recorded judgments on Ray, by free evidence, calibration and policy, against one process."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.table import build_table
+from metajudge.distributed.folder import ResultsFolder
+from metajudge.distributed.run import Judging, RayOptions, vet_on_ray
+from metajudge.panels.config import PanelConfig
+from metajudge.readers import open_judgments
+from metajudge.vetting.engine import Engine
+
+ray = pytest.importorskip("ray", reason="needs Ray: pip install 'metajudge-vet[ray]'")
+DATA = Path(os.environ.get("METAJUDGE_DATA", "no-data"))
+SIGNALS = {"mtbench": ("pairwise", ["order", "strength", "peers"]), "realmistake": ("category", ["peers"])}
+PANEL = PanelConfig(strategy="signals")
+
+# Ray warns of its own parts.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+def rounded(value):
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(inner) for inner in value]
+    return round(value, 9) if isinstance(value, float) else value
+
+
+def one_process(path, **how):
+    found = {}
+
+    async def vet():
+        async with Engine(panel=PANEL, **how) as engine:
+            source = open_judgments([path])
+            await engine.vet_all(source, on_result=lambda index, _, one: found.__setitem__(index, one))
+
+    asyncio.run(vet())
+    return {index: rounded(one.model_dump(mode="json")) for index, one in found.items()}
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("name", ["judgebench", "llmbar", "mtbench", "realmistake", "themis_rewardbench2"])
+def test_every_assessment_is_that_of_one_process(name, calibrated, cluster, tmp_path):
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"no recorded judgments in {path}")
+    how = {}
+    if calibrated:
+        if name not in SIGNALS and name != "judgebench":
+            pytest.skip("fitting takes minutes")
+        kind, signals = SIGNALS.get(name, ("pairwise", ["order", "strength", "peers"]))
+        table = build_table(open_judgments([path]).all(), signals, kind=kind)
+        some = set(sorted(set(table.questions))[::2][:200])
+        fitted = fit_calibration(
+            table.select([one in some for one in table.questions]), pooled=True, repeats=1, folds=2
+        )
+        how = {"calibration": fitted, "policy": "verdict"}
+    expected = one_process(path, **how)
+    vet_on_ray(PANEL, open_judgments([path]), tmp_path / "out", RayOptions(workers=2), Judging(**how))
+    found = dict(ResultsFolder(tmp_path / "out").assessments())
+    assert {index: rounded(one.model_dump(mode="json")) for index, one in found.items()} == expected
