@@ -9,7 +9,7 @@ from metajudge.types.location import PostgresUrl, store_location
 if TYPE_CHECKING:
     from metajudge.types.location import StoreLocation
 
-__all__ = ["RunRecord", "Store", "open_store"]
+__all__ = ["RunRecord", "Store", "open_store", "open_to_read"]
 
 
 async def open_store(location: "StoreLocation | str") -> Store:
@@ -27,6 +27,22 @@ async def open_store(location: "StoreLocation | str") -> Store:
     from metajudge.store.duckdb_store import open_store as open_duckdb  # duckdb and numpy only where needed
 
     return await open_duckdb(where)
+
+
+async def open_to_read(location: "StoreLocation | str") -> Store:
+    """Like :func:`open_store`, for those who read, review and decide: also while another process has the file open.
+
+    That process then answers; see :mod:`metajudge.store.sharing`. Calls and assessments cannot be kept meanwhile.
+
+    Raises:
+        ConfigurationError, StoreError: as for :func:`open_store`.
+    """
+    where = store_location(location)
+    if isinstance(where, PostgresUrl):
+        return await _open_postgres(where)
+    from metajudge.store.shared_store import open_shared
+
+    return await open_shared(where)
 
 
 async def _open_postgres(url: PostgresUrl) -> Store:

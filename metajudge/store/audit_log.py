@@ -18,6 +18,7 @@ class StoredAuditLog:
         self._read = read
         self._dialect = dialect
         self._appended: Counter[str] = Counter()
+        self._by_others = 0
 
     async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> AuditEntry:
         """Adds an entry, durable when this returns."""
@@ -27,8 +28,12 @@ class StoredAuditLog:
         return AuditEntry(number, kind, subject, now, dict(payload))
 
     def appended(self, kind: str) -> int:
-        """A number that grows whenever this process adds an entry of a kind."""
-        return self._appended[kind]
+        """A number that grows whenever this process adds an entry of a kind, or :meth:`changed_by_others` is called."""
+        return self._appended[kind] + self._by_others
+
+    def changed_by_others(self) -> None:
+        """Notes that another process may have added entries through this one."""
+        self._by_others += 1
 
     async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[AuditEntry]:
         """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""

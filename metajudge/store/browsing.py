@@ -4,7 +4,7 @@ A list has one line for each judgment and panel, its current version (:mod:`meta
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -14,6 +14,7 @@ from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
 from metajudge.store.sql import Connection, only_row
+from metajudge.store.texts import About, about
 from metajudge.store.versions import CURRENT, current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
@@ -41,12 +42,12 @@ _OUTCOMES: Final = {
     "failed": "status = 'failed'",
 }
 _LINE: Final = (
-    "v.number, v.created_at, v.run_id, v.judgment_id, v.item_id, v.judge, i.category, v.status, v.final_score, "
+    "v.number, v.created_at, v.run_id, v.judgment_id, v.item_id, v.judge, NULL::VARCHAR, v.status, v.final_score, "
     "v.accepted, v.strategy, v.panel_digest, v.probability, v.action"
 )
 _STATUS: Final = 7
-"""Where ``_LINE`` has the status."""
-_ABOUT: Final = (
+"""Where ``_LINE`` has the status; the category before it comes from the item."""
+_WITH_TEXTS: Final = (
     f"{versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest "
     "LEFT JOIN items i ON i.item_digest = j.item_digest"
 )
@@ -294,51 +295,18 @@ def _total(connection: Connection, wanted: AssessmentFilter) -> int:
     return int(only_row(connection, f"SELECT count(*) FROM {table} WHERE {conditions}", conditions.values)[0])  # noqa: S608
 
 
-def _payloads(connection: Connection, lines: Sequence[AssessmentLine]) -> dict[int, tuple[str | None, str | None]]:
-    """Payloads of the items and the judgments, by the number of the version."""
-    numbers = [line.number for line in lines]
-    if not numbers:
-        return {}
-    digests = dict(
-        connection.execute(
-            f"SELECT number, judgment_digest FROM {versions()} v WHERE number BETWEEN $2 AND $3 "  # noqa: S608
-            "AND number IN (SELECT unnest($1::BIGINT[]))",
-            [numbers, min(numbers), max(numbers)],
-        ).fetchall()
-    )
-    # Values in the text of the query, not a join: DuckDB then reads the payloads of these rows alone.
-    judgments = {one: (item, text) for one, item, text in _of_digests(connection, _JUDGMENTS, digests.values())}
-    items = dict(_of_digests(connection, _ITEMS, (item for item, _ in judgments.values())))
-    found: dict[int, tuple[str | None, str | None]] = {}
-    for number in numbers:
-        item, text = judgments.get(digests[number], (None, None))
-        found[number] = (None if item is None else items.get(item), text)
-    return found
-
-
-_JUDGMENTS: Final = "SELECT judgment_digest, item_digest, payload FROM judgments WHERE judgment_digest IN ({})"
-_ITEMS: Final = "SELECT item_digest, payload FROM items WHERE item_digest IN ({})"
-
-
-def _of_digests(connection: Connection, query: str, digests: Iterable[str]) -> list[Any]:
-    wanted = sorted(set(digests))
-    if not wanted:
-        return []
-    places = ", ".join(f"${place}" for place in range(1, len(wanted) + 1))
-    return connection.execute(query.format(places), wanted).fetchall()
-
-
 def _with_texts(connection: Connection, lines: Sequence[AssessmentLine]) -> list[AssessmentLine]:
-    """The lines with their questions' first words and their verdicts."""
-    payloads = _payloads(connection, lines)
+    """The lines with their categories, their questions' first words and their verdicts."""
+    read = about(connection, [line.number for line in lines])
     found = []
     for line in lines:
-        item, judgment = payloads[line.number]
-        question = question_of(item)
-        verdict = None if judgment is None else orjson.loads(judgment).get("verdict")
+        one = read[line.number]
+        question = question_of(one.item)
+        verdict = None if one.judgment is None else orjson.loads(one.judgment).get("verdict")
         found.append(
             replace(
                 line,
+                category=one.category,
                 question=None if question is None else excerpt(question),
                 verdict=None if verdict is None else str(parse_verdict(verdict)),
             )
@@ -351,14 +319,14 @@ def _containing(connection: Connection, lines: Sequence[AssessmentLine], text: s
 
     The database's condition also finds it in names of fields.
     """
-    payloads = _payloads(connection, lines)
-    return [line for line in lines if _contains(line, *payloads[line.number], text)]
+    read = about(connection, [line.number for line in lines])
+    return [line for line in lines if _contains(line, read[line.number], text)]
 
 
-def _contains(line: AssessmentLine, item: str | None, judgment: str | None, text: str) -> bool:
-    about = {} if item is None else orjson.loads(item)
-    said = {} if judgment is None else orjson.loads(judgment)
-    places = (line.judgment_id, line.item_id, line.judge, about.get("question"), about.get("responses"))
+def _contains(line: AssessmentLine, found: About, text: str) -> bool:
+    item = {} if found.item is None else orjson.loads(found.item)
+    said = {} if found.judgment is None else orjson.loads(found.judgment)
+    places = (line.judgment_id, line.item_id, line.judge, item.get("question"), item.get("responses"))
     return any(contains(one, text) for place in (*places, said.get("rationale")) for one in texts_in(place))
 
 
@@ -367,7 +335,7 @@ def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None,
     conditions = _short(wanted)
     if edge is not None:
         conditions.add("number > {}" if back else "number < {}", edge)
-    query = current_page("number", str(conditions), count, backwards=not back)
+    query = current_page(str(conditions), count, backwards=not back)
     if wanted.run is not None:
         order = f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
         query = f"SELECT number FROM {versions()} lines WHERE {conditions} {order}"  # noqa: S608 - our own text
@@ -383,8 +351,9 @@ def _lines(
     conditions.add("v.number BETWEEN {} AND {}", min(numbers), max(numbers))
     conditions.add("v.number IN (SELECT unnest({}::BIGINT[]))", list(numbers))
     _add_long(conditions, wanted)
+    table = f"{versions()} v" if wanted.text is None else _WITH_TEXTS
     query = (
-        f"SELECT {_LINE} FROM {_ABOUT} WHERE {conditions} "  # noqa: S608 - our own text
+        f"SELECT {_LINE} FROM {table} WHERE {conditions} "  # noqa: S608 - our own text
         f"ORDER BY v.number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
     )
     return [_line(row) for row in connection.execute(query, conditions.values).fetchall()]
@@ -440,30 +409,34 @@ def _line(row: Sequence[Any]) -> AssessmentLine:
 def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:
     """Everything about the version with this number; None if missing."""
     rows = connection.execute(
-        f"SELECT {_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation FROM {_ABOUT} "  # noqa: S608
+        f"SELECT {_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation FROM {versions()} v "  # noqa: S608
         "WHERE v.number = $1",
         [number],
     ).fetchall()
     if not rows:
         return None
     *row, judgment_digest, assessment_id, payload, annotation = rows[0]
-    line = _line(row)
+    category = about(connection, [number])[number].category
+    line = replace(_line(row), category=category)
+    ids = connection.execute("SELECT assessment_id FROM assessments WHERE judgment_digest = $1", [judgment_digest])
+    assessments = [one for (one,) in ids.fetchall()]
+    same = "assessment_id BETWEEN $3 AND $4 AND assessment_id IN (SELECT unnest($1::BIGINT[]))"
 
     def further(condition: str) -> tuple[AssessmentLine, ...]:
-        about = f"SELECT {_LINE} FROM {_ABOUT} WHERE v.judgment_digest = $1 AND {condition} LIMIT {_NAMED}"  # noqa: S608
-        return tuple(map(_line, connection.execute(about, [judgment_digest, line.panel_digest]).fetchall()))
+        query = f"SELECT {_LINE} FROM {versions()} v WHERE {same} AND {condition} LIMIT {_NAMED}"  # noqa: S608
+        values = [assessments, line.panel_digest, min(assessments), max(assessments)]
+        return tuple(replace(_line(row), category=category) for row in connection.execute(query, values).fetchall())
 
     of_panel = further("v.panel_digest = $2 ORDER BY v.assessment_id DESC, v.number DESC")
-    newest = newest_among("judgment_digest = $1 AND panel_digest <> $2")
     return KeptAssessment(
         line,
         annotated(payload, annotation),
         orjson.dumps(annotated_data(payload, annotation)).decode(),
-        queries.find_judgment(connection, judgment_digest),
+        queries.find_judgment(connection, judgment_digest, line.judgment_id),
         _attempts(connection, assessment_id),
         of_panel[0].number,
         tuple(one for one in of_panel if one.number != number),
-        further(f"v.panel_digest <> $2 AND v.{newest} ORDER BY v.number DESC"),
+        further(f"v.panel_digest <> $2 AND v.{newest_among(f'{same} AND panel_digest <> $2')} ORDER BY v.number DESC"),
     )
 
 

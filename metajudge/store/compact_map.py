@@ -1,6 +1,7 @@
 """A map for millions of entries that stays in memory."""
 
 import threading
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -23,17 +24,25 @@ class CompactMap:
 
     def put(self, key: int, value: int) -> None:
         """Sets the value of a key."""
+        self.update([key], [value])
+
+    def update(self, keys: Iterable[int], values: Iterable[int]) -> None:
+        """Sets the values of many keys."""
         with self._writing:
-            self._newest[key] = value
+            self._newest.update(zip(keys, values, strict=True))
             # A merge costs time linear in all entries, so wait until the new ones are a fixed fraction.
             if len(self._newest) < max(MIN_SETTLED, len(self._settled[0]) // 64):
                 return
-            keys = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
-            values = np.fromiter(self._newest.values(), dtype=np.uint64, count=len(self._newest))
-            order = keys.argsort()
-            keys, values = keys[order], values[order]
-            self._settled = _laid_over(self._settled, keys, values)
-            self._newest = {}  # only now: a concurrent reader finds an entry in one of them
+            self._settle()
+
+    def _settle(self) -> None:
+        """Merges the newest entries; call with the lock held."""
+        keys = np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest))
+        values = np.fromiter(self._newest.values(), dtype=np.uint64, count=len(self._newest))
+        order = keys.argsort()
+        keys, values = keys[order], values[order]
+        self._settled = _laid_over(self._settled, keys, values)
+        self._newest = {}  # only now: a concurrent reader finds an entry in one of them
 
     def add(self, keys: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> None:
         """Adds many entries at once; the last one counts among equal keys, and existing entries are kept."""
@@ -51,6 +60,22 @@ class CompactMap:
         keys, values = self._settled
         place = int(keys.searchsorted(np.uint64(key)))
         return int(values[place]) if place < len(keys) and int(keys[place]) == key else None
+
+    def get_many(self, keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+        """The values of many keys, and which of the keys have one; the value of the others is 0."""
+        newest = self._newest  # before the arrays: entries go from here to there
+        known, values = self._settled
+        found, there = np.zeros(len(keys), dtype=np.uint64), np.zeros(len(keys), dtype=bool)
+        if len(known):
+            places = np.minimum(known.searchsorted(keys), len(known) - 1)
+            there = known[places] == keys
+            found[there] = values[places[there]]
+        if newest:
+            for place, key in enumerate(keys.tolist()):
+                value = newest.get(key)
+                if value is not None:
+                    found[place], there[place] = value, True
+        return found, there
 
     def __contains__(self, key: int) -> bool:
         return self.get(key) is not None

@@ -241,11 +241,7 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
     outcomes: dict[str, dict[str, int]] = {one: {} for one in run_ids}
     sent: dict[str, tuple[int, float, int]] = {}
     kinds: dict[str, dict[str, int]] = {one: {} for one in run_ids}
-    for run_id, kind, n in connection.execute(
-        f"SELECT run_id, {_OUTCOME}, count(*) FROM {versions()} kept "  # noqa: S608
-        f"WHERE {newest_among('run_id IN (SELECT unnest($1::VARCHAR[]))', each_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
-        [list(run_ids)],
-    ).fetchall():
+    for run_id, kind, n in _run_outcomes(connection, run_ids):
         outcomes[run_id][kind] = n
     for run_id, failed, n, cost, unpriced in connection.execute(
         "SELECT run_id, failure_kind, count(*), coalesce(sum(cost_usd), 0), "
@@ -262,6 +258,37 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
         for one in run_ids
         for attempts, cost, unpriced in [sent.get(one, (0, 0.0, 0))]
     }
+
+
+def _run_outcomes(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
+    """(run, outcome, judgments); each judgment once for a panel, by the newest version that the run kept.
+
+    Where a run's versions are all current, the current ones are counted; else its versions are compared.
+    """
+    of_runs = "run_id IN (SELECT unnest($1::VARCHAR[]))"
+    touched = connection.execute(
+        f"SELECT run_id, CAST(sum(n) AS BIGINT) FROM (SELECT run_id, count(*) AS n FROM assessments WHERE {of_runs} "  # noqa: S608
+        "GROUP BY run_id UNION ALL SELECT n.run_id, count(DISTINCT n.assessment_id) FROM annotations n "
+        f"JOIN assessments a ON a.assessment_id = n.assessment_id WHERE n.{of_runs} AND a.run_id <> n.run_id "
+        "GROUP BY n.run_id) counted GROUP BY run_id",
+        [list(run_ids)],
+    ).fetchall()
+    current = connection.execute(
+        f"SELECT run_id, {_OUTCOME}, count(*) FROM {CURRENT} WHERE {of_runs} GROUP BY 1, 2 ORDER BY 1, 2",  # noqa: S608
+        [list(run_ids)],
+    ).fetchall()
+    there = dict.fromkeys(run_ids, 0)
+    for run_id, _, n in current:
+        there[run_id] += n
+    partly = [run_id for run_id, n in touched if n != there[run_id]]
+    if not partly:
+        return current
+    compared = connection.execute(
+        f"SELECT run_id, {_OUTCOME}, count(*) FROM {versions()} kept "  # noqa: S608
+        f"WHERE {newest_among(of_runs, each_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
+        [partly],
+    ).fetchall()
+    return [*(row for row in current if row[0] not in partly), *compared]
 
 
 def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:

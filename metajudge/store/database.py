@@ -158,6 +158,24 @@ class Database:
             cursor = self._cursors[thread] = self.cursor()
         return cursor
 
+    def copy_to(self, path: Path) -> None:
+        """Copies the file to a new one; call in the writer thread, which alone changes the file.
+
+        Raises:
+            StoreError: the copy cannot be written.
+        """
+        try:
+            self.writer.execute("FORCE CHECKPOINT")  # waits for readers
+            shutil.copyfile(self.path, path)
+        except (duckdb.Error, OSError) as error:
+            raise StoreError(f"cannot copy the store {self.path} to {path}: {error}") from error
+
+    def release(self) -> None:
+        """Closes the calling thread's cursor; for threads that end before the store."""
+        cursor = self._cursors.pop(threading.get_ident(), None)
+        if cursor is not None:
+            cursor.close()
+
     def replaced_by(self, copy: Path) -> None:
         """Replaces the database file with another one and uses that; readers wait meanwhile."""
         with self._gate:
@@ -248,19 +266,22 @@ def _check_length(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _in_use(path: Path, holder: re.Match[str] | None) -> StoreLockedError:
-    url = owner_url(path, int(holder["pid"])) if holder else None
+    pid = int(holder["pid"]) if holder else None
+    url = None if pid is None else owner_url(path, pid)
     if holder is not None and url is not None:
         return StoreLockedError(
             f"the store {path} is in use by the service at {url} (process {holder['pid']}), and only one process "
-            f"can open it. Ask the service: its pages show what is stored ({url}/assessments, {url}/reviews), and "
+            f"can vet with it. Ask the service: its pages show what is stored ({url}/assessments, {url}/reviews), and "
             "`POST /v1/vet`, `POST /v1/vet/batch` or metajudge.client vet with its panels and policies. Or name "
             "another file with --store, or stop the service",
             service_url=url,
+            pid=pid,
         )
     who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
     return StoreLockedError(
         f"the store {path} is in use by {who}; only one process can open it. Wait until that one ends or stop "
-        "it, or name another file with --store; a PostgreSQL store can be shared"
+        "it, or name another file with --store; a PostgreSQL store can be shared",
+        pid=pid,
     )
 
 

@@ -14,8 +14,10 @@ import orjson
 
 from metajudge.errors import StoreError
 from metajudge.store import forgetting, keyed_reads, rewriting
+from metajudge.store.answering import StoreAnswers
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.database import Database, DuckDBDialect
+from metajudge.store.duckdb_blocks import DuckDBBlocks
 from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
@@ -27,6 +29,7 @@ from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import assessment_write, decode, encode, has_reply
+from metajudge.store.sharing import Sharing
 from metajudge.store.sql import Connection
 from metajudge.store.stored_queries import StoredQueries
 from metajudge.store.write_ahead import WriteAhead
@@ -86,14 +89,28 @@ class DuckDBStore(StoredQueries):
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._assessments = RecentAssessments()
         self._reply_reads = GatheredReads(lambda keys: self._read(lambda: self._find_replies(keys)))
+        self._assessment_reads = GatheredReads(self._find_newest)
         self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_rows))
         self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_rows))
         self._saved: set[str] = set()
         dialect = DuckDBDialect()
-        self.reviews = StoredReviews(self._change, self.ask, dialect)
-        self.audit_log = StoredAuditLog(self._change, self.ask, dialect)
-        self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, DuckDBSources(), uuid.uuid4().hex)
+        self.blocks = DuckDBBlocks(
+            self._with_journal,
+            lambda question: self._read(lambda: self._ask(question)),
+            self._assessment_keys,
+            self._assessments,
+            (self.change, self.ask, dialect),
+        )
+        self.reviews = StoredReviews(self.change, self.ask, dialect)
+        self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
+        self._sources = DuckDBSources()
+        self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, self._sources, uuid.uuid4().hex)
+        self._sharing = None if self._database.in_memory else Sharing(self.path, StoreAnswers(self))
         atexit.register(self._close)  # a script that ends without closing loses nothing either
+
+    @property
+    def database(self) -> Database:
+        return self._database
 
     @property
     def path(self) -> Path:
@@ -147,12 +164,15 @@ class DuckDBStore(StoredQueries):
         if single is not None and (kept := self._assessments.get(single)) is not None:
             return {single: kept}
         turn = self._assessments.turn
-        found = await self._find_newest(keys)
-        if single is not None and single in found:
-            self._assessments.put(single, found[single], turn)
-        return found
+        if single is None:
+            return dict(await self._find_newest(keys))
+        found = await self._assessment_reads.get(single)
+        if found is None:
+            return {}
+        self._assessments.put(single, found, turn)
+        return {single: found}
 
-    async def _find_newest(self, keys: Sequence[str]) -> dict[str, Assessment]:
+    async def _find_newest(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         if self._assessment_keys.loaded:
             keys = [key for key in keys if self._assessment_keys.may_contain(key_hash(key))]
         if any(self._assessment_keys.pending(key_hash(key)) for key in keys):
@@ -202,6 +222,18 @@ class DuckDBStore(StoredQueries):
             f"{_ADD_EVENT} VALUES ({_NEXT_EVENT}, $1, $2, $3, $4)", [run_id, status, finished_at, summary]
         )
 
+    async def copy_to(self, path: Path) -> None:
+        """Copies the database to a new file, with everything acknowledged so far.
+
+        Raises:
+            StoreError: the copy cannot be written.
+        """
+        await self._writer.run(lambda: self._database.copy_to(path))
+
+    async def flush(self) -> None:
+        """Returns when the database has everything acknowledged so far."""
+        await self._writer.flush()
+
     async def ask(self, question: Callable[[Connection], T], /) -> T:
         """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
         await self._writer.flush()
@@ -222,6 +254,7 @@ class DuckDBStore(StoredQueries):
         finally:  # also if only the rewrite failed
             self._saved.clear()
             self._assessments.clear()
+            self.blocks.clear()
         return count
 
     def _forget(self, item_id: str) -> int:
@@ -245,6 +278,8 @@ class DuckDBStore(StoredQueries):
 
     def _close(self) -> None:
         atexit.unregister(self._close)
+        if self._sharing is not None:
+            self._sharing.close()
         untold = self._writer.stop()
         self._readers.shutdown()
         try:
@@ -276,7 +311,7 @@ class DuckDBStore(StoredQueries):
             log.drop(segment.number)
         return log
 
-    async def _change(self, change: Callable[[Connection], T], /) -> T:
+    async def change(self, change: Callable[[Connection], T], /) -> T:
         """Runs a change in the writer thread, in a transaction."""
         try:
             result: T = await self._writer.run(lambda: _told(change, self._database.writer))
@@ -284,10 +319,22 @@ class DuckDBStore(StoredQueries):
             raise refused.error from None
         return result
 
+    async def changed_by_other(self, change: Callable[[Connection], None]) -> None:
+        """A change that another process makes through this one."""
+        await self._change_after_writes(change)
+        self._sources.reload()
+        self.audit_log.changed_by_others()
+
     async def _change_after_writes(self, change: Callable[[Connection], T], /) -> T:
         """A change that sees everything acknowledged."""
         await self._writer.flush()
-        return await self._change(change)
+        return await self.change(change)
+
+    async def _with_journal(self, write: Callable[[Journal], T], /) -> T:
+        """Runs a function with the journal in the writer thread, after everything acknowledged."""
+        result: T = await self._writer.run(lambda: write(self._journal))
+        self._database.trim()
+        return result
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with self._database.reading() as cursor:

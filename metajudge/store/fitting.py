@@ -82,7 +82,7 @@ def _candidates(connection: Connection, wanted: NewestFilter, after: int, count:
     most = count if wanted.category is None else NUMBERS
     given = {column: getattr(wanted, name) for name, column in _COLUMNS.items() if getattr(wanted, name) is not None}
     conditions = ["number > $1", *(f"{column} = ${place}" for place, column in enumerate(given, 2))]
-    query = current_page("number", " AND ".join(conditions), most)
+    query = current_page(" AND ".join(conditions), most)
     while True:
         numbers = [number for (number,) in connection.execute(query, [after, *given.values()]).fetchall()]
         for place in range(0, len(numbers), WINDOW):

@@ -2,17 +2,25 @@
 
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
 
+from metajudge.store.block_columns import insert_assessments
+from metajudge.store.block_writes import BlockWrite, annotation_values
+from metajudge.store.bulk import AssessmentBlock
+from metajudge.store.known_digests import Halves, KnownDigests
+from metajudge.store.lines import Lines
 from metajudge.store.lookups import key_hash
-from metajudge.store.repeats import Newest, Subject, new_rows, subject_of
+from metajudge.store.repeats import Newest, NewRows, new_rows
 from metajudge.store.rows import (
     AssessmentWrite,
     Row,
+    Subject,
     agent_rows,
     annotation_row,
     assessment_row,
@@ -31,19 +39,32 @@ class Once:
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, digest: str) -> None:
         self._connection = connection
         self._appender = connection.appender(table)
-        self._find = f"SELECT {digest}, redacted FROM {table} WHERE {digest} IN (SELECT unnest($1::VARCHAR[]))"  # noqa: S608
+        self._table, self._digest = table, digest
         self._restore = f"UPDATE {table} SET payload = $2, redacted = false WHERE {digest} = $1"  # noqa: S608
+        self._known = KnownDigests(self._stored)
 
-    def save(self, rows: Iterable[Row | None]) -> None:
-        """Adds the rows that are missing."""
+    def save(self, rows: Iterable[Row | None]) -> int:
+        """Adds the rows that are missing; returns how many were added or restored."""
         new = {row[0]: row for row in rows if row is not None}
         if not new:
-            return
-        for digest, redacted in self._connection.execute(self._find, [list(new)]).fetchall():
-            *_, payload, _ = new.pop(digest)
-            if redacted:
-                self._connection.execute(self._restore, [digest, payload])
-        _append(self._appender, list(new.values()))
+            return 0
+        digests = list(new)
+        missing = [one for one, kept in zip(digests, self._known.kept(digests).tolist(), strict=True) if not kept]
+        forgotten = self._known.forgotten.intersection(missing)
+        for digest in forgotten:
+            *_, payload, _ = new[digest]
+            self._connection.execute(self._restore, [digest, payload])
+        _append(self._appender, [new[one] for one in missing if one not in forgotten])
+        self._known.add(missing)
+        return len(missing)
+
+    def _stored(self) -> tuple[Halves, list[str]]:
+        name, table = self._digest, self._table
+        first, last = f"('0x' || left({name}, 16))::UBIGINT", f"('0x' || substr({name}, 17, 16))::UBIGINT"
+        found = self._connection.execute(f"SELECT {first} AS a, {last} AS b FROM {table}").fetchnumpy()  # noqa: S608
+        redacted = self._connection.execute(f"SELECT {name} FROM {table} WHERE redacted").fetchall()  # noqa: S608
+        numbers = np.stack([np.asarray(found[half], dtype=np.uint64) for half in ("a", "b")], axis=1)
+        return numbers, [digest for (digest,) in redacted]
 
 
 def _newest(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) -> dict[Subject, Newest]:
@@ -58,14 +79,14 @@ def _newest(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) 
     ).fetchall()
     numbers = [number for *subject, number in found if Subject(*subject) in wanted]
     rows = connection.execute(
-        "SELECT a.assessment_id, a.payload, n.payload FROM assessments a "
+        "SELECT a.judgment_digest, a.panel_digest, a.assessment_id, coalesce(n.annotation_id, a.assessment_id), "
+        "a.payload, n.payload FROM assessments a "
         "LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
         "WHERE a.assessment_id BETWEEN $2 AND $3 AND a.assessment_id IN (SELECT unnest($1::BIGINT[])) "
         "ORDER BY a.assessment_id, n.annotation_id",
         [numbers, min(numbers, default=0), max(numbers, default=0)],
     ).fetchall()
-    newest = (Newest.read(number, *texts) for number, *texts in {row[0]: row for row in rows}.values())
-    return {subject_of(one.found): one for one in newest}
+    return {Subject(judgment, panel): Newest(*values) for judgment, panel, *values in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +113,7 @@ class Journal:
         self._agent_scores = connection.appender("agent_scores")
         self._items = Once(connection, "items", "item_digest")
         self._judgments = Once(connection, "judgments", "judgment_digest")
+        self._lines = Lines(connection)
         self._next_call = _next_number(connection, "call_id", "calls")
         self._next_version = max(
             _next_number(connection, "assessment_id", "assessments"),
@@ -109,8 +131,9 @@ class Journal:
         writes = [record for record in records if isinstance(record, AssessmentWrite)]
         connection = self._connection
         numbered = Numbered([], [], [])
-        connection.begin()
-        try:
+        if writes:
+            self._lines.load()
+        with self._transaction():
             if calls:
                 self._append_calls(calls, numbered)
             if writes:
@@ -118,11 +141,42 @@ class Journal:
                 self._judgments.save(w.judgment for w in writes)
                 self._append_assessments(writes, numbered)
             connection.execute("UPDATE write_ahead SET committed = $1", [segment])
-            connection.commit()
-        except BaseException:
-            _roll_back(connection)
-            raise
         return numbered
+
+    def keep_texts(self, items: Sequence[Row], judgments: Sequence[Row]) -> int:
+        """Adds the rows of items and judgments that are missing; returns how many were added or restored."""
+        with self._transaction():
+            return self._items.save(items) + self._judgments.save(judgments)
+
+    def append_block(
+        self, block: AssessmentBlock, writes: Sequence[BlockWrite], probable: Collection[str]
+    ) -> NewRows[BlockWrite]:
+        """Appends what a block adds, all of it or nothing.
+
+        Args:
+            probable: those of its keys that may be stored.
+        """
+        numbers, now = itertools.count(self._next_version), time.time()
+        self._lines.load()
+        with self._transaction():
+            there = self._keys_there(probable)
+            newest = _newest(self._connection, (write.subject for write in writes if write.key in there))
+            new = new_rows(writes, there, newest, numbers)
+            insert_assessments(self._connection, block, new, now)
+            _append(self._annotations, annotation_values(block, new, now))
+            self._lines.add((n for n, _ in new.assessments), (of for _, of, _ in new.annotations))
+        self._next_version = next(numbers)
+        return new
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.begin()
+        try:
+            yield
+            self._connection.commit()
+        except BaseException:
+            _roll_back(self._connection)
+            raise
 
     def _append_calls(self, calls: list[CallRecord], numbered: Numbered) -> None:
         first = self._next_call
@@ -133,7 +187,7 @@ class Journal:
 
     def _append_assessments(self, writes: list[AssessmentWrite], numbered: Numbered) -> None:
         known = self._keys_there([write.key for write in writes if write.again])
-        newest = _newest(self._connection, (subject_of(write.assessment) for write in writes if write.key in known))
+        newest = _newest(self._connection, (write.subject for write in writes if write.key in known))
         numbers, now = itertools.count(self._next_version), time.time()
         new = new_rows(writes, known, newest, numbers)
         numbered.repeats.extend(key_hash(write.key) for write in new.repeats)
@@ -143,8 +197,9 @@ class Journal:
         _append(self._agent_scores, [row for n, write in new.assessments for row in agent_rows(n, write.assessment)])
         _append(self._annotations, [annotation_row(n, of, write, now) for n, of, write in new.annotations])
         self._next_version = next(numbers)
+        self._lines.add((n for n, _ in new.assessments), (of for _, of, _ in new.annotations))
 
-    def _keys_there(self, keys: Sequence[str]) -> set[str]:
+    def _keys_there(self, keys: Collection[str]) -> set[str]:
         if not keys:
             return set()
         rows = self._connection.execute(

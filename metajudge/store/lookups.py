@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -69,6 +69,15 @@ class KnownKeys:
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
         return not self.loaded or hashed in self._pending or hashed in self._rows
+
+    def stored(self, hashes: Sequence[int]) -> list[bool]:
+        """Which keys may be in the file, once the keys are loaded."""
+        there: list[bool] = self._rows.get_many(np.array(hashes, dtype=np.uint64))[1].tolist()
+        return there
+
+    def add(self, rows: Sequence[tuple[int, int]]) -> None:
+        """Notes the numbers of rows that are now in the file and were not acknowledged before, as (hash, number)."""
+        self._rows.update((hashed for hashed, _ in rows), (number for _, number in rows))
 
     def row(self, hashed: int) -> int | None:
         """The number of the newest row of a key, None if unknown."""

@@ -31,6 +31,10 @@ _ROWS: Final = {
 }
 
 
+FEW: Final = 50
+"""Contents looked up one by one after a start, before the newest outcome on every content is read into memory."""
+
+
 class Sources(Protocol):
     """How a database knows which decisions are not outcomes yet, and the newest outcome on a content."""
 
@@ -78,6 +82,7 @@ class DuckDBSources:
     def __init__(self) -> None:
         self._newest = CompactMap()
         self._loaded = False
+        self._asked = 0
 
     def lock(self, connection: Connection) -> None:
         return
@@ -101,11 +106,15 @@ class DuckDBSources:
             connection.execute("INSERT INTO event_sources VALUES ($1, $2)", [source, numbers[-1]])
 
     def newest(self, connection: Connection, subjects: Iterable[str]) -> list[Any]:
-        self._load(connection)
-        numbers = {self._newest.get(key_hash(one)) for one in subjects} - {None}
-        if not numbers:
+        wanted = list(subjects)
+        self._asked += len(wanted)
+        if self._loaded or self._asked > FEW:
+            self._load(connection)
+            known = sorted({number for one in wanted if (number := self._newest.get(key_hash(one))) is not None})
+        else:
+            known = _newest_numbers(connection, wanted)
+        if not known:
             return []
-        known = sorted(number for number in numbers if number is not None)
         return connection.execute(
             f"SELECT {COLUMNS} FROM events WHERE number BETWEEN $2 AND $3 "  # noqa: S608 - our own names
             "AND number IN (SELECT unnest($1::BIGINT[]))",
@@ -124,9 +133,23 @@ class DuckDBSources:
             after = rows[-1][0]
         self._loaded = True
 
+    def reload(self) -> None:
+        """Reads the newest outcomes again at the next look-up: another process added some."""
+        self._newest, self._loaded = CompactMap(), False
+
     def added(self, outcomes: Iterable[FinalOutcome]) -> None:
-        for one in outcomes:
+        for one in outcomes if self._loaded else ():
             self._newest.put(key_hash(subject_key(one.kind, one.subject_digest)), one.number)
+
+
+def _newest_numbers(connection: Connection, subjects: Sequence[str]) -> list[int]:
+    """Numbers of the newest outcome on each content that has one, by a scan of the contents."""
+    rows = connection.execute(
+        "SELECT max(number) FROM events WHERE subject_digest IN (SELECT unnest($1::VARCHAR[])) "
+        "GROUP BY kind, subject_digest ORDER BY 1",
+        [sorted({one.partition(" ")[2] for one in subjects})],
+    ).fetchall()
+    return [number for (number,) in rows]
 
 
 class PostgresSources:

@@ -4,6 +4,7 @@ Nothing is lost when a process is killed: a decision is stored first, and whatev
 yet becomes one when anybody collects next, under an id that follows from the decisions alone.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ _MATCHES: Final = f"""
     AND ($3::VARCHAR IS NULL OR decided_by = $3) AND ($4::VARCHAR IS NULL OR policy = $4 OR policy_digest = $4)
     AND ($5::FLOAT8 IS NULL OR decided_at >= $5) AND (NOT $6::BOOLEAN OR NOT {_LATER})
 """
+_REPLACED: Final = " AND event_id IN (SELECT follows FROM events WHERE follows IS NOT NULL)"
+_MATCHES_FROM: Final = _MATCHES.replace("l.follows IS NOT NULL", "l.number > $7 AND l.follows IS NOT NULL")
+"""The same among outcomes from number $7 on."""
 
 
 class StoredOutcomes(Outbox):
@@ -65,12 +69,7 @@ class StoredOutcomes(Outbox):
         Args:
             before: the number of the last outcome of the page before.
         """
-        values = [*_values(wanted), before, limit]
-        return await self._read(
-            lambda connection: _outcomes(
-                connection, f"{_MATCHES} AND ($7::BIGINT IS NULL OR number < $7)", "number DESC LIMIT $8", values
-            )
-        )
+        return await self._read(lambda connection: _newest_page(connection, _values(wanted), before, limit))
 
     async def since(self, number: int, wanted: OutcomeFilter | None = None, *, limit: int = 500) -> list[FinalOutcome]:
         """Outcomes above a number, oldest first."""
@@ -94,12 +93,12 @@ class StoredOutcomes(Outbox):
 
     async def counts(self, wanted: OutcomeFilter | None = None) -> list[OutcomeCount]:
         """How many outcomes ended alike, by kind and by who decided."""
-        query = (
-            f"SELECT kind, outcome, decided_by, count(*) FROM events e WHERE {_MATCHES} "  # noqa: S608
-            "GROUP BY kind, outcome, decided_by ORDER BY kind, outcome, decided_by"
-        )
-        rows = await self._read(lambda connection: connection.execute(query, _values(wanted)).fetchall())
-        return [OutcomeCount(kind=kind, outcome=outcome, by=by, count=count) for kind, outcome, by, count in rows]
+        found = await self._read(lambda connection: _counted(connection, wanted or OutcomeFilter()))
+        return [
+            OutcomeCount(kind=kind, outcome=outcome, by=by, count=count)
+            for (kind, outcome, by), count in sorted(found.items())
+            if count
+        ]
 
     async def newest_number(self) -> int:
         """The number of the newest event, 0 without one."""
@@ -146,13 +145,60 @@ def _values(wanted: OutcomeFilter | None) -> list[Any]:
     return [one.kind, outcome, one.by, one.policy, one.since, one.current]
 
 
+def _counted(connection: Connection, wanted: OutcomeFilter) -> Counter[tuple[Any, ...]]:
+    """(kind, outcome, who decided) -> outcomes that fit: all of them, less those that a later one replaced.
+
+    The replaced ones are found from what replaced them, so that nothing is looked for at each of the others.
+    """
+    values = _values(wanted.model_copy(update={"current": False}))
+
+    def counted(condition: str) -> Counter[tuple[Any, ...]]:
+        rows = connection.execute(
+            f"SELECT kind, outcome, decided_by, count(*) FROM events e WHERE {condition} "  # noqa: S608 - our own text
+            "GROUP BY kind, outcome, decided_by",
+            values,
+        ).fetchall()
+        return Counter({tuple(group): int(count) for *group, count in rows})
+
+    found = counted(_MATCHES)
+    if wanted.current:
+        found.subtract(counted(_MATCHES + _REPLACED))
+    return found
+
+
+def _newest_page(connection: Connection, values: Sequence[Any], before: int | None, limit: int) -> list[FinalOutcome]:
+    """The newest outcomes that fit, below a number.
+
+    Looked for in growing ranges of numbers from above, so that the newest page of a large store reads little: what
+    replaces an outcome has a larger number.
+    """
+    high = newest_number(connection) + 1 if before is None else before
+    found: list[int] = []
+    width = 20 * limit
+    while len(found) < limit and high > 1:
+        low = max(1, high - width)
+        rows = connection.execute(
+            f"SELECT number FROM events e WHERE {_MATCHES_FROM} AND number >= $7 AND number < $8 "  # noqa: S608
+            "ORDER BY number DESC LIMIT $9",
+            [*values, low, high, limit - len(found)],
+        ).fetchall()
+        found += [number for (number,) in rows]
+        high, width = low, 8 * width
+    return _with_numbers(connection, found)
+
+
 def _outcomes(connection: Connection, condition: str, ending: str, values: Sequence[Any]) -> list[FinalOutcome]:
     """Outcomes that fit. First their numbers, then the rows: whole rows of all that fit are never read."""
     found = connection.execute(
         f"SELECT number FROM events e WHERE {condition} ORDER BY {ending}",  # noqa: S608 - our own names
         list(values),
     ).fetchall()
-    order = {number: place for place, (number,) in enumerate(found)}
+    return _with_numbers(connection, [number for (number,) in found])
+
+
+def _with_numbers(connection: Connection, numbers: Sequence[int]) -> list[FinalOutcome]:
+    """The outcomes with these numbers, in this order."""
+    order = {number: place for place, number in enumerate(numbers)}
     if not order:
         return []
     rows = connection.execute(
@@ -160,7 +206,8 @@ def _outcomes(connection: Connection, condition: str, ending: str, values: Seque
         [list(order), min(order), max(order)],
     ).fetchall()
     later = connection.execute(
-        "SELECT follows FROM events WHERE follows IN (SELECT unnest($1::VARCHAR[]))", [[row[1] for row in rows]]
+        "SELECT follows FROM events WHERE number > $2 AND follows IN (SELECT unnest($1::VARCHAR[]))",
+        [[row[1] for row in rows], min(order)],
     ).fetchall()
     replaced = {name for (name,) in later}
     outcomes = [outcome_of(row, is_current=row[1] not in replaced) for row in rows]

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from metajudge.store.excerpts import as_in_json, excerpt, question_of
+import orjson
+
+from metajudge.reviews import Review
+from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of
 from metajudge.store.sql import Connection, only_row
-from metajudge.store.versions import CURRENT
+from metajudge.store.texts import about
+from metajudge.store.versions import CURRENT, current_page
 
 RECENT_CALLS: Final = 500_000
 """Requests to models that are looked at, the newest."""
@@ -66,11 +70,41 @@ class ModelCalls:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was judged since some time besides judgments; ``actions``: a policy's action -> cases."""
+    """What was judged since some time besides judgments.
+
+    Attributes:
+        actions: a policy's action -> cases.
+        clashes: whoever asked for them, each once; ``divided``: those that the triage rule sends to people.
+    """
 
     cases: int
     actions: dict[str, int]
     clashes: int
+    divided: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedClash:
+    """A clash as the audit log keeps it, without texts.
+
+    Attributes:
+        number: of the record; grows with time.
+        subject: digest of what the clash is about, by which its review is found.
+        winner: the candidate that the panel put first alone; None for a tie and without a verdict.
+        status: ``ok``, ``tie``, ``no_verdict`` or ``error``.
+    """
+
+    number: int
+    subject: str
+    clash_id: str
+    item_id: str
+    category: str | None
+    decided_at: float
+    action: str
+    status: str
+    winner: str | None
+    unanimous: bool
+    judges: tuple[str, ...]
 
 
 def waiting(connection: Connection, reviewer: str | None, now: float) -> Waiting:
@@ -151,9 +185,9 @@ def model_calls(connection: Connection, since: float) -> list[ModelCalls]:
 
 
 def judged(connection: Connection, since: float) -> Judged:
-    """Cases that were judged since a time, each once by its newest record, and clashes that are stored.
+    """Cases that were judged since a time, each once by its newest record, and clashes, each once.
 
-    Of clashes the store keeps those that are reviews.
+    A clash counts by the record that every run and request leaves, or as a review where a file of clashes was added.
     """
     rows = connection.execute(
         "SELECT CASE WHEN strpos(payload, '\"action\":\"APPROVE\"') > 0 THEN 'APPROVE' "
@@ -164,13 +198,79 @@ def judged(connection: Connection, since: float) -> Judged:
         "AND recorded_at >= $1 GROUP BY 1 ORDER BY 1",
         [since],
     ).fetchall()
-    (clashes,) = only_row(
-        connection,
-        "SELECT count(*) FROM reviews WHERE judge = 'clash panel' AND opened_at >= $1",
-        [since],
+    clashes = dict(
+        connection.execute(
+            'SELECT subject, strpos(payload, \'"action":"REVIEW"\') > 0 FROM audit_log '
+            "WHERE kind = 'clash' AND recorded_at >= $1",
+            [since],
+        ).fetchall()
     )
+    added = connection.execute(
+        'SELECT review_id, strpos(payload, \'"action":"REVIEW"\') > 0 FROM reviews '
+        "WHERE judge = 'clash panel' AND opened_at >= $1",
+        [since],
+    ).fetchall()
+    known = {Review.id_for(subject, None) for subject in clashes}
+    others = [divided for review_id, divided in added if review_id not in known]
     actions = {action: int(n) for action, n in rows}
-    return Judged(sum(actions.values()), actions, int(clashes))
+    divided = sum(clashes.values()) + sum(others)
+    return Judged(sum(actions.values()), actions, len(clashes) + len(others), divided)
+
+
+def decided_clashes(
+    connection: Connection, *, text: str = "", before: int | None = None, limit: int = 25
+) -> list[DecidedClash]:
+    """Clashes of runs and requests that are in no review, newest first: those that the panel decided alone.
+
+    Args:
+        text: a part of the clash's or its item's id, upper and lower case alike; empty for all.
+        before: only records with smaller numbers.
+    """
+    found: list[DecidedClash] = []
+    while len(found) < limit:
+        rows = connection.execute(
+            "SELECT entry_id, subject, recorded_at, payload FROM audit_log WHERE kind = 'clash' "
+            "AND ($1::BIGINT IS NULL OR entry_id < $1) AND ($2::VARCHAR = '' OR strpos(lower(payload), $2) > 0) "
+            "ORDER BY entry_id DESC LIMIT 200",
+            [before, as_in_json(text).lower()],
+        ).fetchall()
+        if not rows:
+            break
+        before = rows[-1][0]
+        made = [_clash(*row) for row in rows]
+        reviewed = _reviewed(connection, [one.subject for one in made])
+        found += [
+            one
+            for one in made
+            if one.subject not in reviewed and any(contains(name, text) for name in (one.clash_id, one.item_id))
+        ]
+    return found[:limit]
+
+
+def _clash(number: int, subject: str, at: float, payload: str) -> DecidedClash:
+    record = orjson.loads(payload)
+    return DecidedClash(
+        number,
+        subject,
+        record["clash_id"],
+        record["item_id"],
+        record.get("category"),
+        at,
+        record["action"],
+        record["status"],
+        record.get("winner"),
+        bool(record.get("unanimous")),
+        tuple(record.get("judges") or ()),
+    )
+
+
+def _reviewed(connection: Connection, subjects: Sequence[str]) -> set[str]:
+    """The clashes that are reviews."""
+    names = {Review.id_for(subject, None): subject for subject in subjects}
+    rows = connection.execute(
+        "SELECT review_id FROM reviews WHERE review_id IN (SELECT unnest($1::VARCHAR[]))", [list(names)]
+    ).fetchall()
+    return {names[name] for (name,) in rows}
 
 
 def decided_by(connection: Connection, policy: str) -> dict[str, int]:
@@ -182,15 +282,22 @@ def decided_by(connection: Connection, policy: str) -> dict[str, int]:
     return {action: int(n) for action, n in rows}
 
 
+def number_before(connection: Connection, newest: int) -> int:
+    """The number of the last current version before the newest ones; 0 if there are no more than those."""
+    query = current_page("number > $1", newest + 1, backwards=True)
+    rows = connection.execute(query, [0]).fetchall()
+    return int(rows[newest][0]) if len(rows) > newest else 0
+
+
 def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
     """The first question of each run that vetted some; left out where its texts were deleted."""
     rows = connection.execute(
-        "SELECT f.run_id, i.payload FROM (SELECT DISTINCT ON (run_id) run_id, judgment_digest FROM assessments "
-        "WHERE run_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY run_id, assessment_id) f "
-        "JOIN judgments j ON j.judgment_digest = f.judgment_digest JOIN items i ON i.item_digest = j.item_digest",
+        "SELECT run_id, min(assessment_id) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
+        "GROUP BY run_id",
         [list(run_ids)],
     ).fetchall()
-    found = {run_id: question_of(payload) for run_id, payload in rows}
+    first = about(connection, [number for _, number in rows])
+    found = {run_id: question_of(first[number].item) for run_id, number in rows}
     return {run_id: excerpt(question) for run_id, question in found.items() if question is not None}
 
 

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from metajudge.errors import StoreError
 from metajudge.store.postgres_connections import PgConnection
-from metajudge.store.repeats import Newest, NewRows, Subject, new_rows, subject_of
-from metajudge.store.rows import AssessmentWrite, Row, agent_rows, annotation_row, assessment_row, call_row
+from metajudge.store.repeats import Newest, NewRows, Write, new_rows
+from metajudge.store.rows import AssessmentWrite, Row, Subject, agent_rows, annotation_row, assessment_row, call_row
 from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
@@ -59,10 +59,9 @@ class PostgresJournal:
             if calls:
                 _copy(connection, _CALLS, (_unhashed(call_row(0, call))[1:] for call in calls))
             if writes:
-                # Sorted, so that two replicas that save the same records cannot deadlock.
-                _save(connection, _SAVE_ITEMS, [w.item for w in writes if w.item is not None])
-                _save(connection, _SAVE_JUDGMENTS, [w.judgment for w in writes if w.judgment is not None])
-                _copy_assessments(connection, _new_rows(connection, writes))
+                items = [w.item for w in writes if w.item is not None]
+                save_texts(connection, items, [w.judgment for w in writes if w.judgment is not None])
+                _copy_assessments(connection, rows_to_add(connection, writes))
             connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, self.writer_id])
 
     def committed(self, connection: PgConnection) -> int:
@@ -77,13 +76,24 @@ class PostgresJournal:
         return int(rows[0][0])
 
 
-def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> None:
+def save_texts(connection: PgConnection, items: Sequence[Row], judgments: Sequence[Row]) -> int:
+    """Keeps the rows of items and judgments, once per digest; returns how many were added or restored.
+
+    Sorted, so that two replicas that save the same records cannot deadlock.
+    """
+    return _save(connection, _SAVE_ITEMS, items) + _save(connection, _SAVE_JUDGMENTS, judgments)
+
+
+def _save(connection: PgConnection, query: str, rows: Iterable[Row]) -> int:
     once = {row[0]: row for row in rows}  # a statement may touch a row only once
     columns = zip(*(once[digest] for digest in sorted(once)), strict=True)
-    connection.execute(query, [list(column) for column in columns])
+    return connection.execute(query, [list(column) for column in columns]).rowcount if once else 0
 
 
-def _new_rows(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> NewRows:
+W = TypeVar("W", bound=Write)
+
+
+def rows_to_add(connection: PgConnection, writes: Sequence[W]) -> NewRows[W]:
     """The rows that these writes add.
 
     Saving a judgment has locked its row, changed or not, until this transaction ends: no other replica can append
@@ -93,7 +103,7 @@ def _new_rows(connection: PgConnection, writes: Sequence[AssessmentWrite]) -> Ne
         "SELECT DISTINCT key FROM assessments WHERE key = ANY($1::VARCHAR[])", [[write.key for write in writes]]
     ).fetchall()
     known = {key for (key,) in rows}
-    newest = _newest(connection, {subject_of(write.assessment) for write in writes if write.key in known})
+    newest = _newest(connection, {write.subject for write in writes if write.key in known})
     most = sum(1 if write.annotation is None else 2 for write in writes)
     return new_rows(writes, known, newest, iter(next_numbers(connection, "assessments", "assessment_id", most)))
 
@@ -103,26 +113,36 @@ def _newest(connection: PgConnection, subjects: Iterable[Subject]) -> Mapping[Su
     if not wanted:
         return {}
     rows = connection.execute(
-        "SELECT DISTINCT ON (a.judgment_digest, a.panel_digest) a.assessment_id, a.payload, n.payload "
+        "SELECT DISTINCT ON (a.judgment_digest, a.panel_digest) a.judgment_digest, a.panel_digest, a.assessment_id, "
+        "coalesce(n.annotation_id, a.assessment_id), a.payload, n.payload "
         "FROM assessments a JOIN unnest($1::VARCHAR[], $2::VARCHAR[]) wanted (judgment_digest, panel_digest) "
         "USING (judgment_digest, panel_digest) LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
         "ORDER BY a.judgment_digest, a.panel_digest, a.assessment_id DESC, n.annotation_id DESC",
         [[one.judgment_digest for one in wanted], [one.panel_digest for one in wanted]],
     ).fetchall()
-    return {subject_of(one.found): one for one in (Newest.read(*row) for row in rows)}
+    return {Subject(judgment, panel): Newest(*values) for judgment, panel, *values in rows}
 
 
-def _copy_assessments(connection: PgConnection, new: NewRows) -> None:
+def _copy_assessments(connection: PgConnection, new: NewRows[AssessmentWrite]) -> None:
     now = time.time()
-    _copy(
-        connection, _ASSESSMENTS, (_unhashed(assessment_row(number, write, now)) for number, write in new.assessments)
-    )
+    rows = (_unhashed(assessment_row(number, write, now)) for number, write in new.assessments)
+    copy_assessment_rows(connection, rows)
     _copy(
         connection,
         _AGENT_SCORES,
         (row for number, write in new.assessments for row in agent_rows(number, write.assessment)),
     )
-    _copy(connection, _ANNOTATIONS, (annotation_row(number, of, write, now) for number, of, write in new.annotations))
+    copy_annotations(connection, (annotation_row(number, of, write, now) for number, of, write in new.annotations))
+
+
+def copy_assessment_rows(connection: PgConnection, rows: Iterable[Row]) -> None:
+    """Adds rows of ``assessments``, without hashes."""
+    _copy(connection, _ASSESSMENTS, rows)
+
+
+def copy_annotations(connection: PgConnection, rows: Iterable[Row]) -> None:
+    """Adds rows of ``annotations``."""
+    _copy(connection, _ANNOTATIONS, rows)
 
 
 def next_numbers(connection: Any, table: str, column: str, count: int) -> list[int]:

@@ -16,9 +16,11 @@ from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.outcome_sources import PostgresSources
 from metajudge.store.outcomes import StoredOutcomes
+from metajudge.store.postgres_blocks import PostgresBlocks
 from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
 from metajudge.store.postgres_forgetting import redact_service
 from metajudge.store.postgres_journal import PostgresJournal, Record
+from metajudge.store.postgres_limits import PostgresLimits
 from metajudge.store.postgres_migrating import migrate
 from metajudge.store.postgres_reads import PostgresDialect
 from metajudge.store.postgres_writer import PostgresWriter
@@ -35,7 +37,7 @@ T = TypeVar("T")
 
 _REDACTED: Final = (
     *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "review_events", "calls"),
-    *("service_answers", "service_results"),
+    *("service_answers", "service_results", "input_facts"),
 )
 
 
@@ -84,9 +86,11 @@ class PostgresStore(StoredQueries):
             lambda keys: self.read(lambda connection: postgres_reads.find_replies(connection, keys))
         )
         dialect = PostgresDialect()
+        self.blocks = PostgresBlocks(self._change_after_writes, self.ask, dialect)
         self.reviews = StoredReviews(self.change_again, self.ask, dialect)
         self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
         sources = PostgresSources(self.writers_alive)
+        self.limits = PostgresLimits(self.change_again)
         self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, sources, str(self.writer_id))
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
@@ -178,6 +182,7 @@ class PostgresStore(StoredQueries):
             return forgetting.redact(connection, item_id)
 
         count = await self.change_again(redact)
+        self.blocks.clear()
         if count:
             await self.read(lambda connection: connection.execute(f"VACUUM {', '.join(_REDACTED)}"))
         return count

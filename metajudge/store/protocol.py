@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from metajudge.reviews.queue import ReviewQueue
+from metajudge.store.bulk import BulkStore
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
@@ -73,6 +74,9 @@ class Store(Protocol):
 
     @property
     def outcomes(self) -> "StoredOutcomes": ...
+
+    @property
+    def blocks(self) -> BulkStore: ...
 
     async def find_reply(self, key: str) -> Reply | None: ...
 

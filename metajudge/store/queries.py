@@ -11,6 +11,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
+from metajudge.store.texts import rows_of
 from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
@@ -27,7 +28,14 @@ _RUNS: Final = """
 
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the current assessment of each judgment by each panel, by its number, ascending."""
-    rows = cursor.execute(current_page("number, payload, annotation", "number > $1", limit), [after]).fetchall()
+    numbers = [number for (number,) in cursor.execute(current_page("number > $1", limit), [after]).fetchall()]
+    if not numbers:
+        return []
+    rows = cursor.execute(
+        f"SELECT number, payload, annotation FROM {versions()} found WHERE number BETWEEN $2 AND $3 "  # noqa: S608
+        "AND number IN (SELECT unnest($1::BIGINT[])) ORDER BY number",
+        [numbers, numbers[0], numbers[-1]],
+    ).fetchall()
     return [(number, annotated(*texts)) for number, *texts in rows]
 
 
@@ -60,6 +68,34 @@ def _run(row: Sequence[Any]) -> RunRecord:
     )
 
 
+_JUDGMENT: Final = "item_digest, item_id, redacted"
+_ASSESSMENTS_OF: Final = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
+_FEW: Final = 2_000
+
+
+def _few_of(cursor: Cursor, name: str) -> str | None:
+    """A condition on versions of a judgment or an item by numbers, without a pass over all; None for many, or a run."""
+    rows = cursor.execute(
+        f"SELECT assessment_id FROM assessments WHERE judgment_id = $1 OR item_id = $1 LIMIT {_FEW + 1}",  # noqa: S608
+        [name],
+    ).fetchall()
+    if (
+        len(rows) > _FEW
+        or cursor.execute(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM assessments WHERE run_id = $1) "
+            "OR EXISTS (SELECT 1 FROM annotations WHERE run_id = $1)",
+            [name],
+        ).fetchall()
+    ):
+        return None
+    numbers = sorted(number for (number,) in rows) or [0]
+    listed = ", ".join(map(str, numbers))
+    return (
+        f"$1::VARCHAR IS NOT NULL AND assessment_id BETWEEN {numbers[0]} AND {numbers[-1]} "
+        f"AND assessment_id IN ({listed})"
+    )
+
+
 def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     """Everything stored under the name of a judgment, item, run, case, review, proposal or policy.
 
@@ -78,7 +114,7 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     audit_log = _audit_log(cursor, name)
     requests = [key for one in audit_log for key in _requests(one["payload"])]
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
-    assessments = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
+    assessments = _few_of(cursor, name) or _ASSESSMENTS_OF
     lines = f"({assessments}) AND {newest_among(assessments)}"
     history = f"({assessments}) AND NOT {newest_among(assessments)}"
     calls = f"""run_id = $1 OR key IN (SELECT unnest($2::VARCHAR[])) OR key IN (
@@ -107,31 +143,31 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
 
 
 def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
-    rows = cursor.execute(
-        "SELECT j.judgment_digest, j.payload, j.item_id, i.payload, j.redacted FROM judgments j "
-        "JOIN items i USING (item_digest) WHERE j.judgment_id = $1 OR j.item_id = $1 ORDER BY j.rowid",
+    found = cursor.execute(
+        "SELECT judgment_digest, judgment_id FROM judgments WHERE judgment_id = $1 OR item_id = $1 ORDER BY rowid",
         [name],
     ).fetchall()
+    rows = {row[0]: row for row in rows_of(cursor, "judgment", _JUDGMENT, dict(found))}
+    wanted = {item_digest: item_id for _, item_digest, item_id, *_ in rows.values()}
+    items = {digest: text for digest, _, text in rows_of(cursor, "item", "redacted", wanted)}
     return [
-        {
-            "judgment_digest": judgment_digest,
-            "redacted": redacted,
-            "judgment": judgment_data(payload, item_id, item),
-        }
-        for judgment_digest, payload, item_id, item, redacted in rows
+        {"judgment_digest": digest, "redacted": redacted, "judgment": judgment_data(payload, item_id, items[item])}
+        for digest, item, item_id, redacted, payload in (rows[digest] for digest, _ in found)
+        if item in items
     ]
 
 
-def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
-    """A judgment with its item, None if unknown or forgotten."""
-    rows = cursor.execute(
-        "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
-        "WHERE j.judgment_digest = $1 AND NOT j.redacted AND NOT i.redacted",
-        [judgment_digest],
-    ).fetchall()
-    if not rows:
-        return None
-    return Judgment.model_validate(judgment_data(*rows[0]))
+def find_judgment(cursor: Cursor, judgment_digest: str, judgment_id: str | None = None) -> Judgment | None:
+    """A judgment with its item, None if unknown or forgotten.
+
+    Args:
+        judgment_id: under which it probably came; it is found sooner with it.
+    """
+    wanted = {judgment_digest: judgment_id}
+    for _, item_digest, item_id, gone, payload in rows_of(cursor, "judgment", _JUDGMENT, wanted):
+        for _, item_gone, item in rows_of(cursor, "item", "redacted", {item_digest: item_id}):
+            return None if gone or item_gone else Judgment.model_validate(judgment_data(payload, item_id, item))
+    return None
 
 
 def judgments(cursor: Cursor) -> list[Judgment]:

@@ -7,55 +7,85 @@ it equals an older one: a policy that is used again counts again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import orjson
 
 from metajudge.store.annotations import FIELDS, annotated
-from metajudge.store.rows import AssessmentWrite
+from metajudge.store.rows import Subject
 from metajudge.types import AgentResult, Assessment, Failure, TokenUsage
 
 
-class Subject(NamedTuple):
-    """The judgment and panel of an assessment."""
+class Write(Protocol):
+    """An assessment that is to be kept.
 
-    judgment_digest: str
-    panel_digest: str
+    Attributes:
+        payload: the panel's own assessment as JSON, without derived fields.
+        annotation: what is said of it beside, as JSON; None if nothing.
+    """
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def subject(self) -> Subject: ...
+    @property
+    def payload(self) -> str: ...
+    @property
+    def annotation(self) -> str | None: ...
+    @property
+    def assessment(self) -> Assessment: ...
+    @property
+    def completed(self) -> Assessment | None: ...
 
 
-def subject_of(assessment: Assessment) -> Subject:
-    return Subject(assessment.judgment_digest, assessment.panel_digest)
+W = TypeVar("W", bound=Write)
 
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest assessment of a subject, without and with its newest annotation."""
+    """The newest assessment of a subject, and its newest annotation.
+
+    Attributes:
+        version: the number of its current version: of the annotation, or of the assessment without one.
+    """
 
     assessment_id: int
-    found: Assessment
-    completed: Assessment
+    version: int
+    payload: str
+    annotation: str | None
 
-    @classmethod
-    def read(cls, assessment_id: int, payload: str, annotation: str | None) -> "Newest":
-        found = annotated(payload, None)
-        return cls(assessment_id, found, found if annotation is None else annotated(payload, annotation))
+    def repeated_by(self, write: Write) -> bool:
+        """Whether a write has the same result."""
+        return write.payload == self.payload or same_result(write.assessment, annotated(self.payload, None))
+
+    def says(self, write: Write) -> bool:
+        """Whether a write of the same result adds no annotation."""
+        if write.annotation is None or write.annotation == self.annotation:
+            return True
+        if self.annotation is None and orjson.loads(write.annotation).keys() != {"failure"}:
+            return False  # it sets what was not set; a failure alone may differ in its message
+        return write.completed is None or same_annotation(write.completed, annotated(self.payload, self.annotation))
 
 
 @dataclass(frozen=True, slots=True)
-class NewRows:
+class NewRows(Generic[W]):
     """The rows that a group of writes adds, by their numbers; an annotation also names its assessment.
 
     Attributes:
         repeats: writes that added no assessment.
+        versions: number of the current version of each write's subject, in the order of the writes.
     """
 
-    assessments: list[tuple[int, AssessmentWrite]] = field(default_factory=list)
-    annotations: list[tuple[int, int, AssessmentWrite]] = field(default_factory=list)
-    repeats: list[AssessmentWrite] = field(default_factory=list)
+    assessments: list[tuple[int, W]] = field(default_factory=list)
+    annotations: list[tuple[int, int, W]] = field(default_factory=list)
+    repeats: list[W] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
 
 
 def new_rows(
-    writes: Iterable[AssessmentWrite], known: Iterable[str], newest: Mapping[Subject, Newest], numbers: Iterator[int]
-) -> NewRows:
+    writes: Iterable[W], known: Iterable[str], newest: Mapping[Subject, Newest], numbers: Iterator[int]
+) -> NewRows[W]:
     """The rows to append, in the order of the writes.
 
     Args:
@@ -64,20 +94,23 @@ def new_rows(
         newest: about the subjects of the writes under these keys.
         numbers: for new rows, ascending.
     """
-    rows, latest, there = NewRows(), dict(newest), set(known)
+    rows: NewRows[W] = NewRows()
+    latest, there = dict(newest), set(known)
     for write in writes:
-        subject = subject_of(write.assessment)
-        before = latest.get(subject)
-        if before is None or write.key not in there or not same_result(write.assessment, before.found):
-            before = Newest(next(numbers), write.assessment, write.assessment)
-            rows.assessments.append((before.assessment_id, write))
+        before = latest.get(write.subject)
+        if before is None or write.key not in there or not before.repeated_by(write):
+            number = next(numbers)
+            before = Newest(number, number, write.payload, None)
+            rows.assessments.append((number, write))
             there.add(write.key)
         else:
             rows.repeats.append(write)
-        if write.completed is not None and not same_annotation(write.completed, before.completed):
-            rows.annotations.append((next(numbers), before.assessment_id, write))
-            before = replace(before, completed=write.completed)
-        latest[subject] = before
+        if not before.says(write):
+            number = next(numbers)
+            rows.annotations.append((number, before.assessment_id, write))
+            before = Newest(before.assessment_id, number, before.payload, write.annotation)
+        latest[write.subject] = before
+        rows.versions.append(before.version)
     return rows
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from metajudge.decision.load import spellings
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
 from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
+from metajudge.store.categories import spellings_in
 from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions
 from metajudge.store.sql import Ask, Connection, Dialect
 
@@ -188,14 +188,14 @@ def _first_free(
             AND ({has} OR decisions + hands < states.reviewers) AND NOT {_SAID.format("$7")}
             AND {_OFFERED.format("$7")}
         ORDER BY {has} DESC, assigned IS NULL, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
-        [*_values(wanted, claim.claimed_at), claim.reviewer, only],
+        [*_values(connection, wanted, claim.claimed_at), claim.reviewer, only],
     ).fetchall()
     return rows[0][0] if rows else None
 
 
-def _values(wanted: ReviewFilter, now: float) -> list[Any]:
+def _values(connection: Connection, wanted: ReviewFilter, now: float) -> list[Any]:
     """The values of ``_STATES`` and ``_MATCHES``."""
-    category = None if wanted.category is None else list(spellings(wanted.category))
+    category = None if wanted.category is None else spellings_in(connection, wanted.category)
     return [now, wanted.judge, category, wanted.policy_digest, wanted.item_id, wanted.assigned]
 
 
@@ -304,12 +304,12 @@ def _progress(connection: Connection, reviewer: str, wanted: ReviewFilter, now: 
         f"""{_STATES} SELECT count(*) FROM states WHERE status <> 'decided' AND {_MATCHES}
             AND NOT {_SAID.format("$7")} AND {_OFFERED.format("$7")}
             AND ({_HAS.format("$7")} OR decisions + hands < states.reviewers)""",  # noqa: S608 - our own text
-        [*_values(wanted, now), reviewer],
+        [*_values(connection, wanted, now), reviewer],
     ).fetchall()
     rows = connection.execute(
         f"""{_STATES} SELECT d.payload FROM states JOIN review_decisions d ON d.review_id = states.review_id
         WHERE d.reviewer = $7 AND {_MATCHES}""",  # noqa: S608 - our own text
-        [*_values(wanted, now), reviewer],
+        [*_values(connection, wanted, now), reviewer],
     ).fetchall()
     made = [orjson.loads(payload) for (payload,) in rows]
     times = [one["seconds"] for one in made if one.get("seconds") is not None and not one.get("bulk")]
@@ -381,7 +381,7 @@ def _add_decisions(connection: Connection, dialect: Dialect, decisions: Sequence
 
 def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, cursor: str | None) -> Page:
     status = None if wanted.status is None else wanted.status.value
-    values = [*_values(wanted, now), status, wanted.reviewer]
+    values = [*_values(connection, wanted, now), status, wanted.reviewer]
     further = "true"
     if cursor is not None:
         further = f"({_ORDER}) > ($9, $10::FLOAT8, $11::FLOAT8, $12)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -15,6 +15,13 @@ from metajudge.types.judgment import BESIDE
 Row = tuple[Any, ...]
 
 _CONTENT = set(Item.model_fields) - BESIDE
+
+
+class Subject(NamedTuple):
+    """The judgment and panel of an assessment."""
+
+    judgment_digest: str
+    panel_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,10 @@ class AssessmentWrite:
     item: Row | None
     judgment: Row | None
     again: bool = True
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.assessment.judgment_digest, self.assessment.panel_digest)
 
 
 def assessment_write(

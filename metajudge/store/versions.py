@@ -34,29 +34,16 @@ def versions(schema: str = "") -> str:
     )
 
 
-_NEWEST: Final = (
-    "a.assessment_id = (SELECT max(same.assessment_id) FROM assessments same "
-    "WHERE same.judgment_digest = a.judgment_digest AND same.panel_digest = a.panel_digest)"
-)
-_ARMS: Final = (
-    f"{_BARE} FROM assessments a WHERE {_NEWEST} "
-    "AND NOT EXISTS (SELECT 1 FROM annotations said WHERE said.assessment_id = a.assessment_id)",
-    f"{_ANNOTATED} FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id WHERE {_NEWEST} "
-    "AND n.annotation_id = (SELECT max(said.annotation_id) FROM annotations said "
-    "WHERE said.assessment_id = n.assessment_id)",
-)
-CURRENT: Final = f"({' UNION ALL '.join(_ARMS)})"
-"""The current versions, as a subquery."""
+CURRENT: Final = "lines"
+"""The table of the current versions, in short columns: number, assessment, time, run, ids, judge, outcome, decision."""
 
 
-def current_page(columns: str, condition: str, limit: int, *, backwards: bool = False) -> str:
-    """A query for the first current versions that meet a condition, by number.
-
-    Bare and annotated versions are limited apart, as PostgreSQL then walks an index of each and not all versions.
-    """
-    order = f"ORDER BY number {'DESC' if backwards else 'ASC'} LIMIT {int(limit)}"
-    parts = (f"(SELECT {columns} FROM ({arm}) lines WHERE {condition} {order})" for arm in _ARMS)
-    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) page {order}"
+def current_page(condition: str, limit: int, *, backwards: bool = False) -> str:
+    """A query for the numbers of the first current versions that meet a condition, by number."""
+    return (
+        f"SELECT number FROM {CURRENT} WHERE {condition} "
+        f"ORDER BY number {'DESC' if backwards else 'ASC'} LIMIT {int(limit)}"
+    )
 
 
 def newest_among(condition: str, *, each_run: bool = False) -> str:

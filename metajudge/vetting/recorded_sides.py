@@ -1,15 +1,18 @@
 """A side of a comparison as it is recorded: a run in a store, a store with one panel, or a file of assessments."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
 
 from metajudge.errors import InputError
-from metajudge.preferences.assessment_lines import read_assessments
-from metajudge.store import RunRecord, Store, open_store
-from metajudge.types import Assessment, Judgment
+from metajudge.preferences.assessment_lines import read_lines
+from metajudge.store import RunRecord, Store, open_to_read
+from metajudge.types import Assessment, Judgment, Status
 from metajudge.types.location import StoreLocation
-from metajudge.vetting.comparison import Side
+from metajudge.vetting.comparison import Labelled, Result, Side
 
 PAGE = 1000
 NEWEST_RUNS = 1000
@@ -17,12 +20,11 @@ NEWEST_RUNS = 1000
 _DUCKDB_MAGIC = slice(8, 12)
 
 
-async def load_side(name: str, store: StoreLocation, labels: Mapping[str, Judgment]) -> Side:
+async def load_side(name: str, store: StoreLocation) -> Side:
     """Reads one side.
 
     Args:
         name: a file of assessments, a store's file, or a run's id (or its beginning) in ``store``.
-        labels: judgments by id, whose labels count where the digest is the assessment's.
 
     Raises:
         InputError: nothing of this name, or nothing in it.
@@ -30,22 +32,34 @@ async def load_side(name: str, store: StoreLocation, labels: Mapping[str, Judgme
     """
     path = Path(name)
     if path.is_file():
-        side = await _of_store(path, None, name) if _is_store(path) else _of_file(path, name)
-    elif path.is_dir():
+        return await _of_store(path, None, name) if _is_store(path) else _of_file(path, name)
+    if path.is_dir():
         raise InputError(f"{name} is a folder: name a run's id, a store's file, or a file of `metajudge vet --out`")
-    elif not store.exists():
+    if not store.exists():
         raise InputError(
             f"{name} is not a file, and there is no store {store} with a run of this id: name a file of "
             "`metajudge vet --out`, or the store with --store"
         )
-    else:
-        side = await _of_store(store, name, name)
-    given = {
-        key: labels[key]
-        for key, one in side.assessments.items()
-        if key in labels and labels[key].item.truth is not None and _same(labels[key], one.judgment_digest)
-    }
-    return replace(side, labelled={**side.labelled, **given})
+    return await _of_store(store, name, name)
+
+
+def labelled_by(sides: tuple[Side, Side], judgments: Iterable[Judgment]) -> tuple[Side, Side]:
+    """Two sides with the labels of judgments too, where these are the ones that were vetted.
+
+    Args:
+        judgments: read once; none of their texts is kept.
+    """
+    found: tuple[dict[str, Labelled], ...] = tuple({} for _ in sides)
+    for judgment in judgments:
+        labelled = Labelled.of(judgment)
+        for side, given in zip(sides, found, strict=True):
+            result = side.results.get(judgment.id)
+            if labelled is not None and result is not None and _same(judgment, result.judgment_digest):
+                given[judgment.id] = labelled
+    first, second = (
+        replace(side, labelled={**side.labelled, **given}) for side, given in zip(sides, found, strict=True)
+    )
+    return first, second
 
 
 def _same(judgment: Judgment, digest: str) -> bool:
@@ -64,21 +78,39 @@ def _is_store(path: Path) -> bool:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
+class _Line(BaseModel):
+    """What is read of a line of assessments; the rest of the line is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    version: Literal[1] = 1
+    judgment_id: str
+    item_id: str
+    judge: str
+    status: Status
+    accepted: bool | None = None
+    final_score: float | None = None
+    strategy: str
+    panel_digest: str
+    judgment_digest: str
+
+
 def _of_file(path: Path, name: str) -> Side:
-    found: dict[str, Assessment] = {}
-    for assessment in read_assessments(path):
-        earlier = found.setdefault(assessment.judgment_id, assessment)
-        if earlier.judgment_digest != assessment.judgment_digest:
+    found: dict[str, Result] = {}
+    for line in read_lines(path, _Line):
+        one = Result(line.judgment_id, line.item_id, line.judgment_digest, line.accepted, line.final_score)
+        earlier = found.setdefault(one.judgment_id, one)
+        if earlier.judgment_digest != one.judgment_digest:
             raise InputError(
-                f"{path} has two different judgments with the id {assessment.judgment_id!r}: they cannot be paired"
+                f"{path} has two different judgments with the id {one.judgment_id!r}: they cannot be paired"
             )
-        found[assessment.judgment_id] = assessment
+        found[one.judgment_id] = one
     return Side(name, found)
 
 
 async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> Side:
     notes: tuple[str, ...] = ()
-    store = await open_store(location)
+    store = await open_to_read(location)
     try:
         if run_id is None:
             found = await _only_panel(store, name)
@@ -89,12 +121,13 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
         await store.close()
     if not found:
         raise InputError(f"{name} contains no assessment: `metajudge runs` lists runs, and how many they assessed")
-    labelled: dict[str, Judgment] = {}
+    labelled: dict[str, Labelled] = {}
     for key, assessment in found.items():
         judgment = judgments.get(assessment.judgment_digest)
-        if judgment is not None and judgment.item.truth is not None:
-            labelled[key] = judgment
-    return Side(name, found, notes=notes, labelled=labelled)
+        given = None if judgment is None else Labelled.of(judgment)
+        if given is not None:
+            labelled[key] = given
+    return Side(name, {key: Result.of(one) for key, one in found.items()}, notes=notes, labelled=labelled)
 
 
 async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:

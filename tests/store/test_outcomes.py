@@ -219,3 +219,47 @@ async def test_a_mistake_in_a_change_is_undone_and_told_and_the_store_goes_on(st
         with pytest.raises(ZeroDivisionError):
             await store.outcomes.collect()
     assert [one.subject_digest for one in await all_of(store)] == [digest]
+
+
+@pytest.mark.parametrize("few", [0, 3, 1_000])
+async def test_the_newest_outcome_is_found_in_memory_as_in_the_database(reopen, records, monkeypatch, few):
+    """Few contents are looked up in the database, many in a map that is read from it: the same outcomes follow."""
+    monkeypatch.setattr("metajudge.store.outcome_sources.FEW", few)
+    store = await reopen()
+    for n in range(4):
+        await vet(store, records, n, Action.REVIEW)
+    first = {one.subject_digest: one.event_id for one in await all_of(store)}
+    await store.close()
+    store = await reopen()
+    for n in range(5):
+        await vet(store, records, n, Action.APPROVE, digest="d2")
+        await store.outcomes.collect_all()
+    found = await all_of(store)
+    assert len(found) == 5
+    assert {one.subject_digest: one.follows for one in found} == {**first, found[0].subject_digest: None}
+    await vet(store, records, 0, Action.REJECT, digest="d3")
+    assert len(await all_of(store)) == 5
+    await store.close()
+
+
+async def test_a_page_finds_what_fits_far_below_and_marks_what_was_replaced(store, records):
+    await vet(store, records, 0, Action.REJECT)
+    for n in range(1, 60):
+        await vet(store, records, n, Action.REVIEW)
+    await store.outcomes.collect_all()
+    await vet(store, records, 1, Action.APPROVE, digest="d2")
+    await store.outcomes.collect_all()
+
+    async def page(before=None, **wanted):
+        return await store.outcomes.page(OutcomeFilter(**wanted), before=before, limit=1)
+
+    assert [one.subject_id for one in await page(outcome=OutcomeName.REJECTED)] == [records.judgment(0).id]
+    assert await page(outcome=OutcomeName.REJECTED, kind="case") == []
+    names = [records.judgment(n).id for n in range(60)]
+    seen, before = [], None
+    while found := await page(before):
+        seen.append(found[0].subject_id)
+        before = found[0].number
+    assert seen == [names[1], *names[:1:-1], names[0]]
+    history = await store.outcomes.page(OutcomeFilter(current=False), limit=100)
+    assert [one.subject_id for one in history if not one.is_current] == [names[1]]

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from metajudge.clashes.decided import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.reviews import HumanDecision, Outcome
 from metajudge.store import overview
@@ -71,9 +72,27 @@ async def test_a_case_counts_once_by_its_newest_decision_and_a_clash_as_one(stor
         await store.audit_log.append("case", name, {"decision": {"action": action}}, now=at)
     await store.reviews.open([case_review(), review_of_clash(made_clash(), now=5.0)])
     found = await store.ask(lambda connection: overview.judged(connection, 0.0))
-    assert found == overview.Judged(2, {"APPROVE": 1, "REVIEW_PRIORITY": 1}, 1)
+    assert found == overview.Judged(2, {"APPROVE": 1, "REVIEW_PRIORITY": 1}, 1, 1)
     later = await store.ask(lambda connection: overview.judged(connection, 2.5))
     assert (later.actions, later.clashes) == ({"APPROVE": 1}, 1)
+
+
+async def test_a_clash_counts_once_and_those_that_no_person_is_asked_about_are_listed(store) -> None:
+    alike = {"j1": (("owl",), ("fox-2",), ("bear-1",)), "j2": (("owl",), ("bear-1",), ("fox-2",))}
+    divided, unanimous = made_clash(), made_clash("q2", rankings=alike)
+    await keep_clashes(store, [divided, unanimous, made_clash("q3", rankings=alike)], now=4.0)
+    await store.reviews.open([review_of_clash(divided, now=5.0)])
+    found = await store.ask(lambda connection: overview.judged(connection, 0.0))
+    assert (found.clashes, found.divided) == (3, 1), "the review of a clash is the same clash"
+
+    async def alone(**wanted):
+        return await store.ask(lambda connection: overview.decided_clashes(connection, **wanted))
+
+    both = await alone()
+    assert [(one.item_id, one.winner, one.unanimous) for one in both] == [("q3", "owl", True), ("q2", "owl", True)]
+    assert [one.item_id for one in await alone(text="Q2")] == ["q2"]
+    assert await alone(text="owl") == [], "a candidate's name is no id"
+    assert [one.item_id for one in await alone(before=both[0].number, limit=1)] == ["q2"]
 
 
 async def test_runs_are_named_by_their_first_question_and_their_judges(store) -> None:
@@ -93,3 +112,16 @@ async def test_runs_are_named_by_their_first_question_and_their_judges(store) ->
     }
     await store.forget("item-1")
     assert await first() == {}
+
+
+async def test_the_newest_versions_begin_after_a_number(store) -> None:
+    for number in range(1, 4):
+        judgment = made_judgment(number)
+        await store.save_assessment(f"k{number}", judgment, made_assessment(judgment, number), "run-1")
+
+    async def before(newest):
+        return await store.ask(lambda connection: overview.number_before(connection, newest))
+
+    last = await before(1)
+    assert [len(await store.newest_assessments(after)) for after in (0, last)] == [3, 1]
+    assert await before(3) == 0

@@ -50,15 +50,22 @@ def command(folder, *arguments):
 
 
 @pytest.mark.slow
-def test_a_command_that_finds_the_service_s_store_says_where_to_ask(tmp_path):
+def test_commands_read_the_store_of_a_service_and_vet_says_where_to_ask(tmp_path):
     with process(tmp_path) as (service, client):
-        for arguments in (["runs"], ["review", "list"], ["show", "j-1"]):
+        for arguments in (["runs"], ["review", "list"], ["outcomes", "list"]):
             said = command(tmp_path, *arguments, "--store", "s.duckdb")
-            assert said.returncode == 2
-            assert f"in use by the service at {str(client.base_url).rstrip('/')} (process {service.pid})" in said.stderr
-            assert "POST /v1/vet" in said.stderr
-            assert "Traceback" not in said.stderr
+            assert said.returncode == 0, said.stderr
+        (tmp_path / "one.jsonl").write_text(
+            '{"id": "j", "judge": "a", "item": {"id": "i", "question": "q", "responses": {"A": "1", "B": "2"}}, '
+            '"verdict": "A>B"}\n'
+        )
+        said = command(tmp_path, "vet", "one.jsonl", "--strategy", "signals", "--store", "s.duckdb")
+        assert said.returncode == 2
+        assert f"in use by the service at {str(client.base_url).rstrip('/')} (process {service.pid})" in said.stderr
+        assert "POST /v1/vet" in said.stderr
+        assert "Traceback" not in said.stderr
         assert client.get("/assessments").status_code == 200  # the pages that the message names are there
         assert "vet --server" not in client.get("/assessments").text + client.get("/dashboard").text
     assert not (tmp_path / "s.duckdb.owner").exists()
+    assert not (tmp_path / "s.duckdb.socket").exists()
     assert command(tmp_path, "runs", "--store", "s.duckdb").returncode == 0

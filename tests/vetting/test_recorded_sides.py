@@ -1,5 +1,6 @@
 """Sides of a comparison: files, runs in a store, and stores of one panel."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.store import RunRecord, open_store
 from metajudge.types import Assessment
-from metajudge.vetting.recorded_sides import load_side
+from metajudge.vetting.comparison import Result
+from metajudge.vetting.recorded_sides import labelled_by, load_side
 from tests.doubles.judgments import judgment
 
 
@@ -34,7 +36,7 @@ async def test_two_contents_of_one_id_in_a_file_cannot_be_paired(tmp_path):
     lines = [assessment("a", True), assessment("a", True, digest="other")]
     path.write_text("".join(f"{one.model_dump_json()}\n" for one in lines))
     with pytest.raises(InputError, match="two different judgments"):
-        await load_side(str(path), tmp_path / "none.duckdb", {})
+        await load_side(str(path), tmp_path / "none.duckdb")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ async def test_what_is_no_run_is_named(tmp_path, monkeypatch, name, said):
     monkeypatch.chdir(tmp_path)
     Path("x.jsonl").write_text('{"id": "j"}\n')
     with pytest.raises(InputError, match=said):
-        await load_side(name, Path("none.duckdb"), {})
+        await load_side(name, Path("none.duckdb"))
 
 
 async def kept(path, *runs):
@@ -65,18 +67,29 @@ async def test_labels_given_later_count_and_other_contents_do_not(tmp_path):
     said = assessment("j1", True).model_copy(update={"judgment_digest": bare.digest})
     path.write_text(f"{said.model_dump_json()}\n")
     for given, there in ((judgment("j1"), True), (bare, False), (judgment("j1", verdict="B>A"), False)):
-        side = await load_side(str(path), tmp_path / "none.duckdb", {"j1": given})
-        assert bool(side.labelled) is there
+        side = await load_side(str(path), tmp_path / "none.duckdb")
+        one, other = labelled_by((side, side), iter([given]))
+        assert bool(one.labelled) is bool(other.labelled) is there
+
+
+async def test_a_line_is_read_as_far_as_it_is_compared(tmp_path):
+    path, known = tmp_path / "out.jsonl", assessment("a", True, 4.75).model_dump(mode="json")
+    path.write_text(json.dumps(known | {"of a later version": 1}) + "\n")
+    found = (await load_side(str(path), tmp_path / "none.duckdb")).results["a"]
+    assert found == Result.of(assessment("a", True, 4.75))
+    path.write_text(json.dumps(known) + "\n" + json.dumps(known | {"accepted": "perhaps"}) + "\n")
+    with pytest.raises(InputError, match=r"out.jsonl:2: no assessment: accepted: .*boolean"):
+        await load_side(str(path), tmp_path / "none.duckdb")
 
 
 async def test_a_run_is_found_by_the_beginning_of_its_id_where_that_is_enough(tmp_path):
     path = tmp_path / "store.duckdb"
     await kept(path, "aa1", "aa2", "b")
-    assert list((await load_side("aa2", path, {})).assessments) == ["j1"]
-    assert {name: one.correct for name, one in (await load_side("b", path, {})).labelled.items()} == {"j2": True}
+    assert list((await load_side("aa2", path)).results) == ["j1"]
+    assert {name: one.truth.to_json() for name, one in (await load_side("b", path)).labelled.items()} == {"j2": "A>B"}
     with pytest.raises(InputError, match=r"2 runs in .* begin with 'aa'"):
-        await load_side("aa", path, {})
+        await load_side("aa", path)
     with pytest.raises(InputError, match=r"no run 'c' in .*the newest runs are: b \(vet\), aa2"):
-        await load_side("c", path, {})
+        await load_side("c", path)
     with pytest.raises(InputError, match="by 3 panels: name a run"):
-        await load_side(str(path), path, {})
+        await load_side(str(path), path)

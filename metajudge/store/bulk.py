@@ -1,0 +1,158 @@
+"""Blocks of assessments: what is kept and read together where no model is asked.
+
+A block is appended in one transaction: after a killed process all of it is there, or nothing. It needs no frame in the
+write-ahead log, as it is in the database when the call returns; what was acknowledged before it is there too.
+
+The store also keeps what a run learned about its input, so that the next run need not learn it again: facts about each
+line, and which results a block of lines had. Both are caches: whatever is missing is computed anew. They hold ids,
+numbers and short details, never a text; :meth:`~metajudge.store.protocol.Store.forget` drops what names an item.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+DIGEST_BYTES: Final = 16
+"""Bytes of a digest of a line or a block of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """An item's row; ``payload`` is its JSON without id and without what is no part of its digest."""
+
+    digest: str
+    item_id: str
+    category: str | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """A judgment's row; ``payload`` is its JSON without the item's content (see :mod:`metajudge.store.rows`)."""
+
+    digest: str
+    judgment_id: str
+    item_digest: str
+    item_id: str
+    judge: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationRow:
+    """What a calibration and a policy say of an assessment.
+
+    Attributes:
+        status, accepted: of the assessment with this annotation.
+        payload: the fields that the annotation sets, as JSON with sorted names
+            (:func:`metajudge.store.annotations.annotation_of`).
+    """
+
+    status: str
+    accepted: bool | None
+    calibration: str | None
+    probability: float | None
+    policy: str | None
+    policy_digest: str | None
+    action: str | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentBlock:
+    """Assessments by free evidence (no agents), as columns of equal length.
+
+    Attributes:
+        keys: under which they are looked up.
+        payloads: the panel's own assessments as JSON, without annotation and derived fields
+            (:data:`metajudge.store.annotations.DERIVED`).
+        annotations: None where there is none; an empty sequence if no row has one.
+    """
+
+    run_id: str
+    keys: Sequence[str]
+    judgment_digests: Sequence[str]
+    judgment_ids: Sequence[str]
+    item_ids: Sequence[str]
+    judges: Sequence[str]
+    statuses: Sequence[str]
+    final_scores: Sequence[float | None]
+    accepted: Sequence[bool | None]
+    strategies: Sequence[str]
+    panel_digests: Sequence[str]
+    payloads: Sequence[bytes]
+    annotations: Sequence[AnnotationRow | None] = ()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of a block.
+
+    Attributes:
+        numbers: of the current version of each row, in the block's order: a new one, or the one that was there.
+        added: how many assessments and annotations were not there before.
+    """
+
+    numbers: Numbers
+    added: int
+
+
+class BulkStore(Protocol):
+    """What a store does with blocks; both stores have it. A block has some thousand rows.
+
+    Rows follow the rules of :mod:`metajudge.store.repeats`: the same content again adds no row.
+    """
+
+    async def keep_texts(self, items: Sequence[ItemRow], judgments: Sequence[JudgmentRow]) -> int:
+        """Keeps items and judgments, once per digest; of those that were forgotten the texts are restored.
+
+        Returns:
+            How many rows were added or restored.
+        """
+
+    async def append_block(self, block: AssessmentBlock) -> Appended:
+        """Appends assessments and annotations, all or none; in the database on return.
+
+        The judgments' texts are kept before (:meth:`keep_texts`).
+        """
+
+    async def read_results(self, numbers: Numbers) -> list[bytes | None]:
+        """Assessments with their annotations as JSON without derived fields, by the numbers of their versions.
+
+        Returns:
+            In the order asked; None where there is no such version, or its texts were forgotten.
+        """
+
+    async def keep_facts(self, lines: Sequence[bytes], facts: Sequence[Any]) -> None:
+        """Keeps facts about lines of an input, as plain JSON-able data.
+
+        Args:
+            lines: digests of :data:`DIGEST_BYTES` bytes, of the line and of the version of what reads it.
+        """
+
+    async def find_facts(self, lines: Sequence[bytes]) -> list[Any]:
+        """The facts about lines, in the order asked; None where none are kept."""
+
+    async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
+        """Keeps which versions are the results of blocks of an input.
+
+        Args:
+            blocks: digests of :data:`DIGEST_BYTES` bytes, of all that the results depend on.
+        """
+
+    async def find_results(self, blocks: Sequence[bytes]) -> list[Numbers | None]:
+        """The numbers of the results of blocks, in the order asked; None where none are kept."""
+
+    async def newest_version(self) -> int:
+        """The highest number of a version so far, 0 without any: while it stays, nothing was appended."""
+
+    async def drop_input_caches(self) -> None:
+        """Drops all facts and numbers that :meth:`keep_facts` and :meth:`keep_results` kept."""

@@ -1,0 +1,196 @@
+"""Caches of what a run learned about its input, for both databases; see :mod:`metajudge.store.bulk`.
+
+Facts are kept in segments, one for each call, and found by a map in memory from a line's digest to its place. A segment
+that is gone, or a line that another process added, is a line without facts: both are computed anew.
+"""
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from metajudge.store.bulk import DIGEST_BYTES, Numbers
+from metajudge.store.compact_map import CompactMap
+from metajudge.store.known_digests import halves_of_bytes
+from metajudge.store.sql import Ask, Connection, Dialect
+
+MAX_LINES: Final = 5_000_000
+MAX_BLOCKS: Final = 50_000
+"""How many lines and blocks are kept; the oldest are dropped."""
+
+_PLACES: Final = 24
+"""Bits of the number of a line within its segment."""
+_PARSED: Final = 8
+"""Segments in memory at a time."""
+
+
+class InputCaches:
+    """Facts by line and results by block; any number of calls at a time.
+
+    Args:
+        change: runs a function on a connection in a transaction.
+        ask: runs a read-only function on a connection.
+    """
+
+    def __init__(self, change: Ask, ask: Ask, dialect: Dialect) -> None:
+        self._change = change
+        self._ask = ask
+        self._dialect = dialect
+        self.clear()
+
+    def clear(self) -> None:
+        """Drops what is in memory; call it when rows were deleted."""
+        self._map = CompactMap()
+        self._lines: dict[int, int] | None = None
+        self._parsed: OrderedDict[int, tuple[bytes, list[Any]]] = OrderedDict()
+
+    async def keep_facts(self, lines: Sequence[bytes], facts: Sequence[Any]) -> None:
+        if not lines:
+            return
+        sizes = await self._sizes()
+        digests, text = b"".join(lines), orjson.dumps(list(facts)).decode()
+        number, dropped = await self._change(lambda connection: self._insert(connection, digests, text, sizes))
+        for segment in dropped:
+            sizes.pop(segment, None)
+        self._note(sizes, number, digests)
+
+    def _insert(
+        self, connection: Connection, digests: bytes, text: str, sizes: Mapping[int, int]
+    ) -> tuple[int, list[int]]:
+        (number,) = self._dialect.numbers(connection, "input_facts", "segment", 1)
+        connection.execute("INSERT INTO input_facts VALUES ($1, $2, $3)", [number, digests, text])
+        dropped, left = [], sum(sizes.values())
+        for segment in sorted(sizes):
+            if left + len(digests) // DIGEST_BYTES <= MAX_LINES:
+                break
+            dropped.append(segment)
+            left -= sizes[segment]
+        if dropped:
+            connection.execute("DELETE FROM input_facts WHERE segment IN (SELECT unnest($1::BIGINT[]))", [dropped])
+        return number, dropped
+
+    async def _sizes(self) -> dict[int, int]:
+        """Number of lines of each known segment; loads the map at the first call."""
+        if self._lines is None:
+            rows = await self._ask(
+                lambda connection: connection.execute(
+                    "SELECT segment, lines FROM input_facts ORDER BY segment"
+                ).fetchall()
+            )
+            sizes: dict[int, int] = {}
+            self._map = CompactMap()
+            for segment, lines in rows:
+                self._note(sizes, segment, bytes(lines))
+            self._lines = sizes
+        return self._lines
+
+    def _note(self, sizes: dict[int, int], segment: int, digests: bytes) -> None:
+        count = len(digests) // DIGEST_BYTES
+        first = segment << _PLACES
+        self._map.update(halves_of_bytes(digests)[:, 0].tolist(), range(first, first + count))
+        sizes[segment] = count
+
+    async def find_facts(self, lines: Sequence[bytes]) -> list[Any]:
+        if not lines or not await self._sizes():
+            return [None] * len(lines)
+        asked = np.ascontiguousarray(halves_of_bytes(b"".join(lines))[:, 0])
+        places, there = self._map.get_many(asked)
+        segments, inside = (places >> np.uint64(_PLACES)).tolist(), (places & np.uint64(2**_PLACES - 1)).tolist()
+        found = await self._segments(
+            {segment for segment, known in zip(segments, there.tolist(), strict=True) if known}
+        )
+        facts: list[Any] = [None] * len(lines)
+        for i, (line, segment, place, known) in enumerate(zip(lines, segments, inside, there.tolist(), strict=True)):
+            if known and segment in found:
+                digests, rows = found[segment]
+                if digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES] == line:  # the map has half of it
+                    facts[i] = rows[place]
+        return facts
+
+    async def _segments(self, wanted: Iterable[int]) -> dict[int, tuple[bytes, list[Any]]]:
+        found = {segment: self._parsed[segment] for segment in wanted if segment in self._parsed}
+        missing = sorted(segment for segment in wanted if segment not in found)
+        if missing:
+            rows = await self._ask(lambda connection: _read_segments(connection, missing))
+            read = {segment: (bytes(lines), orjson.loads(facts)) for segment, lines, facts in rows}
+            self._parsed.update(read)
+            found |= read
+            while len(self._parsed) > _PARSED:
+                self._parsed.popitem(last=False)
+        return found
+
+    async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
+        packed = [_packed(one) for one in numbers]
+        await self._change(lambda connection: self._insert_results(connection, blocks, packed))
+
+    def _insert_results(self, connection: Connection, blocks: Sequence[bytes], packed: Sequence[bytes]) -> None:
+        segments = self._dialect.numbers(connection, "input_results", "segment", len(blocks))
+        for segment, block, numbers in zip(segments, blocks, packed, strict=True):
+            connection.execute("DELETE FROM input_results WHERE block = $1", [block])
+            connection.execute("INSERT INTO input_results VALUES ($1, $2, $3)", [segment, block, numbers])
+        if segments:
+            connection.execute("DELETE FROM input_results WHERE segment <= $1", [segments[-1] - MAX_BLOCKS])
+
+    async def find_results(self, blocks: Sequence[bytes]) -> list[Numbers | None]:
+        rows = await self._ask(lambda connection: _read_blocks(connection, blocks))
+        found = {bytes(block): _unpacked(bytes(numbers)) for block, numbers in rows}
+        return [found.get(block) for block in blocks]
+
+    async def newest_version(self) -> int:
+        newest: int = await self._ask(_newest_version)
+        return newest
+
+    async def drop_input_caches(self) -> None:
+        await self._change(drop)
+        self.clear()
+
+
+def drop(connection: Connection) -> None:
+    """Deletes all rows of the caches."""
+    connection.execute("DELETE FROM input_facts")
+    connection.execute("DELETE FROM input_results")
+
+
+def drop_facts_naming(connection: Connection, item_ids: Iterable[str]) -> None:
+    """Deletes the segments in which one of these ids stands, and all results: some of them are forgotten."""
+    connection.execute("DELETE FROM input_results")
+    for item_id in item_ids:
+        connection.execute("DELETE FROM input_facts WHERE strpos(facts, $1) > 0", [orjson.dumps(item_id).decode()])
+
+
+def _newest_version(connection: Connection) -> int:
+    (newest,) = connection.execute(
+        "SELECT greatest((SELECT coalesce(max(assessment_id), 0) FROM assessments), "
+        "(SELECT coalesce(max(annotation_id), 0) FROM annotations))"
+    ).fetchall()[0]
+    return int(newest)
+
+
+def _read_segments(connection: Connection, segments: Sequence[int]) -> list[Any]:
+    return connection.execute(
+        "SELECT segment, lines, facts FROM input_facts WHERE segment BETWEEN $2 AND $3 "
+        "AND segment IN (SELECT unnest($1::BIGINT[])) ORDER BY segment",
+        [list(segments), segments[0], segments[-1]],
+    ).fetchall()
+
+
+def _read_blocks(connection: Connection, blocks: Sequence[bytes]) -> list[Any]:
+    found: list[Any] = []
+    for start in range(0, len(blocks), 500):
+        some = blocks[start : start + 500]
+        places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
+        query = f"SELECT block, numbers FROM input_results WHERE block IN ({places}) ORDER BY segment"  # noqa: S608
+        found += connection.execute(query, list(some)).fetchall()
+    return found
+
+
+def _packed(numbers: Numbers) -> bytes:
+    """Whole numbers as their compressed differences: numbers in a row take next to nothing."""
+    return zlib.compress(np.diff(numbers, prepend=np.int64(0)).astype("<i8").tobytes(), 1)
+
+
+def _unpacked(packed: bytes) -> Numbers:
+    return np.cumsum(np.frombuffer(zlib.decompress(packed), dtype="<i8"), dtype=np.int64)
