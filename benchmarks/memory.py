@@ -1,10 +1,11 @@
 """Whether vetting uses more memory the longer it runs.
 
-    python -m metajudge.benchmarks.memory BASE_URL [--judgments 100000] [--json OUT]
+    python -m metajudge.benchmarks.memory BASE_URL [--judgments 300000] [--json OUT]
 
-BASE_URL is a server that speaks OpenAI's chat completions. One ``metajudge vet`` over so many judgments, store and
-output file included, whose resident memory is read four times a second. Given are median and highest reading of each
-tenth of the judgments; retained memory shows in the medians; the peaks include temporary work such as a checkpoint.
+BASE_URL is a server that speaks OpenAI's chat completions and Anthropic's messages. One ``metajudge vet`` by two agents
+over so many judgments, store and output file included, whose resident memory is read four times a second. Given are
+median and highest reading of each tenth of the judgments; retained memory shows in the medians; the peaks include
+temporary work such as a checkpoint.
 """
 
 import json
@@ -21,14 +22,14 @@ from typing import Annotated, Any
 
 import typer
 
-from .overhead import write_input
+from .overhead import MODELS, write_input
 
 TENTHS = 10
 
 
 def main(
     base_url: str,
-    judgments: int = 100000,
+    judgments: int = 300000,
     out: Annotated[Path | None, typer.Option("--json")] = None,
 ) -> None:
     """Measures and prints."""
@@ -44,7 +45,8 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
     """Runs the command and watches it."""
     write_input(scratch / "judgments.jsonl", judgments, 400)
     command = [sys.executable, "-m", "metajudge", "vet", "judgments.jsonl", "--json", "--store", "store.duckdb"]
-    command += ["--out", "out.jsonl", "--agent", f"openai:gpt-4o-mini@{base_url}"]
+    command += ["--out", "out.jsonl", "--no-early-exit"]
+    command += [part for model in MODELS for part in ("--agent", f"{model}@{base_url}")]
     partial = scratch / "out.jsonl.partial"
     line_bytes = 0
     readings: list[list[float]] = [[] for _ in range(TENTHS)]

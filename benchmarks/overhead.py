@@ -10,12 +10,13 @@ reply cache, store, output file), and prints
 - CPU a call: CPU of the command beyond that of the same command with ``--limit 1``, over its calls;
 - peak resident memory of the command;
 - the identical second run's CPU beyond that of a run with one known judgment;
-- the same number of requests sent by aiohttp alone (the floor), measured in the same way;
+- the same number of requests sent by aiohttp alone (the floor) and through the official SDKs, half through each, in
+  the same run;
 - the scoring core on 1,000,000 x 3 x 7 scores.
 
 Without ``--input`` the judgments are made from the packaged sample, with texts as long as recorded ones. With
-``--repeat`` everything is run so often and each figure is its median: what it takes to start a command varies, and CPU
-a call is a difference between two commands.
+``--repeat`` everything is run so often, in turn, and each figure is its median: what it takes to start a command
+varies, and CPU a call is a difference between two commands.
 """
 
 import argparse
@@ -98,6 +99,44 @@ async def floor(base_url: str, count: int) -> dict[str, float]:
         }
 
 
+async def through_sdks(base_url: str, count: int) -> dict[str, float]:
+    """The same number of requests through the SDKs' own methods: wall seconds and CPU milliseconds a call."""
+    import anthropic
+    import openai
+
+    async with (
+        openai.AsyncOpenAI(api_key="key", base_url=f"{base_url}/v1", max_retries=0) as chat,
+        anthropic.AsyncAnthropic(api_key="key", base_url=base_url, max_retries=0) as messages,
+    ):
+
+        async def ask(i: int) -> None:
+            turns: Any = [{"role": "user", "content": f"{i} " + "words " * 1600}]
+            if i % 2:
+                await chat.chat.completions.create(model="gpt-4o-mini", messages=turns)
+            else:
+                await messages.messages.create(model="claude-sonnet-4-5", messages=turns, max_tokens=1024)
+
+        async def worker(numbers: Any) -> None:
+            for i in numbers:
+                await ask(i)
+
+        await asyncio.gather(ask(0), ask(1))  # imports what the first calls import
+        numbers = iter(range(count))
+        start, cpu = time.monotonic(), time.process_time()
+        await asyncio.gather(*(worker(numbers) for _ in range(CONCURRENCY)))
+        return {
+            "wall_s": time.monotonic() - start,
+            "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
+        }
+
+
+def _sdks(base_url: str, count: int) -> dict[str, float]:
+    """:func:`through_sdks` in a process of its own, whose memory is not counted as that of later commands."""
+    command = [sys.executable, "-m", "metajudge.benchmarks.overhead", base_url, "--sdks-alone", str(count)]
+    found: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return found
+
+
 def scoring_seconds(n: int = 1_000_000) -> float:
     """Seconds for agent scores, average and vote of ``n`` judgments, 3 agents, 7 criteria."""
     import numpy as np
@@ -134,6 +173,7 @@ def measure(base_url: str, latency_s: float, given: Path | None) -> dict[str, An
     ideal = math.ceil(calls / CONCURRENCY) * latency_s
     assert again.summary["calls"] == 0, "the second run sent requests"
     bare = asyncio.run(floor(base_url, calls))
+    sdks = _sdks(base_url, calls)
     return {
         "calls": calls,
         "wall_over_ideal": full.summary["wall_s"] / ideal,
@@ -142,6 +182,9 @@ def measure(base_url: str, latency_s: float, given: Path | None) -> dict[str, An
         "second_run_extra_cpu_s": again.cpu_s - known.cpu_s,
         "floor_wall_over_ideal": bare["wall_s"] / ideal,
         "floor_cpu_ms_per_call": bare["cpu_ms_per_call"],
+        "wall_over_floor": full.summary["wall_s"] / bare["wall_s"],
+        "sdks_wall_over_ideal": sdks["wall_s"] / ideal,
+        "sdks_cpu_ms_per_call": sdks["cpu_ms_per_call"],
     }
 
 
@@ -168,8 +211,12 @@ def main() -> None:
     parser.add_argument("--input", type=Path, help="judgments to vet in place of made ones (350 at least)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of which the median is given")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
+    parser.add_argument("--sdks-alone", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     url, latency_s = options.base_url.rstrip("/"), options.latency_ms / 1000
+    if options.sdks_alone is not None:
+        print(json.dumps(asyncio.run(through_sdks(url, options.sdks_alone))))
+        return
     figures = medians([measure(url, latency_s, options.input) for _ in range(max(1, options.repeat))])
     # Last: a process started from here counts this one's peak memory as its own.
     figures["scoring_core_s"] = scoring_seconds()

@@ -1,7 +1,7 @@
 """One meta-judge: asks a model about a judgment, reads the answer, asks for one repair, else fails with a reason."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, scored, with_expected_scores
@@ -100,8 +100,8 @@ class Agent:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        first = self.request(judgment, earlier=earlier, summarise=summarise)
-        rubric = self.instructions(judgment).rubric
+        how = self.instructions(judgment)
+        first, rubric = self._request(judgment, how, earlier, summarise), how.rubric
         if self.samples == 1:
             result = await self._asked(first, rubric, retry)
         else:
@@ -123,7 +123,11 @@ class Agent:
 
         Further draws differ in the draw's index and, where there is a seed, in the seed, which goes up by one.
         """
-        how = self.instructions(judgment)
+        return self._request(judgment, self.instructions(judgment), earlier, summarise)
+
+    def _request(
+        self, judgment: Judgment, how: "Instructions", earlier: Sequence[Statement], summarise: bool
+    ) -> ModelRequest:
         text = prompts.render_request(
             judgment, how.rubric, earlier=earlier, summarise=summarise, version=self.prompt_version
         )
@@ -175,7 +179,12 @@ def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentR
         calls=spent.calls,
         cached_calls=spent.cached_calls,
         cost_usd=spent.cost_usd,
-        usage=TokenUsage(**asdict(spent.usage)),
+        usage=TokenUsage(
+            input_tokens=spent.usage.input_tokens,
+            cached_tokens=spent.usage.cached_tokens,
+            cache_write_tokens=spent.usage.cache_write_tokens,
+            output_tokens=spent.usage.output_tokens,
+        ),
         latency_s=round(spent.latency_s, 6),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,

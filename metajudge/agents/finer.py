@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import fsum
 from statistics import fmean, stdev
 from typing import Literal
@@ -11,7 +12,7 @@ from metajudge.errors import FailureKind
 from metajudge.providers.json_spans import value_spans
 from metajudge.providers.logprobs import NOT_RETURNED
 from metajudge.rubric import Rubric
-from metajudge.scoring import agent_scores, exceeds, majority_vote
+from metajudge.scoring import KEPT, agent_scores, exceeds, majority_vote
 from metajudge.types import AgentResult, CriterionScore, Failure, Reply, TokenUsage
 
 Scoring = Literal["reported", "expected"]
@@ -24,11 +25,13 @@ MAX_SAMPLES = 100
 def score_of(criteria: Mapping[str, CriterionScore], rubric: Rubric) -> float:
     """One agent's score from its criterion scores (equation 3, by :mod:`metajudge.scoring`)."""
     weights = rubric.score_weights
-    names = list(criteria)
-    values = [[[criteria[name].score or 0.0 for name in names]]]
-    applicable = [[[criteria[name].score is not None for name in names]]]
-    row = [weights[name] for name in names]
-    return float(agent_scores(values, row, applicable)[0, 0])
+    return _score(tuple(one.score for one in criteria.values()), tuple(weights[name] for name in criteria))
+
+
+@lru_cache(maxsize=KEPT)
+def _score(scores: tuple[float | None, ...], weights: tuple[float, ...]) -> float:
+    applicable = [[[score is not None for score in scores]]]
+    return float(agent_scores([[[score or 0.0 for score in scores]]], weights, applicable)[0, 0])
 
 
 def with_expected_scores(

@@ -81,8 +81,7 @@ def load_object(text: str) -> dict[str, Any]:
     if not body:
         raise ReplyProblemsError(["the reply is empty"])
     try:
-        # Line feeds inside strings, which long texts of models have, change no value (strict=False).
-        answer = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
+        answer = _DECODER.decode(body)
     except ReplyProblemsError:
         raise
     except RecursionError:
@@ -105,6 +104,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ReplyProblemsError([f"{name} is not a JSON value"])
+
+
+# Line feeds inside strings, which long texts of models have, change no value (strict=False).
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
 
 
 def _entry(name: str, entry: Any, rubric: Rubric, form: ReplyForm, optional: bool) -> CriterionScore:

@@ -64,6 +64,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         KeyboardInterrupt: Ctrl-C cancelled it.
     """
     global _current
+    gc.freeze()  # imported modules stay until the process ends
     gc.set_threshold(YOUNG_OBJECTS, 20, 100)
     before = [(name, signal.getsignal(name)) for name in _SIGNALS]
     try:
@@ -73,6 +74,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
+        gc.unfreeze()  # for the interpreter's end, which would take what stays for leaked
         _current = None
         for name, handler in before:
             if signal.getsignal(name) is not handler:

@@ -42,6 +42,7 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 """
 
 import re
+from functools import cache
 
 from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
@@ -86,9 +87,12 @@ _TURN = re.compile(r"\n\r?\n(?:Human|Assistant)(?=:)")
 # What the second set adds.
 _WIDE_TOKEN = re.compile(rf"[<＜][|｜][^\s<>|｜＜＞]{{1,64}}[|｜](?=[>＞])|［{_SQUARE_NAMES}(?=］)")  # noqa: RUF001
 _IMITATION = re.compile(r"[【［〖『「](?=\s{0,3}/?\s{0,3}(?:BEGIN|END)\b)")  # noqa: RUF001
+_WIDE_BRACKETS = frozenset("＜＞｜［］【〖『「")  # noqa: RUF001
+"""Of which each of the two patterns above needs one; tokens in ASCII alone have got their space before."""
 _SPACED_TURN = re.compile(r"\n[ \t]{0,8}\r?\n[ \t]{0,8}(?:Human|Assistant)(?=:)")
 
 
+@cache
 def fence_rules(version: int) -> int:
     """The prompt set whose fences a set uses: the newest one up to it that changed them."""
     return max(number for number in TOKEN_LENGTHS if number <= version)
@@ -103,21 +107,21 @@ def neutralise(text: str, version: int = FIRST) -> str:
         version: of the prompt set.
     """
     # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
-    unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
-    if unusual and _UNSAFE.search(unusual.decode("utf-8", "surrogatepass")):
+    unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
+    if unusual and _UNSAFE.search(unusual):
         text = _UNSAFE.sub(_legible, text)
     if "<" in text:
         text = _ANGLE_TOKEN.sub(r"\g<0> ", text)
-    if any(end in text for end in _SQUARE_ENDS):
+    if "]" in text and any(end in text for end in _SQUARE_ENDS):
         text = _SQUARE_TOKEN.sub(r"\g<0> ", text)
     if "Human:" in text or "Assistant:" in text:
         # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
         text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
-    return text if fence_rules(version) == FIRST else _neutralised_further(text)
+    return text if fence_rules(version) == FIRST else _neutralised_further(text, unusual)
 
 
-def _neutralised_further(text: str) -> str:
-    if not text.isascii():
+def _neutralised_further(text: str, unusual: str) -> str:
+    if not _WIDE_BRACKETS.isdisjoint(unusual):
         text = _WIDE_TOKEN.sub(r"\g<0> ", text)
         text = _IMITATION.sub("[", text)
     if "Human:" in text or "Assistant:" in text:

@@ -14,6 +14,7 @@ _OF_A_VERDICT = """
     of on one option out output overall pick preference preferred rating response responses same score second shown
     significantly slightly so than that the then therefore thus tie tied to two verdict winner worse
 """
+_KNOWN = frozenset(_OF_A_VERDICT.split())
 
 
 def gives_reasons(judgment: Judgment) -> bool:
@@ -24,7 +25,10 @@ def gives_reasons(judgment: Judgment) -> bool:
     of more than three words are taken for prose and left. The words are English: a verdict stated in another language
     counts as reasons.
     """
-    text = _MARK.sub(" ", judgment.rationale.casefold())
+    text = judgment.rationale.casefold()
+    if "[[" in text:
+        text = _MARK.sub(" ", text)
     named = (_WORD.findall(name.casefold()) for name in (*judgment.shown_labels, str(judgment.verdict)))
-    known = set(_OF_A_VERDICT.split()).union(*(words for words in named if len(words) <= MAX_LABEL_WORDS))
-    return any(not word.isnumeric() and word not in known for word in _WORD.findall(text))
+    known = _KNOWN.union(*(words for words in named if len(words) <= MAX_LABEL_WORDS))
+    words = (found.group() for found in _WORD.finditer(text))  # mostly one of the first few decides
+    return any(not word.isnumeric() and word not in known for word in words)

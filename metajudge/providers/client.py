@@ -1,30 +1,60 @@
-"""One long-lived official SDK client for an endpoint, reduced to one operation: post bytes, get bytes."""
+"""One long-lived connection pool for an endpoint and key, reduced to one operation: post bytes, get bytes."""
 
 import asyncio
 import contextlib
+import io
+import secrets
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from metajudge.errors import BadReplyError, ProviderError
-from metajudge.providers.drafts import Drafts, RequestKind, Sdk, Timeouts
+from metajudge.providers.heads import heads, load_sdk
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
 if TYPE_CHECKING:
-    import httpx2
+    from yarl import URL
 
 T = TypeVar("T")
 
 _CONNECT_TIMEOUT_S = 10.0
 _KEEPALIVE_S = 30.0
-_NO_KEY = "no-key"
+_JSON = "application/json"
+_LARGE = 2**20
+"""Bytes of a body from which on it is sent piece by piece."""
 
-HttpClientFactory = Callable[[Endpoint], "httpx2.AsyncClient"]
-"""Makes the HTTP client for an endpoint, in place of the SDK's own: the seam for tests and proxies."""
+Headers = tuple[tuple[str, str], ...]
+
+
+class Answer(Protocol):
+    """An HTTP answer whose body may still be arriving; aiohttp's ``ClientResponse`` is one."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def content(self) -> Any: ...
+
+    async def read(self) -> bytes: ...
+
+
+class HttpClient(Protocol):
+    """Sends requests; aiohttp's ``ClientSession`` is one."""
+
+    def request(self, method: str, url: Any, /, **options: Any) -> AbstractAsyncContextManager[Answer]: ...
+
+    async def close(self) -> None: ...
+
+
+HttpClientFactory = Callable[[Endpoint], HttpClient]
+"""Makes the HTTP client for an endpoint in place of our own: the seam for tests and proxies."""
 
 
 class Transport(Protocol):
@@ -38,52 +68,15 @@ class Transport(Protocol):
     async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """An SDK's client and what lies beneath it.
-
-    Attributes:
-        status_error: what the SDK raises for an answer that is no success.
-    """
-
-    sdk: Sdk
-    status_error: type[Any]
-    http: "httpx2.AsyncClient"
-    drafts: Drafts
-
-
-@contextlib.asynccontextmanager
-async def _typed_errors(opened: _Opened, asked: Asked, timeout_s: float) -> AsyncIterator[None]:
-    """Bounds an exchange in time, and makes errors of ours out of the SDK's and the transport's.
-
-    Raises:
-        ProviderError: typed, for every answer that is no success and for broken connections.
-    """
-    try:
-        async with asyncio.timeout(timeout_s):
-            yield
-    except ProviderError:
-        raise
-    except opened.status_error as error:
-        failed: httpx2.Response = error.response
-        raise error_from_response(failed.status_code, failed.headers, failed.content, asked) from None
-    except Exception as error:
-        typed = error_from_exception(error, asked, timeout_s)
-        if typed is None:
-            raise
-        raise typed from error
-
-
 class EndpointClient:
-    """The official SDK's client for one endpoint and key, made on first use.
+    """Requests to one endpoint with one key; connections are opened on first use.
 
-    The SDK builds requests (see :mod:`metajudge.providers.drafts`) and its aiohttp transport sends them; retries,
-    time-outs and parsing are ours. Redirects are not followed: a second request would go uncounted, and the key
-    would travel along.
+    The official SDK builds the headers (:mod:`metajudge.providers.heads`); retries, time-outs and errors are ours.
+    Redirects are not followed: a second request would go uncounted, and the key would travel along.
 
     Args:
         pool_size: connections kept; at least the number of calls in flight.
-        http_client: replaces the SDK's own transport.
+        http_client: replaces the HTTP client of our own.
     """
 
     def __init__(
@@ -100,8 +93,8 @@ class EndpointClient:
         self._key_variable = key_variable
         self._pool_size = pool_size
         self._http_client = http_client
-        self._opened: _Opened | None = None
-        self._timeouts: dict[float, httpx2.Timeout] = {}
+        self._http: HttpClient | None = None
+        self._prepared: dict[tuple[Headers, float], tuple[dict[str, str], dict[str, Any]]] = {}
 
     def asked(self, model: str) -> Asked:
         """Who is asked, for error messages."""
@@ -113,20 +106,15 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        opened = self._opened or self.open()
-        # An absolute URL: otherwise the SDKs put one together by rules of their own.
-        kind = RequestKind(self.endpoint.base_url + path, parameters.headers, parameters.timeout_s)
-        async with _typed_errors(opened, asked, parameters.timeout_s):
-            response = await opened.http.send(await opened.drafts.request(kind, body))
-        content: bytes = response.content
-        if not response.is_success:
-            raise error_from_response(response.status_code, response.headers, content, asked)
+        status, headers, content = await self._exchanged(
+            "POST", path, body, asked, parameters.timeout_s, parameters.headers
+        )
         if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
-            what = response.headers.get("content-type", "no content type")
+            what = headers.get("content-type", "no content type")
             raise BadReplyError(
                 f"{asked} answered with {what} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
                 "Is the base URL that of an API?",
-                status=response.status_code,
+                status=status,
             )
         return content
 
@@ -138,7 +126,7 @@ class EndpointClient:
         timeout_s: float,
         body: bytes | None = None,
         file: tuple[str, bytes] | None = None,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: Headers = (),
     ) -> bytes:
         """Sends one request that is no completion: a GET, or a POST where there is a body or a file.
 
@@ -151,20 +139,11 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        import httpx2
-
-        opened = self._opened or self.open()
-        sent: dict[str, Any] = {}
-        options: dict[str, Any] = {"timeout": self._timeout(timeout_s), "headers": dict(headers)}
+        kind = _JSON
         if file is not None:
-            sent = {"body": {"purpose": "batch"}, "files": {"file": (*file, "application/jsonl")}}
-            options["headers"]["Content-Type"] = "multipart/form-data"
-        elif body is not None:
-            sent = {"content": body}
-        send = opened.sdk.post if sent else opened.sdk.get
-        async with _typed_errors(opened, asked, timeout_s):
-            response = await send(self.endpoint.base_url + path, cast_to=httpx2.Response, options=options, **sent)
-        content: bytes = response.content
+            kind, body = _form(*file)
+        method = "GET" if body is None else "POST"
+        _, _, content = await self._exchanged(method, path, body, asked, timeout_s, headers, kind)
         return content
 
     async def post_streamed(
@@ -173,60 +152,150 @@ class EndpointClient:
         body: bytes,
         asked: Asked,
         parameters: Parameters,
-        read: "Callable[[httpx2.Response], Awaitable[T]]",
+        read: Callable[[Answer], Awaitable[T]],
     ) -> T:
         """Sends one request and has a successful answer read while it arrives.
 
         Raises:
             ProviderError: as for :meth:`post`, and what ``read`` raises.
         """
-        import httpx2
-
-        opened = self._opened or self.open()
-        options: dict[str, Any] = {"timeout": self._timeout(parameters.timeout_s)}
-        if parameters.headers:
-            options["headers"] = dict(parameters.headers)
-        url = self.endpoint.base_url + path
+        timeout_s = parameters.timeout_s
         async with (
-            _typed_errors(opened, asked, parameters.timeout_s),
-            contextlib.aclosing(
-                await opened.sdk.post(url, content=body, cast_to=httpx2.Response, options=options, stream=True)
-            ) as response,
+            _typed_errors(asked, timeout_s),
+            self._sent("POST", path, body, timeout_s, parameters.headers) as answer,
         ):
-            return await read(response)
+            if not 200 <= answer.status < 300:
+                raise error_from_response(answer.status, answer.headers, await answer.read(), asked)
+            return await read(answer)
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""
-        if self._opened is not None:
-            await self._opened.drafts.aclose()
-            await self._opened.sdk.close()
+        if self._http is not None:
+            await self._http.close()
 
-    def _timeout(self, timeout_s: float) -> "httpx2.Timeout":
-        found = self._timeouts.get(timeout_s)
-        if found is None:
-            import httpx2
+    def open(self) -> HttpClient:
+        """Imports the SDK and aiohttp and makes the client, unless that was done before; nothing is sent."""
+        if self._http is None:
+            load_sdk(self.endpoint)
+            make = self._http_client or (lambda endpoint: _session(endpoint.base_url, self._pool_size))
+            self._http = make(self.endpoint)
+        return self._http
 
-            # The answer's time-out is asyncio's, over the whole exchange; the transport's would be per read.
-            found = httpx2.Timeout(None, connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
-            self._timeouts[timeout_s] = found
-        return found
+    async def _exchanged(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        asked: Asked,
+        timeout_s: float,
+        own: Headers,
+        kind: str = _JSON,
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of a successful answer."""
+        async with _typed_errors(asked, timeout_s), self._sent(method, path, body, timeout_s, own, kind) as answer:
+            content = await answer.read()
+        if not 200 <= answer.status < 300:
+            raise error_from_response(answer.status, answer.headers, content, asked)
+        return answer.status, answer.headers, content
 
-    def open(self) -> _Opened:
-        """Imports the SDK and makes the client, unless that was done before; nothing is sent."""
-        if self._opened is None:
-            of_protocol = _open_anthropic if self.endpoint.protocol == "anthropic" else _open_openai
-            own = self._http_client(self.endpoint) if self._http_client else None
-            self._opened = of_protocol(
-                self.endpoint.base_url, self._key or _NO_KEY, own, self._pool_size, self._timeout
-            )
-        return self._opened
+    def _sent(
+        self, method: str, path: str, body: bytes | None, timeout_s: float, own: Headers, kind: str = _JSON
+    ) -> AbstractAsyncContextManager[Answer]:
+        """The answer to one request, once its status and headers are there."""
+        from yarl import URL
+
+        http = self._http or self.open()
+        url = URL(self.endpoint.base_url + path)
+        common, options = self._prepared.get((own, timeout_s)) or self._prepare(url, own, timeout_s)
+        headers = common.copy()
+        if body is None:
+            del headers["content-type"]
+            return http.request(method, url, headers=headers, **options)
+        headers["content-length"] = str(len(body))
+        if kind != _JSON:
+            del headers["content-type"]  # after the length, as the SDKs send it
+            headers["content-type"] = kind
+        data = body if len(body) < _LARGE else io.BytesIO(body)
+        return http.request(method, url, headers=headers, data=data, **options)
+
+    def _prepare(self, url: "URL", own: Headers, timeout_s: float) -> tuple[dict[str, str], dict[str, Any]]:
+        """Headers and options of requests that differ in nothing but path and body."""
+        import aiohttp
+
+        headers = {"host": url.host_port_subcomponent or "", **heads(self.endpoint, self._key, own)}
+        # The answer's time-out is asyncio's, over the whole exchange; this one is for the connection alone.
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
+        options = {"timeout": timeout, "allow_redirects": False, "proxy": _proxy(self.endpoint.base_url)}
+        prepared = self._prepared[own, timeout_s] = headers, options
+        return prepared
+
+
+@contextlib.asynccontextmanager
+async def _typed_errors(asked: Asked, timeout_s: float) -> AsyncIterator[None]:
+    """Bounds an exchange in time, and makes errors of ours out of the transport's.
+
+    Raises:
+        ProviderError: typed, for broken connections and answers that do not come.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except ProviderError:
+        raise
+    except Exception as error:
+        typed = error_from_exception(error, asked, timeout_s)
+        if typed is None:
+            raise
+        raise typed from error
+
+
+def _form(name: str, content: bytes) -> tuple[str, bytes]:
+    """Content type and body of a form that uploads a file of JSON lines for a batch."""
+    boundary = secrets.token_hex(16)
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'.encode(),
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'.encode(),
+        b"Content-Type: application/jsonl\r\n\r\n",
+        content,
+        f"\r\n--{boundary}--\r\n".encode(),
+    ]
+    return f"multipart/form-data; boundary={boundary}", b"".join(parts)
+
+
+def _session(base_url: str, pool_size: int) -> HttpClient:
+    import aiohttp
+
+    # Without TLS there is nothing to verify, and redirects to TLS are not followed.
+    verified: Any = _tls() if urlsplit(base_url).scheme == "https" else False
+    connector = aiohttp.TCPConnector(limit=pool_size, keepalive_timeout=_KEEPALIVE_S, ssl=verified)
+    cookies = aiohttp.CookieJar(unsafe=True, quote_cookie=False)  # of hosts without a name, too
+    return cast("HttpClient", aiohttp.ClientSession(connector=connector, cookie_jar=cookies))
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy for an address by the environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
+    from urllib.request import getproxies, proxy_bypass
+
+    address, proxies = urlsplit(base_url), getproxies()
+    found = proxies.get(address.scheme) or proxies.get("all")
+    if not found or proxy_bypass(address.netloc.rpartition("@")[2]):
+        return None
+    return found if "://" in found else f"http://{found}"
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """One TLS context for all clients: loading the certificates takes tens of milliseconds."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 class ClientPool:
     """The clients of one run, one per endpoint and key.
 
-    Open them together before the first call: importing an SDK takes up to two seconds, which would stall calls
-    in flight. A run that finds everything in its cache needs none.
+    Open them together before the first call: importing an SDK takes up to a second, which would stall calls in
+    flight. A run that finds everything in its cache needs none.
     """
 
     def __init__(self, pool_size: int, http_client: HttpClientFactory | None = None) -> None:
@@ -256,80 +325,3 @@ class ClientPool:
         """Closes every client."""
         for client in self._clients.values():
             await client.aclose()
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """One TLS context for all clients: loading the certificates takes tens of milliseconds."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
-def _transport_options(base_url: str, pool_size: int) -> dict[str, Any]:
-    import httpx2
-
-    limits = httpx2.Limits(
-        max_connections=pool_size, max_keepalive_connections=pool_size, keepalive_expiry=_KEEPALIVE_S
-    )
-    # Without TLS there is nothing to verify, and redirects to TLS are not followed.
-    verify: Any = _tls() if urlsplit(base_url).scheme == "https" else False
-    return {"limits": limits, "verify": verify, "timeout": None, "follow_redirects": False}
-
-
-_TELEMETRY = (
-    *(f"x-stainless-{name}" for name in ("lang", "package-version", "os", "arch", "runtime", "runtime-version")),
-    *(f"x-stainless-{name}" for name in ("retry-count", "read-timeout", "timeout")),
-    "X-Stainless-Async",  # as the OpenAI SDK spells it, which minds the case here
-)
-"""Headers in which the SDKs describe this machine; left out, which also saves time in every call."""
-
-_OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
-"""Read by the SDK from the environment; must not be sent to hosts other than OpenAI's."""
-
-
-def _open_openai(
-    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int, timeout: Timeouts
-) -> _Opened:
-    import openai
-
-    official = urlsplit(base_url).hostname == "api.openai.com"
-    without = _TELEMETRY if official else (*_TELEMETRY, *_OPENAI_ACCOUNT)
-    left_out: Any = dict.fromkeys(without, openai.omit)
-
-    def build(http: "httpx2.AsyncClient") -> Sdk:
-        return openai.AsyncOpenAI(
-            api_key=key,
-            base_url=base_url,
-            http_client=http,
-            max_retries=0,
-            timeout=None,
-            default_headers=left_out,
-        )
-
-    http = own or openai.DefaultAioHttpClient(**_transport_options(base_url, pool_size))
-    return _Opened(build(http), openai.APIStatusError, http, Drafts(http, build, timeout))
-
-
-def _open_anthropic(
-    base_url: str, key: str, own: "httpx2.AsyncClient | None", pool_size: int, timeout: Timeouts
-) -> _Opened:
-    import anthropic
-
-    headers: dict[str, Any] = dict.fromkeys(_TELEMETRY, anthropic.omit)
-    if urlsplit(base_url).hostname != "api.anthropic.com":
-        headers["x-api-key"] = key  # the SDK sends a bearer token; compatible servers may know this header only
-
-    def build(http: "httpx2.AsyncClient") -> Sdk:
-        return anthropic.AsyncAnthropic(
-            api_key=key,
-            base_url=base_url,
-            http_client=http,
-            max_retries=0,
-            timeout=None,
-            open_telemetry=False,
-            default_headers=headers,
-        )
-
-    http = own or anthropic.DefaultAioHttpClient(**_transport_options(base_url, pool_size))
-    return _Opened(build(http), anthropic.APIStatusError, http, Drafts(http, build, timeout))

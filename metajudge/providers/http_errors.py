@@ -161,32 +161,30 @@ def _seconds_until(date: str) -> float:
 def error_from_exception(error: BaseException, asked: Asked, timeout_s: float) -> ProviderError | None:
     """The typed error for a request that got no answer; None for what is no matter of the network.
 
-    The aiohttp transport reports a cut connection as a time-out, so the original exception decides.
+    The first kind that any exception of the chain of causes is of decides.
     """
     import aiohttp
-    import httpx2
+    from aiohttp.http_exceptions import ContentEncodingError
 
     chain = list(_causes(error))
     detail = asked.excerpt(str(chain[-1]) or type(chain[-1]).__name__)
     late = f"no complete answer from {asked} within {timeout_s:g} s. Allow more time or ask for shorter answers"
     unreached, right = f"no connection for {asked}", f"{detail}. Is the base URL right?"
+    garbled = f"the answer of {asked} is not valid HTTP: {detail}"
     cut = f"the connection was cut before the answer of {asked} was complete: {detail}"
     kinds: list[tuple[tuple[type[BaseException], ...], ProviderError]] = [
         (
-            (aiohttp.ClientConnectorError, aiohttp.InvalidURL, httpx2.UnsupportedProtocol),
+            (aiohttp.ClientConnectorError, aiohttp.InvalidURL),
             ConnectionFailedError(f"{unreached}: {detail}. Is the server running and the base URL right?", sent=False),
         ),
         ((aiohttp.ConnectionTimeoutError,), ModelTimeoutError(f"{unreached} in time: {right}", sent=False)),
         ((aiohttp.ServerTimeoutError,), ModelTimeoutError(late)),
+        ((ContentEncodingError,), BadReplyError(garbled)),
         ((aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ConnectionError), ConnectionFailedError(cut)),
-        ((httpx2.ConnectError, httpx2.ConnectTimeout), ConnectionFailedError(f"{unreached}: {right}", sent=False)),
-        ((TimeoutError, httpx2.TimeoutException), ModelTimeoutError(late)),
+        ((TimeoutError,), ModelTimeoutError(late)),
+        ((aiohttp.ClientResponseError,), BadReplyError(garbled)),
         (
-            (httpx2.DecodingError, aiohttp.ClientResponseError),
-            BadReplyError(f"the answer of {asked} is not valid HTTP: {detail}"),
-        ),
-        (
-            (httpx2.TransportError, aiohttp.ClientError, OSError),
+            (aiohttp.ClientError, OSError),
             ConnectionFailedError(f"the connection failed while asking {asked}: {detail}"),
         ),
     ]

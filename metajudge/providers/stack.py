@@ -15,6 +15,7 @@ from metajudge.providers.model import CallCache, CallLedger, Endpoint, Model
 from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
+from metajudge.providers.shared_limits import LimitKeeper
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.providers.tracing import TracedModel
 from metajudge.providers.usage_estimate import UsageEstimate
@@ -46,9 +47,10 @@ class Resources:
         limits: of the run, and of every endpoint without its own in ``endpoint_limits``.
         retry: bounds of retrying.
         budget: the run's hard limit, None for none.
+        keeper: where limits hold for several processes together; None for this one alone.
         batches: where requests are gathered for the providers' batch APIs, None to ask at once.
         seed: of the jitter between retries, None for a different one each time.
-        http_client: makes the HTTP client for an endpoint in place of the SDKs' own.
+        http_client: makes the HTTP client for an endpoint in place of our own.
         meter: counts of the whole run.
         notices: what the user must hear once.
     """
@@ -61,6 +63,7 @@ class Resources:
     endpoint_limits: Mapping[Endpoint, LimitSettings] = field(default_factory=dict)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     budget: Budget | None = None
+    keeper: LimitKeeper | None = None
     batches: "BatchQueue | None" = None
     seed: int | None = None
     http_client: "HttpClientFactory | None" = None
@@ -72,7 +75,7 @@ class Resources:
     def shared_limits(self) -> Limits:
         """One set of limits for all models."""
         one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
-        return Limits(self.limits, {**one_by_one, **self.endpoint_limits})
+        return Limits(self.limits, {**one_by_one, **self.endpoint_limits}, self.keeper, alone=one_by_one)
 
     @cached_property
     def rng(self) -> random.Random:

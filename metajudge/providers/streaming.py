@@ -8,13 +8,13 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from metajudge.errors import BadReplyError, BadRequestError, ConnectionFailedError
 from metajudge.providers import anthropic_messages, openai_chat
-from metajudge.providers.client import EndpointClient
+from metajudge.providers.client import Answer, EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import Negotiation, RenegotiatedError
@@ -22,9 +22,6 @@ from metajudge.providers.prices import Price, find_price
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.providers.stack import Resources, build_provider, wrap_model
 from metajudge.types import FinishReason, Reply, Usage, json_bytes
-
-if TYPE_CHECKING:
-    import httpx2
 
 
 def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price | None = None) -> Model:
@@ -82,9 +79,9 @@ class StreamingModel:
                 raise RenegotiatedError(message, status=error.status) from None
             raise (self._negotiation.rejected(dialect, body, error) or error) from None
 
-    async def _read(self, response: "httpx2.Response", *, started: float) -> Reply:
+    async def _read(self, response: Answer, *, started: float) -> Reply:
         if "event-stream" not in response.headers.get("content-type", ""):
-            return self._protocol.read_reply(await response.aread(), self._asked, allow_empty=True)
+            return self._protocol.read_reply(await response.read(), self._asked, allow_empty=True)
         reader = self._events(self._asked)
         async for event in _events(response, self._asked):
             if reader.take(event) and reader.first_token_s is None:
@@ -92,20 +89,28 @@ class StreamingModel:
         return reader.reply()
 
 
-async def _events(response: "httpx2.Response", asked: Asked) -> AsyncIterator[dict[str, Any]]:
+async def _lines(response: Answer) -> AsyncIterator[bytes]:
+    """The lines of a body as it arrives, of any length."""
+    rest = b""
+    async for part in response.content.iter_any():
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            yield line
+    yield rest
+
+
+async def _events(response: Answer, asked: Asked) -> AsyncIterator[dict[str, Any]]:
     """The JSON objects of a stream of server-sent events."""
-    async for line in response.aiter_lines():
-        if not line.startswith("data:"):
+    async for line in _lines(response):
+        if not line.startswith(b"data:"):
             continue
         data = line[5:].strip()
-        if data == "[DONE]":
+        if data == b"[DONE]":
             return
         try:
             event = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise BadReplyError(
-                f"{asked} streamed broken JSON ({error}): {asked.excerpt(data.encode())}", status=200
-            ) from None
+            raise BadReplyError(f"{asked} streamed broken JSON ({error}): {asked.excerpt(data)}", status=200) from None
         if isinstance(event, dict):
             if event.get("error"):
                 raise _streamed_error(event, asked)

@@ -1,6 +1,6 @@
 """The base of every wrapper of a model, and the request as it travels through the wrappers."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 from metajudge.providers.model import Model, ModelRequest, request_key
@@ -19,8 +19,16 @@ class CallAttempt(ModelRequest):
         """The request itself where it already carries a key, else a first attempt of it."""
         if isinstance(request, cls):
             return request
-        given = {one.name: getattr(request, one.name) for one in fields(ModelRequest)}
-        return cls(**given, key=request_key(model, request))
+        return cls(
+            system=request.system,
+            messages=request.messages,
+            schema=request.schema,
+            parameters=request.parameters,
+            draw=request.draw,
+            fresh=request.fresh,
+            logprobs=request.logprobs,
+            key=request_key(model, request),
+        )
 
     def again(self, attempt: int) -> Self:
         """The same call, one attempt later."""

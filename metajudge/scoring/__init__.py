@@ -6,6 +6,7 @@ judgment, the benchmarks for a million. Absent results are masked, never a numbe
 
 from metajudge.scoring.decisions import Decisions, decide_average, decide_majority
 from metajudge.scoring.formulas import (
+    KEPT,
     agent_scores,
     exceeds,
     majority_vote,
@@ -13,6 +14,7 @@ from metajudge.scoring.formulas import (
 )
 
 __all__ = [
+    "KEPT",
     "Decisions",
     "agent_scores",
     "decide_average",

@@ -19,8 +19,9 @@ from metajudge.scoring.formulas import (
     majority_vote,
     panel_answers,
     positive_weights,
+    quorum_of,
+    valid_average,
     vote_range,
-    weighted_average,
 )
 
 
@@ -68,17 +69,18 @@ def decide_average(
     known = values @ w
     open_share = (~answered) @ w
     low, high = known + open_share * floor, known + open_share * ceiling
-    settled = (exceeds(low, threshold) | ~exceeds(high, threshold)) & answered.any(axis=1)
-    final, status = weighted_average(values, w, answered, quorum=quorum)
-    scored = status != "unscored"
-    accepted = np.where(settled, exceeds(low, threshold), exceeds(final.data, threshold))
+    average, count = valid_average(values, answered, w)
+    certain = exceeds(low, threshold)
+    settled = (certain | ~exceeds(high, threshold)) & (count > 0)
+    scored = count >= quorum_of(members, quorum)
+    whole = np.where(count == members, "assessed", "renormalised")
     return Decisions(
-        final=final,
+        final=np.ma.MaskedArray(average, mask=~scored),
         low=low,
         high=high,
-        accepted=np.ma.MaskedArray(accepted, mask=~(settled | scored)),
+        accepted=np.ma.MaskedArray(np.where(settled, certain, exceeds(average, threshold)), mask=~(settled | scored)),
         settled=settled,
-        status=np.where(scored, status, np.where(settled, "assessed", "unscored")),
+        status=np.where(scored, whole, np.where(settled, "assessed", "unscored")),
     )
 
 

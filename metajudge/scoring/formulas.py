@@ -1,5 +1,7 @@
 """Equations 1 to 3 of "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), on arrays."""
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,10 @@ from metajudge.errors import ConfigurationError, InputError
 DECIMALS = 9
 """Scores and thresholds are compared after rounding to this many decimals: 4.5 must not pass on float noise."""
 
+KEPT = 1024
+"""Results for single judgments that are kept once computed: the points of a scale make few combinations, and arrays of
+one element are slow."""
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Strings = NDArray[np.str_]
@@ -18,7 +24,7 @@ Counts = NDArray[np.int_]
 
 def exceeds(score: ArrayLike, threshold: float) -> Bools:
     """Whether scores lie strictly above a threshold, both rounded to 1e-9."""
-    return np.asarray(np.round(np.asarray(score, dtype=np.float64), DECIMALS) > round(threshold, DECIMALS))
+    return np.asarray(np.asarray(score, dtype=np.float64).round(DECIMALS) > round(threshold, DECIMALS))
 
 
 def agent_scores(scores: ArrayLike, weights: ArrayLike, applicable: ArrayLike | None = None) -> Floats:
@@ -81,12 +87,21 @@ def weighted_average(
     values, answered = panel_answers(agent_scores, valid)
     members = values.shape[1]
     w = positive_weights(np.ones(members) if agent_weights is None else agent_weights, members, "agent")
-    count = answered.sum(axis=1)
+    average, count = valid_average(values, answered, w)
     enough = count >= quorum_of(members, quorum)
-    share = answered @ w
-    average = (values @ w) / np.where(share > 0, share, 1.0)
     status = np.where(enough, np.where(count == members, "assessed", "renormalised"), "unscored")
     return np.ma.MaskedArray(average, mask=~enough), status
+
+
+def valid_average(values: Floats, answered: Bools, w: Floats) -> tuple[Floats, Counts]:
+    """The average over the valid answers (0 without any) and their number, both of shape [n].
+
+    Args:
+        values: shape [n, M], 0 where absent; ``answered`` says where they are not.
+        w: shape [M], sums to 1.
+    """
+    share = answered @ w
+    return (values @ w) / np.where(share > 0, share, 1.0), np.asarray(answered.sum(axis=1))
 
 
 def majority_vote(
@@ -135,7 +150,19 @@ def vote_range(values: Floats, answered: Bools, threshold: float, high: float) -
 
 def positive_weights(weights: ArrayLike, count: int, what: str) -> Floats:
     """Weights of the given count, checked and normalised to sum to 1."""
-    w = np.asarray(weights, dtype=np.float64)
+    if isinstance(weights, tuple):  # one judgment after another is scored by the same ones
+        return _kept_weights(weights, count, what)
+    return _checked_weights(np.asarray(weights, dtype=np.float64), count, what)
+
+
+@lru_cache(maxsize=256)
+def _kept_weights(weights: tuple[float, ...], count: int, what: str) -> Floats:
+    kept = _checked_weights(np.asarray(weights, dtype=np.float64), count, what)
+    kept.flags.writeable = False
+    return kept
+
+
+def _checked_weights(w: Floats, count: int, what: str) -> Floats:
     if w.shape != (count,):
         raise InputError(f"{count} {what} weights are needed, got an array of shape {list(w.shape)}")
     if not np.isfinite(w).all() or (w <= 0).any():
@@ -189,6 +216,7 @@ def _mask(mask: ArrayLike, shape: tuple[int, ...], what: str) -> Bools:
 
 
 def _require_finite(values: Floats) -> None:
-    if not np.isfinite(values).all():
+    # A sum takes half the time; it may overflow where every score is finite.
+    if not math.isfinite(values.sum()) and not np.isfinite(values).all():
         where = np.argwhere(~np.isfinite(values))[0].tolist()
         raise InputError(f"the score at {where} is not a finite number; mark absent scores with the mask instead")

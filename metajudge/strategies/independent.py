@@ -31,7 +31,7 @@ async def ask_independently(
         on_result(result)
         return result
 
-    if not panel.early_exit:
+    if not panel.early_exit and len(panel.agents) > 1:
         asked = await all_of(asked_alone(agent) for agent in panel.agents)
         return concluded(panel, asked)
     results: list[AgentResult] = []

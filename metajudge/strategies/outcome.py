@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from metajudge.errors import FailureKind
-from metajudge.scoring import Decisions, decide_average, decide_majority
+from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, CascadeTrace, Failure, SignalValue, Status
 
@@ -57,11 +58,24 @@ def decide(panel: Panel, results: Sequence[AgentResult]) -> Decisions:
 
 def decide_scores(panel: Panel, scores: Sequence[float | None]) -> Decisions:
     """The panel's decision from a score for each agent; None is a missing answer."""
+    weights = tuple(panel.weights) if panel.averages else None
+    return _decisions(tuple(scores), panel.threshold, weights, panel.quorum, panel.scale)
+
+
+@lru_cache(maxsize=KEPT)
+def _decisions(
+    scores: tuple[float | None, ...],
+    threshold: float,
+    weights: tuple[float, ...] | None,
+    quorum: int | None,
+    scale: tuple[float, float],
+) -> Decisions:
+    """The decision on one judgment, by average where there are weights, else by vote."""
     values = [[0.0 if score is None else score for score in scores]]
     valid = [[score is not None for score in scores]]
-    if panel.averages:
-        return decide_average(values, panel.threshold, panel.weights, valid, quorum=panel.quorum, scale=panel.scale)
-    return decide_majority(values, panel.threshold, valid, scale=panel.scale)
+    if weights is None:
+        return decide_majority(values, threshold, valid, scale=scale)
+    return decide_average(values, threshold, weights, valid, quorum=quorum, scale=scale)
 
 
 def settled(panel: Panel, results: Sequence[AgentResult]) -> bool:

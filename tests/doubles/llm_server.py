@@ -14,7 +14,7 @@ import itertools
 import json
 import random
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.doubles.event_streams import anthropic_events, openai_events
@@ -51,6 +51,8 @@ class LLMServer:
         slow_s: what "slow" adds to the latency.
         tokens: from a request's body to the answer's tokens, in place of ``answer``; their probabilities are sent where
             the request asks for them (OpenAI's protocol only).
+        headers: sent with every answer.
+        encode: applied to every answer's body.
     """
 
     def __init__(
@@ -62,12 +64,15 @@ class LLMServer:
         retry_after: str = "0",
         slow_s: float = 30.0,
         tokens: Callable[[dict[str, Any]], list[Told]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        encode: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.requests: list[RecordedRequest] = []
         self.injected: list[str] = []
         self.max_in_flight = 0
         self.url = ""
         self._tokens = tokens
+        self._headers, self._encode = headers or {}, encode
         self._answer = answer or (score_answer() if tokens is None else lambda body: text_of(tokens(body)))
         self._latency_s, self._slow_s, self._retry_after = latency_s, slow_s, retry_after
         planned = iter(()) if callable(faults) else iter(faults)
@@ -146,7 +151,8 @@ class LLMServer:
             writer.transport.abort()
             return False
         status, extra, content = self._reply(request, fault)
-        head = {"content-type": "application/json", "x-request-id": f"req_{request.index}", **extra}
+        content = self._encode(content)
+        head = {"content-type": "application/json", "x-request-id": f"req_{request.index}", **self._headers, **extra}
         head["content-length"] = str(len(content))
         text = f"HTTP/1.1 {status} Status\r\n" + "".join(f"{k}: {v}\r\n" for k, v in head.items()) + "\r\n"
         writer.write(text.encode() + content[: len(content) // 2 if fault == "truncated_body" else None])

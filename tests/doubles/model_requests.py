@@ -1,6 +1,8 @@
 """Small requests to models, and a ledger and a cache that remember in memory."""
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -34,9 +36,37 @@ def model_at(url: str, resources: Resources, provider: str = "openai", name: str
     return build_model(parse_agent_spec(f"{provider}:{name}@{url}"), resources=resources, **options)
 
 
+class MockedClient:
+    """An HTTP client without a network: ``handler`` maps a request to a response, or raises."""
+
+    def __init__(self, handler: Callable[[httpx2.Request], httpx2.Response]) -> None:
+        self._handler = handler
+
+    @asynccontextmanager
+    async def request(self, method: str, url: Any, /, *, headers: Any, data: bytes | None = None, **options: Any):
+        found = self._handler(httpx2.Request(method, str(url), headers=headers, content=data, extensions=options))
+        yield MockedAnswer(found.status_code, found.headers, found.content)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class MockedAnswer:
+    """An answer that has arrived as a whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    content = None
+
+    async def read(self) -> bytes:
+        return self.body
+
+
 def mocked(handler) -> dict[str, Any]:
     """Resources' arguments for answers without a network; the handler maps a request to a response."""
-    return {"http_client": lambda endpoint: httpx2.AsyncClient(transport=httpx2.MockTransport(handler))}
+    return {"http_client": lambda endpoint: MockedClient(handler)}
 
 
 def completion(text: str | None = '{"score": 5}', **changes: Any) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import warnings
+from types import SimpleNamespace
 
+import aiohttp
 import httpx2
 import pytest
 
@@ -13,7 +15,7 @@ from metajudge.providers.model import Endpoint, Parameters
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from tests.doubles.llm_server import LLMServer
-from tests.doubles.model_requests import KEY, MemoryCache, MemoryLedger, ask, completion, mocked, model_at
+from tests.doubles.model_requests import KEY, MemoryCache, MemoryLedger, MockedClient, ask, completion, mocked, model_at
 
 ELSEWHERE = Endpoint("openai", "https://gateway.example/v1")
 
@@ -85,7 +87,11 @@ async def test_an_html_page_with_status_200_is_a_bad_reply_that_asks_about_the_u
 
 
 @pytest.mark.parametrize(
-    ("raised", "sent"), [(httpx2.ConnectError("refused"), False), (httpx2.ReadError("reset"), True)]
+    ("raised", "sent"),
+    [
+        (aiohttp.ClientConnectorError(SimpleNamespace(host="h", port=1, ssl=None), OSError("refused")), False),
+        (aiohttp.ServerDisconnectedError(), True),
+    ],
 )
 async def test_a_broken_connection_says_whether_the_request_left(raised, sent):
     def handler(request):
@@ -170,7 +176,7 @@ async def test_all_clients_are_opened_before_the_clock_of_the_run_starts():
 
     def factory(endpoint):
         opened.append((endpoint.protocol, resources.meter.first_sent_at))
-        return httpx2.AsyncClient(transport=httpx2.MockTransport(lambda sent: httpx2.Response(200, json=completion())))
+        return MockedClient(lambda sent: httpx2.Response(200, json=completion()))
 
     async with Resources(http_client=factory) as resources:
         first = model_at("http://127.0.0.1:1", resources)

@@ -13,9 +13,9 @@ MODES = (OutputMode.JSON_SCHEMA, OutputMode.JSON_OBJECT, OutputMode.TEXT)
 BODY = {"model": "m", "temperature": 0, "seed": 1, "max_tokens": 5, "response_format": {"type": "json_schema"}}
 
 
-def negotiation(**dialect):
+def negotiation(grace_s=0.02, **dialect):
     notices = Notices()
-    return Negotiation("m", Dialect(**dialect), MODES, notices, 0.02), notices
+    return Negotiation("m", Dialect(**dialect), MODES, notices, grace_s), notices
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_calls_that_were_under_way_do_not_make_it_plainer_still():
 
 
 async def test_concurrent_first_calls_wait_for_the_one_that_finds_out():
-    found, _ = negotiation()
+    found, _ = negotiation(grace_s=60)
     used = []
 
     async def call():

@@ -87,3 +87,11 @@ async def test_errors_are_typed_and_retried(provider):
 async def test_a_page_in_place_of_an_answer_is_a_bad_reply(provider):
     with LLMServer(faults=["html"]) as server, pytest.raises(BadReplyError):
         await ask(server, provider)
+
+
+@BOTH
+async def test_lines_may_be_long_and_end_in_two_characters(provider):
+    text = "zwölf " * 100_000
+    with LLMServer(answer=lambda _body: text, encode=lambda body: body.replace(b"\n", b"\r\n")) as server:
+        reply = await ask(server, provider)
+    assert reply.text == text
