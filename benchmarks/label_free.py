@@ -105,7 +105,8 @@ def compare(name: str, judgments: Sequence[Judgment]) -> list[Row]:
 def methods_of(judgments: Sequence[Judgment]) -> dict[str, Method]:
     """The methods, each having read the whole input; all in [0, 1]."""
     index = EvidenceIndex.build(judgments)
-    answers = [one for one in collect_class_answers(index.records(), index.rules) if is_enough(one)]
+    every = collect_class_answers(index.recorded(), index.items, index.rules)
+    answers = [one for one in every if is_enough(one)]
     tables = {one.group: _Votes(one) for one in answers}
 
     def table(judgment: Judgment) -> "_Votes | None":

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,19 +34,16 @@ from metajudge.files.output import check_apart
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
-from metajudge.readers.right_rules import rules_of
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
-from metajudge.runs.outputs import OrderedFile
 from metajudge.runs.progress import Progress
+from metajudge.runs.result_tables import results_file
 from metajudge.settings import Settings
 from metajudge.store import open_store
-from metajudge.types import Assessment, Category, Grade, Judgment, Right, VerdictKind
 from metajudge.types.location import StoreLocation
-from metajudge.types.right import DEFAULTS
-from metajudge.vetting.bars import check_labels, reached_by
+from metajudge.vetting.bars import reached_by
 from metajudge.vetting.engine import Engine
-from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -78,7 +75,14 @@ def vet(
     ] = None,
     config: ConfigOption = None,
     store: StoreOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write one assessment per line (JSONL).", metavar="FILE")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the assessments: one a line (JSONL), or a table (.parquet, .arrow); with --engine ray a "
+            "folder, or its URL in an object store.",
+            metavar="FILE",
+        ),
+    ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
     calibration: Annotated[
@@ -159,7 +163,8 @@ def vet(
     reading: Reading,
 ) -> None:
     """Vet judgments: score each one and decide which to keep."""
-    check_apart(inputs, [out])
+    file = None if out is None else Path(out)
+    check_apart(inputs, [file])
     bars = parse_fail_under(fail_under)
     panel = panel_from(
         config,
@@ -178,18 +183,22 @@ def vet(
     source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
     if engine != "local" and not dry_run:
         from metajudge.cli.vet_ray import Spread, vet_on_ray  # Ray and Parquet are heavy
+        from metajudge.distributed.run import Judging
 
-        given: dict[str, object] = {"--calibration": calibration, "--policy": policy, "--store": store}
-        given |= {
-            "--right": labelling.right,
-            "--fail-under": fail_under,
+        given: dict[str, object] = {
+            "--store": store,
             "--webhook": webhook,
+            "--review-sample": audit_share or None,
+            "--reviewers": None if reviewers == 1 else reviewers,
             "--batch": sending.batch or None,
-            "--budget-file": sending.budget_file,
         }
+        judging = Judging(
+            calibration, allow_other_calibration, policy, labelling.rule, not no_label_free, partial(_rewards, inputs)
+        )
+        words = words_of(inputs, config, agent, None)
         spread = Spread(engine, concurrency, workers, ray_address, sending)
-        summary = vet_on_ray(panel, source, out, spread, keep_failures, as_json, given)
-        raise typer.Exit(exit_code(summary.counts, strict=reading.strict))
+        summary, reached = vet_on_ray(panel, source, out, spread, judging, bars, keep_failures, as_json, given, words)
+        raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
     where = store_path(store)
     if webhook is not None and policy is None:
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
@@ -212,20 +221,20 @@ def vet(
         return
     if reading.strict:
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
-    rules = _rules(source, labelling)
-    check_labels(bars, source, rules)
     batches = sending.batches(where)
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
-        summary, labels = run_stoppable(lambda stop: _vet(opened, source, out, keep_failures, rewards, rules, stop))
+        results = Results(given=labelling.rule, bars=bars)
+        summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
+    labels = results.labels
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     summary.notices += source.notices
     for notice in source.notices:
         typer.echo(f"metajudge: {notice}", err=True)
-    rejects = rejects_path(out, where)
+    rejects = rejects_path(file, where)
     source.write_rejects(rejects)
-    summary.store, summary.out = str(where), None if out is None else str(out)
+    summary.store, summary.out = str(where), None if file is None else str(file)
     summary.total_s = time.monotonic() - STARTED
     reached = reached_by(bars, summary, labels)
     words = words_of(inputs, config, agent, store)
@@ -240,35 +249,21 @@ async def _vet(
     engine: Engine,
     source: JudgmentSource,
     out: Path | None,
+    results: Results,
     keep_failures: bool,
     rewards: "Sequence[RewardScore] | None",
-    rules: Mapping[VerdictKind, Right],
     stop: Stop,
-) -> tuple[VetSummary, LabelCount]:
-    labels, summary = LabelCount(rules), VetSummary()
+) -> VetSummary:
+    summary = VetSummary()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
-        file = stack.enter_context(OrderedFile(out)) if out is not None else None
+        results.file = stack.enter_context(results_file(out)) if out is not None else None
         progress = stack.enter_context(Progress(summary, engine.meter, source.expected))
-
-        def on_result(index: int, judgment: Judgment, assessment: Assessment) -> None:
-            labels.add(judgment, assessment)
-            if file is not None:
-                file.write(index, assessment.model_dump_json().encode() + b"\n")
-            progress.update()
-
+        results.progress, results.heard = progress.update, progress.heard
         await engine.vet_all(
-            source, on_result=on_result, keep_failures=keep_failures, stop=stop, summary=summary, rewards=rewards
+            source, results=results, keep_failures=keep_failures, stop=stop, summary=summary, rewards=rewards
         )
-    return summary, labels
-
-
-def _rules(source: JudgmentSource, labelling: Labelling) -> Mapping[VerdictKind, Right]:
-    """What counts as right; only grades and categories need a look at the whole input."""
-    first = next((one.verdict for one in source.all() if one.verdict is not None), None)
-    if labelling.rule is None and not isinstance(first, Grade | Category):
-        return DEFAULTS
-    return rules_of(source.all(), labelling.rule)
+    return summary
 
 
 def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[RewardScore] | None":

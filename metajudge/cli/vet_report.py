@@ -268,11 +268,21 @@ def _share(tally: ClusteredTally) -> str:
 
 def _cost_lines(summary: VetSummary) -> list[str]:
     if summary.calls == 0 and summary.cached_calls == 0:
-        return ["", f"No model was asked. {summary.total_s:.1f} s.", *filter(None, [summary.webhook_sentence])]
+        known = _known(summary) if summary.lines_known or summary.results_known else None
+        done = f"No model was asked. {summary.total_s:.1f} s."
+        return ["", done, *filter(None, [known, summary.webhook_sentence])]
     lines = ["", summary.took, *filter(None, [summary.webhook_sentence])]
     if summary.agent_failures:
         lines.append(f"Agents' failures: {_kinds(summary.agent_failures)}.")
     return lines
+
+
+def _known(summary: VetSummary) -> str:
+    """What an earlier run had done already."""
+    return (
+        f"Known from an earlier run: {summary.lines_known:,} lines of the input, which were not parsed again, and "
+        f"{summary.results_known:,} results, which were not stored again."
+    )
 
 
 def _where(summary: VetSummary, rejects: Path) -> list[str]:

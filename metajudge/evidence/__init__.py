@@ -1,6 +1,7 @@
 """Signals: evidence about a judgment that needs no call to a model."""
 
-from metajudge.evidence.index import SIGNALS, EvidenceIndex
+from metajudge.evidence.columns import SIGNALS
+from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.score import SignalScore, signal_score
 

@@ -1,15 +1,15 @@
 """All verdicts of an input as arrays of answers: which of a few classes each verdict names, on which item, by whom."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from metajudge.evidence.comparison import RecordedVerdict
+from metajudge.evidence.grouping import Interned, Key
+from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.stats.arrays import Bools, Indices
+from metajudge.stats.arrays import Bools, Indices, Ints
 from metajudge.types import AnyVerdict, Category, Grade, Right, kind_of
 from metajudge.types.label import passing
 
@@ -38,6 +38,7 @@ class ClassAnswers:
         subjects: [items] what is judged.
         judges: [judges] names, sorted.
         classes: [items] the classes of each subject, by index.
+        row: [n] the record of each answer, by item and then in the order of the records.
         item, judge: [n] of each answer.
         said: [n] the place that the judge named; ``places`` where it named no single one.
         place: [n, C] the place at which each class stood.
@@ -48,6 +49,7 @@ class ClassAnswers:
     subjects: tuple[Subject, ...]
     judges: tuple[str, ...]
     classes: tuple[tuple[Hashable, ...], ...]
+    row: Indices
     item: Indices
     judge: Indices
     said: Indices
@@ -67,8 +69,10 @@ class ClassAnswers:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    subject: Subject
-    judge: str
+    """What a verdict says: of which group, about which responses, the class it names, and what was shown to choose."""
+
+    group: Group
+    about: tuple[str, ...]
     named: Hashable | None
     shown: tuple[str, ...]
 
@@ -92,65 +96,100 @@ def _named_grade(value: float, rule: Right) -> Hashable | None:
 
 def subject_of(item: str, order: tuple[str, ...], verdict: AnyVerdict) -> Subject:
     """What a verdict is about."""
-    return item, tuple(sorted(verdict.ids)) if verdict.ids else order
+    return item, _about(order, verdict)
 
 
-def collect_class_answers(records: Iterable[tuple[str, list[RecordedVerdict]]], rules: Rules) -> list[ClassAnswers]:
+def _about(order: tuple[str, ...], verdict: AnyVerdict) -> tuple[str, ...]:
+    return tuple(sorted(verdict.ids)) if verdict.ids else order
+
+
+def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules) -> list[ClassAnswers]:
     """The answers of every group, in the order of the groups' names; verdicts that name no class count as such.
 
     Left out are verdicts without classes: grades that are right within a tolerance, rankings that are right as a
     whole, more than :data:`MOST_CLASSES` different values.
+
+    Args:
+        items: the id of each item.
+        rules: what counts as right.
     """
-    groups: defaultdict[Group, list[_Answer]] = defaultdict(list)
-    for item, verdicts in records:
-        for one in verdicts:
-            if one.verdict is not None:
-                found = _answer(item, one, one.verdict, rules)
-                if found is not None:
-                    groups[found[0]].append(found[1])
-    made = (_arrays(group, answers) for group, answers in sorted(groups.items()))
+    by_item = np.argsort(recorded.item, kind="stable")
+    rows = by_item[recorded.verdict[by_item] >= 0]
+    key = Key.of(recorded.verdict[rows], len(recorded.verdicts)).then(recorded.order[rows], len(recorded.orders))
+    place, first = key.distinct()
+    pairs = zip(recorded.verdict[rows[first]].tolist(), recorded.order[rows[first]].tolist(), strict=True)
+    answers = [_answer(recorded.orders[order], recorded.verdicts[verdict], rules) for verdict, order in pairs]
+    made = []
+    for group in sorted({one.group for one in answers if one is not None}):
+        chosen = np.flatnonzero([one is not None and one.group == group for one in answers])
+        number = np.full(len(answers), -1, dtype=np.int64)
+        number[chosen] = np.arange(len(chosen))
+        mine = number[place]
+        theirs = [one for one in answers if one is not None and one.group == group]
+        made.append(_arrays(recorded, items, group, rows[mine >= 0], mine[mine >= 0], theirs))
     return [one for one in made if one is not None]
 
 
-def _answer(item: str, one: RecordedVerdict, verdict: AnyVerdict, rules: Rules) -> tuple[Group, _Answer] | None:
+def _answer(order: tuple[str, ...], verdict: AnyVerdict, rules: Rules) -> _Answer | None:
     kind = kind_of(verdict)
     rule = rules.of(kind)
-    subject = subject_of(item, one.order, verdict)
+    about = _about(order, verdict)
     if verdict.ids:
         if kind == "ranking" and rule.name != "top1":
             return None
-        shown = tuple(name for name in one.order if name in verdict.ids)
-        return ("choice", len(shown)), _Answer(subject, one.judge, verdict.winner, shown)
+        shown = tuple(name for name in order if name in verdict.ids)
+        return _Answer(("choice", len(shown)), about, verdict.winner, shown)
     named = named_class(verdict, rule)
-    return None if named is None else ((kind, 0), _Answer(subject, one.judge, named, ()))
+    return None if named is None else _Answer((kind, 0), about, named, ())
 
 
-def _arrays(group: Group, answers: list[_Answer]) -> ClassAnswers | None:
+def _arrays(
+    recorded: Recorded, items: Sequence[str], group: Group, rows: Ints, which: Ints, answers: Sequence[_Answer]
+) -> ClassAnswers | None:
+    """The arrays of one group.
+
+    Args:
+        rows: the group's records, by item.
+        which: what each says: its place in ``answers``.
+    """
     choice = group[0] == "choice"
     values = () if choice else tuple(sorted({one.named for one in answers}, key=_sortable))
     if not choice and not 2 <= len(values) <= MOST_CLASSES:
         return None
-    subjects = {subject: at for at, subject in enumerate(dict.fromkeys(one.subject for one in answers))}
-    judges = {judge: at for at, judge in enumerate(sorted({one.judge for one in answers}))}
     places = group[1] if choice else len(values)
-    codes = {value: at for at, value in enumerate(values)}
     if choice:
         said = [places if one.named is None else one.shown.index(str(one.named)) for one in answers]
-        place = np.array([[one.shown.index(name) for name in one.subject[1]] for one in answers], dtype=np.intp)
+        place = np.array([[one.shown.index(name) for name in one.about] for one in answers], dtype=np.intp)[which]
     else:
-        said = [codes[one.named] for one in answers]
-        place = np.broadcast_to(np.arange(places, dtype=np.intp), (len(answers), places))
+        said = [values.index(one.named) for one in answers]
+        place = np.broadcast_to(np.arange(places, dtype=np.intp), (len(rows), places))
+    known = Interned[tuple[str, ...]]()
+    about = np.array([known.code(one.about) for one in answers], dtype=np.int64)[which]
+    tables = known.values
+    item, first = _by_first(Key.of(recorded.item[rows], recorded.items).then(about, len(known.values)))
+    judge, named = Key.of(recorded.names[recorded.judge[rows]], len(recorded.judges)).distinct()
+    numbers, abouts = recorded.item[rows[first]].tolist(), [tables[code] for code in about[first].tolist()]
     return ClassAnswers(
         group=group,
-        subjects=tuple(subjects),
-        judges=tuple(judges),
-        classes=tuple(subject[1] if choice else values for subject in subjects),
-        item=np.array([subjects[one.subject] for one in answers], dtype=np.intp),
-        judge=np.array([judges[one.judge] for one in answers], dtype=np.intp),
-        said=np.array(said, dtype=np.intp),
+        subjects=tuple((items[number], responses) for number, responses in zip(numbers, abouts, strict=True)),
+        judges=tuple(recorded.judges[code] for code in recorded.judge[rows[named]].tolist()),
+        classes=tuple(abouts) if choice else (values,) * len(abouts),
+        row=rows,
+        item=item,
+        judge=judge,
+        said=np.array(said, dtype=np.intp)[which],
         place=place,
         places=places,
     )
+
+
+def _by_first(key: Key) -> tuple[Ints, Ints]:
+    """[n] numbers of the different keys in the order in which they first occur, and [keys] where."""
+    place, first = key.distinct()
+    order = np.argsort(first)
+    number = np.empty(len(first), dtype=np.int64)
+    number[order] = np.arange(len(first))
+    return number[place], first[order]
 
 
 def _sortable(value: Hashable | None) -> tuple[str, float, str]:

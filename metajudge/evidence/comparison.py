@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from metajudge.types import AnyVerdict, Category, Grade, Judgment, Pairwise, Ranking, Right, SignalValue, is_right
+from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking, Right, SignalValue, is_right
 
 MAX_STRENGTH = 2
 """Signed strengths run from -2 (``B>>A``) to 2 (``A>>B``)."""
@@ -76,9 +76,8 @@ def signed_support(own: AnyVerdict, other: AnyVerdict) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def decided_verdict(judgment: Judgment) -> Pairwise | Ranking | SignalValue:
-    """The judgment's verdict where it names a winner that others can support or oppose, else why not."""
-    verdict = judgment.verdict
+def decided_verdict(verdict: AnyVerdict | None) -> Pairwise | Ranking | SignalValue:
+    """A verdict where it names a winner that others can support or oppose, else why not."""
     if verdict is None:
         return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
     if isinstance(verdict, Grade):
@@ -90,16 +89,12 @@ def decided_verdict(judgment: Judgment) -> Pairwise | Ranking | SignalValue:
     return verdict
 
 
-def comparable_verdict(judgment: Judgment, rule: Right) -> AnyVerdict | SignalValue:
-    """The judgment's verdict where other verdicts can agree with it by the rule, else why not."""
-    verdict = judgment.verdict
-    if verdict is None or rule.name == "top1":
-        return decided_verdict(judgment)
+def comparable_verdict(verdict: AnyVerdict | None, rule: Right | None) -> AnyVerdict | SignalValue:
+    """A verdict where other verdicts can agree with it by the rule, else why not.
+
+    Args:
+        rule: what counts as right for the verdict's kind; None where there is no verdict.
+    """
+    if verdict is None or rule is None or rule.name == "top1":
+        return decided_verdict(verdict)
     return verdict
-
-
-def same_subject(judgment: Judgment, other: RecordedVerdict) -> bool:
-    """Whether both are about the same responses: one response of several is graded at a time."""
-    if isinstance(judgment.verdict, Grade | Category):
-        return other.order == judgment.order
-    return True

@@ -1,9 +1,10 @@
 """Length and form: what can be counted without reading."""
 
 import math
+from collections.abc import Mapping
 
 from metajudge.evidence.comparison import decided_verdict
-from metajudge.types import Judgment, SignalValue
+from metajudge.types import AnyVerdict, Judgment, SignalValue
 
 EXPLANATION_WORDS = 20
 """From how many words on a rationale counts as an explanation (as the JudgeBench records are counted)."""
@@ -13,15 +14,18 @@ _NO_RATIONALE = SignalValue(value=None, state="no_rationale", detail="no rationa
 
 def rationale_words(judgment: Judgment) -> SignalValue:
     """Counts the rationale's words (runs between white space); absent as ``no_rationale`` where it is empty."""
-    words = judgment.words
+    return words_signal(judgment.words)
+
+
+def words_signal(words: int) -> SignalValue:
+    """:func:`rationale_words` of so many words."""
     if not words:
         return _NO_RATIONALE
     return SignalValue(value=float(words), state="counted", detail=f"{words} words")
 
 
-def has_explanation(judgment: Judgment) -> SignalValue:
-    """1 ``explained`` from 20 words on, 0 ``brief`` below; absent as ``no_rationale`` where it is empty."""
-    words = judgment.words
+def explanation_signal(words: int) -> SignalValue:
+    """1 ``explained`` from 20 words on, 0 ``brief`` below; absent as ``no_rationale`` where there are none."""
     if not words:
         return _NO_RATIONALE
     if words >= EXPLANATION_WORDS:
@@ -36,15 +40,30 @@ def length_ratio(judgment: Judgment) -> SignalValue:
         ``ln((1 + words of the winner) / (1 + mean words of the others shown))``: above 0 ``longer``, below 0
         ``shorter``, 0 ``equal``; absent as ``own_tied``, ``grade`` or ``no_verdict`` where there is no winner.
     """
-    verdict = decided_verdict(judgment)
-    if isinstance(verdict, SignalValue):
-        return verdict
-    lengths = {name: judgment.item.words[name] for name in verdict.ids}
-    own = sum(length for name, length in lengths.items() if name == verdict.winner)
-    mean = (sum(lengths.values()) - own) / (len(lengths) - 1)
+    return ratio_signal(judgment.verdict, *compared_lengths(judgment.verdict, judgment.item.words))
+
+
+def ratio_signal(verdict: AnyVerdict | None, own: int, mean: float) -> SignalValue:
+    """:func:`length_ratio` of a verdict with so many words of its winner and of the others; -1 and NaN without one."""
+    decided = decided_verdict(verdict)
+    if isinstance(decided, SignalValue):
+        return decided
     value = math.log((1 + own) / (1 + mean))
     state = "equal" if own == mean else "longer" if own > mean else "shorter"
     return SignalValue(value=value, state=state, detail=f"{own} words against {mean:g}")
+
+
+def compared_lengths(verdict: AnyVerdict | None, words: Mapping[str, int]) -> tuple[int, float]:
+    """Words of the response that a verdict prefers and mean words of the others it compares; -1 and NaN without one.
+
+    Args:
+        words: of every response, by id.
+    """
+    if verdict is None or verdict.winner is None:
+        return -1, math.nan
+    lengths = {name: words[name] for name in verdict.ids}
+    own = lengths[verdict.winner]
+    return own, (sum(lengths.values()) - own) / (len(lengths) - 1)
 
 
 def response_words(judgment: Judgment) -> SignalValue:

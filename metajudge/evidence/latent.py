@@ -171,9 +171,9 @@ def _learn(answers: ClassAnswers, hits: Bools, votes: Floats) -> _Judges:
     before, step, settled, frequency = -np.inf, 0, False, _frequency(answers, votes)
     while not settled and step < MOST_STEPS:
         step += 1
-        named = guesses[answers.judge, answers.said]
-        own = skill[answers.judge]
-        knew = np.einsum("nc,nc->n", posterior[answers.item], hits) * own / (own + (1 - own) * named)
+        stated = skill[:, None] + (1 - skill)[:, None] * guesses
+        agreed = np.einsum("nc,nc->n", posterior[answers.item], hits)
+        knew = agreed * skill[answers.judge] / stated.ravel()[flat]
         known = _sums(answers.judge, votes * knew, size)
         pooled = (known.sum() + START_VOTES * START_SKILL) / (heard.sum() + START_VOTES)
         skill = (known + PRIOR_VOTES * pooled) / (heard + PRIOR_VOTES)
@@ -211,9 +211,9 @@ def _evidence(answers: ClassAnswers, hits: Bools, votes: Floats, judges: _Judges
 
 def _logs(answers: ClassAnswers, judges: _Judges) -> tuple[Floats, Floats]:
     """[n] log likelihood of each answer where it names the true class, and where it does not."""
-    named = judges.guesses[answers.judge, answers.said]
-    skill = judges.skill[answers.judge]
-    return np.log(skill + (1 - skill) * named), np.log((1 - skill) * named)
+    guessed = (1 - judges.skill)[:, None] * judges.guesses
+    place = answers.judge * judges.guesses.shape[1] + answers.said
+    return np.log(judges.skill[:, None] + guessed).ravel()[place], np.log(guessed).ravel()[place]
 
 
 def _per_item(answers: ClassAnswers, values: Floats) -> Floats:

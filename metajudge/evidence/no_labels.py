@@ -4,8 +4,12 @@ It is an estimate under the assumptions of :mod:`metajudge.evidence.latent`, nev
 calibrated probability, no basis for a guarantee or a policy, and wrong where most judges share an error.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
+
+import numpy as np
 
 from metajudge.evidence.class_answers import (
     ClassAnswers,
@@ -16,8 +20,11 @@ from metajudge.evidence.class_answers import (
     subject_of,
 )
 from metajudge.evidence.disagreement import Disagreement, disagreement
+from metajudge.evidence.facts import SignalColumn
+from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.latent import LatentFit, fit_latent
+from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
 from metajudge.types import Judgment, SignalValue, kind_of
 
@@ -33,7 +40,7 @@ FEWEST_ITEMS: Final = 20
 DECIMALS: Final = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class GroupFit:
     """The model of one kind of answers.
 
@@ -41,18 +48,26 @@ class GroupFit:
         answers: what was fitted.
         fit: the model.
         bounds: what disagreement alone proves.
-        at: subject -> its row.
     """
 
     answers: ClassAnswers
     fit: LatentFit
     bounds: Disagreement
-    at: dict[Subject, int]
+
+    @cached_property
+    def at(self) -> dict[Subject, int]:
+        """Subject -> its row."""
+        return {subject: row for row, subject in enumerate(self.answers.subjects)}
 
     @property
     def title(self) -> str:
         """Whose agreement it is, in words."""
         return f"{len(self.answers.judges)} judges, worth {self.fit.effective:.1f} independent ones an item"
+
+    def signal(self, probability: float) -> SignalValue:
+        """P(right) of a verdict of the group as a signal."""
+        detail = f"P(right) by the agreement of {self.title}; no label was seen and nothing is calibrated"
+        return SignalValue(value=round(probability, DECIMALS), state=NO_LABELS, detail=detail)
 
 
 class NoLabels:
@@ -70,12 +85,41 @@ class NoLabels:
     @classmethod
     def fit(cls, index: EvidenceIndex) -> "NoLabels":
         """Fits one model for each group of answers with :data:`FEWEST_JUDGES` on :data:`FEWEST_ITEMS` items."""
+        return cls.of(index.recorded(), index.items, index.rules)
+
+    @classmethod
+    def of(cls, recorded: Recorded, items: Sequence[str], rules: Rules) -> "NoLabels":
+        """The same from columns.
+
+        Args:
+            items: the id of each item.
+            rules: what counts as right.
+        """
         groups = {}
-        for answers in collect_class_answers(index.records(), index.rules):
+        for answers in collect_class_answers(recorded, items, rules):
             if is_enough(answers):
-                at = {subject: row for row, subject in enumerate(answers.subjects)}
-                groups[answers.group] = GroupFit(answers, fit_latent(answers, index.models), disagreement(answers), at)
-        return cls(index.rules, groups)
+                groups[answers.group] = GroupFit(answers, fit_latent(answers, recorded.models), disagreement(answers))
+        return cls(rules, groups)
+
+    def column(self, size: int) -> SignalColumn:
+        """:meth:`signal` of every record that the models were fitted on; -1 where there is none.
+
+        Args:
+            size: number of the records.
+        """
+        codes = np.full(size, -1, dtype=np.int32)
+        values: list[SignalValue] = []
+        for group in self.groups.values():
+            answers = group.answers
+            hits = answers.hits
+            named = np.flatnonzero(hits.any(axis=1))
+            found = group.fit.posterior[answers.item[named], hits[named].argmax(axis=1)]
+            different, place = np.unique(found, return_inverse=True)
+            rounded = Interned[float]()
+            code = [rounded.code(round(value, DECIMALS)) for value in different.tolist()]
+            codes[answers.row[named]] = len(values) + np.array(code, dtype=np.int32)[place]
+            values += [group.signal(value) for value in rounded.values]
+        return SignalColumn(codes, values)
 
     def probability(self, judgment: Judgment) -> float | None:
         """P(right) in [0, 1] of one verdict; None where it names no class, or where nothing was fitted for it."""
@@ -88,8 +132,7 @@ class NoLabels:
         if found is None:
             return None
         value, group = found
-        detail = f"P(right) by the agreement of {group.title}; no label was seen and nothing is calibrated"
-        return SignalValue(value=round(value, DECIMALS), state=NO_LABELS, detail=detail)
+        return group.signal(value)
 
     def _find(self, judgment: Judgment) -> tuple[float, GroupFit] | None:
         verdict = judgment.verdict
@@ -116,8 +159,6 @@ def is_enough(answers: ClassAnswers) -> bool:
     """Whether agreement can be measured: three judges, and twenty items that two of them judged."""
     if len(answers.judges) < FEWEST_JUDGES:
         return False
-    pairs = set(zip(answers.item.tolist(), answers.judge.tolist(), strict=True))
-    heard: dict[int, int] = {}
-    for item, _ in pairs:
-        heard[item] = heard.get(item, 0) + 1
-    return sum(count > 1 for count in heard.values()) >= FEWEST_ITEMS
+    _, first = Key.of(answers.item, len(answers.subjects)).then(answers.judge, len(answers.judges)).distinct()
+    judges = np.bincount(answers.item[first])
+    return int((judges > 1).sum()) >= FEWEST_ITEMS

@@ -1,13 +1,17 @@
 """Order consistency: does the judge say the same when the responses change places?"""
 
-from collections.abc import Iterable
+import numpy as np
 
-from metajudge.evidence.comparison import RecordedVerdict, decided_verdict, stance
-from metajudge.types import Judgment, SignalValue
+from metajudge.evidence.comparison import decided_verdict, stance
+from metajudge.evidence.facts import SignalColumn
+from metajudge.evidence.grouping import Interned, Key, joined
+from metajudge.evidence.recorded import Recorded, compared
+from metajudge.stats.arrays import Bools, Ints
+from metajudge.types import AnyVerdict, SignalValue
 
 
-def order_consistency(judgment: Judgment, recorded: Iterable[RecordedVerdict]) -> SignalValue:
-    """Compares the verdict with the same judge's verdict on the same responses in another order.
+def order_consistency(recorded: Recorded) -> SignalColumn:
+    """Compares each verdict with the same judge's verdict on the same responses in another order.
 
     For a pair the other order is the reversed one; for more responses any other order of the same ones counts.
     Several verdicts are combined by the majority of their signs (same winner +1, another winner -1, tie 0).
@@ -15,33 +19,69 @@ def order_consistency(judgment: Judgment, recorded: Iterable[RecordedVerdict]) -
 
     Agreement is no proof: a weak judge on adversarial items agrees with itself and is wrong (LLMBar).
 
-    Args:
-        judgment: the judgment in question.
-        recorded: verdicts on the same item, of any judge; others than the judge's own are passed over.
-
     Returns:
         1 ``agree``, -1 ``disagree``, 0 ``other_tied``; absent as ``missing`` (never judged in another order),
         ``other_no_verdict`` (judged, without a verdict), ``own_tied``, ``grade`` or ``no_verdict``.
     """
-    own = decided_verdict(judgment)
-    if isinstance(own, SignalValue):
-        return own
-    shown = frozenset(judgment.order)
-    others = [
-        other
-        for other in recorded
-        if other.judge == judgment.judge and other.order != judgment.order and frozenset(other.order) == shown
-    ]
-    if not others:
+    undecided = [decided_verdict(one) for one in (*recorded.verdicts, None)]
+    decided = np.array([not isinstance(one, SignalValue) for one in undecided])[recorded.verdict]
+    asked, count, total, first = _others(recorded, np.flatnonzero(decided))
+    key = Key.of(np.where(decided, 0, 2 + recorded.verdict), len(recorded.verdicts) + 2)
+    key = key.then(asked.astype(np.int64), 2).then(count, len(recorded) + 1).then(total + 1, 3)
+    place, rows = key.then(np.where(count == 1, first, 0), len(recorded.verdicts)).distinct()
+    values = Interned[SignalValue]()
+    codes = []
+    for row in rows.tolist():
+        found = undecided[recorded.verdict[row]]
+        if not isinstance(found, SignalValue):
+            verdict = recorded.verdicts[int(first[row])]
+            found = _combined(bool(asked[row]), int(count[row]), int(total[row]), verdict)
+        codes.append(values.code(found))
+    return SignalColumn(np.array(codes, dtype=np.int32)[place], values.values)
+
+
+def _others(recorded: Recorded, rows: Ints) -> tuple[Bools, Ints, Ints, Ints]:
+    """What the judges of rows said in other orders; nothing of the rows that are not named.
+
+    Returns:
+        [n] each: whether there is a record in another order, how many verdicts can be compared, the sign of the sum of
+        their signs, and the first verdict there.
+    """
+    size, order, verdict = len(recorded), recorded.order, recorded.verdict
+    shown = recorded.shown[order]
+    asked, count = np.zeros(size, dtype=bool), np.zeros(size, dtype=np.int64)
+    total, first = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    key = Key.of(recorded.item, recorded.items).then(recorded.judge, len(recorded.judges)).dense()
+    for part, of, other in joined(key.codes[rows], key.codes, key.bound):
+        some = rows[part]
+        kept = (order[some[of]] != order[other]) & (shown[some[of]] == shown[other])
+        asked[some[of[kept]]] = True
+        kept &= verdict[other] >= 0
+        of, said = of[kept], verdict[other[kept]]
+        signs = compared(verdict[some[of]], said, recorded.verdicts, recorded.verdicts, stance)
+        # Assigned last to first, so that the first verdict stays.
+        first[some[of[::-1]]] = said[::-1]
+        known = ~np.isnan(signs)
+        count[some] = np.bincount(of[known], minlength=len(some))
+        total[some] = np.sign(np.bincount(of[known], signs[known], len(some)))
+    return asked, count, total, first
+
+
+def _combined(asked: bool, count: int, total: int, first: AnyVerdict) -> SignalValue:
+    """The signal from the verdicts in other orders.
+
+    Args:
+        asked: whether there is a record in another order.
+        count: verdicts that can be compared.
+        total: sign of the sum of their signs.
+        first: the first verdict in another order.
+    """
+    if not asked:
         return SignalValue(value=None, state="missing", detail="the judge was not asked in another order")
-    verdicts = [other.verdict for other in others if other.verdict is not None]
-    signs = [sign for sign in (stance(own, verdict) for verdict in verdicts) if sign is not None]
-    if not signs:
+    if not count:
         return SignalValue(
             value=None, state="other_no_verdict", detail="in the other order the judge gave no comparable verdict"
         )
-    total = sum(signs)
-    detail = f"other order: {verdicts[0]}" if len(signs) == 1 else f"majority of {len(signs)} verdicts"
-    if total == 0:
-        return SignalValue(value=0.0, state="other_tied", detail=detail)
-    return SignalValue(value=1.0 if total > 0 else -1.0, state="agree" if total > 0 else "disagree", detail=detail)
+    detail = f"other order: {first}" if count == 1 else f"majority of {count} verdicts"
+    state = "agree" if total > 0 else "disagree" if total < 0 else "other_tied"
+    return SignalValue(value=float(total), state=state, detail=detail)

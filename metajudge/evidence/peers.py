@@ -1,19 +1,16 @@
 """Peer support: other judges' verdicts on the same item."""
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metajudge.evidence.comparison import (
-    MAX_STRENGTH,
-    RecordedVerdict,
-    agreement,
-    comparable_verdict,
-    same_subject,
-    signed_support,
-)
-from metajudge.types import AnyVerdict, Category, Grade, Judgment, Pairwise, Right, SignalValue, default_right, kind_of
+import numpy as np
+
+from metajudge.evidence.grouping import Interned, alike
+from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.votes import Votes
+from metajudge.stats.arrays import Ints
+from metajudge.types import AnyVerdict, Category, Grade, Pairwise, SignalValue
 
 UNDECIDED_VOTES = 1
 """Undecided votes counted in where verdicts are no pairs: one peer alone then weighs half, two two thirds."""
@@ -61,73 +58,53 @@ class PeerSupport:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 
 
-def votes_on(own: AnyVerdict, recorded: Iterable[RecordedVerdict], rule: Right | None = None) -> dict[str, float]:
-    """Judge -> its vote on ``own``, in [-1, 1]; see :class:`PeerSupport`.
+def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSupport]]:
+    """Measures the support of other judges for every verdict, over all orders.
 
-    On a pair it depends on the winner and the ids of ``own`` alone. Judges without a comparable verdict are left out.
-
-    Args:
-        own: the verdict in question.
-        recorded: verdicts on the same responses, of any judge.
-        rule: what counts as right; None for the default of the kind. For pairs it is always the winner.
-    """
-    rule = rule or default_right(kind_of(own), (), ())
-    votes: defaultdict[str, list[float]] = defaultdict(list)
-    for other in recorded:
-        vote = None if other.verdict is None else _vote(own, other.verdict, rule)
-        if vote is not None:
-            votes[other.judge].append(vote)
-    scale = MAX_STRENGTH if isinstance(own, Pairwise) else 1
-    return {judge: sum(values) / len(values) / scale for judge, values in votes.items()}
-
-
-def _vote(own: AnyVerdict, other: AnyVerdict, rule: Right) -> float | None:
-    return signed_support(own, other) if isinstance(own, Pairwise) else agreement(own, other, rule)
-
-
-def peer_support(
-    judgment: Judgment,
-    recorded: Iterable[RecordedVerdict],
-    families: Mapping[str, str] | None = None,
-    known: Callable[[AnyVerdict], Mapping[str, float]] | None = None,
-    *,
-    rule: Right | None = None,
-    variants: Collection[str] = (),
-) -> PeerSupport:
-    """Measures the support of other judges for a judgment's verdict, over all orders.
+    Judges that are the same model under another prompt are no peers, except on pairs.
 
     Args:
-        judgment: the judgment in question.
-        recorded: verdicts on the same item, of any judge.
-        families: judge -> family. Peers of the judge's own family are left out beside the judge itself; a judge
-            that is not named is a family of its own.
-        known: gives :func:`votes_on` of the recorded verdicts, where they are known already.
-        rule: as for :func:`votes_on`.
-        variants: judges that are the same model under another prompt; on pairs they count as peers.
+        votes: on the claims of the verdicts.
 
     Returns:
-        The mean vote of the peers and how they divide.
+        [n] the place of each verdict's support in the list of different ones.
     """
-    verdict = judgment.verdict
-    pair = isinstance(verdict, Pairwise)
-    if rule is None or pair:
-        rule = default_right("pairwise" if verdict is None else kind_of(verdict), (), ())
-    own = comparable_verdict(judgment, rule)
-    if isinstance(own, SignalValue):
-        return PeerSupport(None, own.state, own.detail)
-    if known is None:
-        every: Mapping[str, float] = votes_on(own, (one for one in recorded if same_subject(judgment, one)), rule)
-    else:
-        every = known(own)
-    left_out = _related(judgment.judge, every, families) | (set() if pair else set(variants))
+    known = Interned[PeerSupport]()
+    absent = [known.code(PeerSupport(None, one.state, one.detail)) for one in votes.reasons]
+    found = np.array([*absent, -1], dtype=np.int64)[votes.why]
+    values, codes = np.unique(votes.vote, return_inverse=True)
     # Summed in a fixed order: the result must not depend on the order of the file's lines.
-    votes = sorted([vote for judge, vote in every.items() if judge not in left_out])
+    ascending = np.lexsort((codes, np.repeat(np.arange(len(votes.starts) - 1), np.diff(votes.starts))))
+    form = np.array([*map(_form, recorded.verdicts), -1], dtype=np.int64)[recorded.verdict]
+    for each in np.unique(form[votes.claim >= 0]).tolist():
+        rows = np.flatnonzero((votes.claim >= 0) & (form == each))
+        for some, place, of in votes.on(rows):
+            heard = ascending[place]
+            kept = votes.judge[heard] != recorded.judge[some[of]]
+            if each != _PAIR:
+                kept &= ~recorded.are_variants(recorded.judge[some[of]], votes.judge[heard])
+            for members, which, sequences in alike(of[kept], codes[heard[kept]], len(values), len(some)):
+                supports = [known.code(_support(values[one].tolist(), each)) for one in sequences]
+                found[some[members]] = np.array(supports, dtype=np.int64)[which]
+    return found, known.values
+
+
+_PAIR, _RANKING, _RESPONSE = range(3)
+"""What a verdict compares: two responses, several, or one response with a scale."""
+
+
+def _form(verdict: AnyVerdict) -> int:
+    return _PAIR if isinstance(verdict, Pairwise) else _RESPONSE if isinstance(verdict, Grade | Category) else _RANKING
+
+
+def _support(votes: Sequence[float], form: int) -> PeerSupport:
+    """The support that the votes of the peers give, which are in ascending order."""
     if not votes:
-        return PeerSupport(None, "no_peers", _alone(own))
+        return PeerSupport(None, "no_peers", _ALONE[form])
     opposing = bisect_left(votes, 0.0)
     supporting = len(votes) - bisect_right(votes, 0.0)
     undecided = len(votes) - supporting - opposing
-    counted = len(votes) + (0 if pair else UNDECIDED_VOTES)
+    counted = len(votes) + (0 if form == _PAIR else UNDECIDED_VOTES)
     value = sum(votes) / counted
     return PeerSupport(
         value=value,
@@ -142,16 +119,11 @@ def peer_support(
     )
 
 
-def _alone(own: AnyVerdict) -> str:
-    if isinstance(own, Grade | Category):
-        return "no other judge graded this response"
-    return "no other judge gave a comparable verdict on this item"
-
-
-def _related(judge: str, others: Iterable[str], families: Mapping[str, str] | None) -> set[str]:
-    if families is None or judge not in families:
-        return {judge}
-    return {judge, *(other for other in others if families.get(other) == families[judge])}
+_ALONE = {
+    _PAIR: "no other judge gave a comparable verdict on this item",
+    _RANKING: "no other judge gave a comparable verdict on this item",
+    _RESPONSE: "no other judge graded this response",
+}
 
 
 def _state(value: float, supporting: int, opposing: int, peers: int) -> str:

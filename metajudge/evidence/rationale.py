@@ -1,11 +1,16 @@
 """Rationale-verdict agreement: does the text end with the verdict that was recorded?"""
 
 import re
+from collections.abc import Iterator
+from typing import TypeAlias
 
-from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_favoured, read_text_verdict
+from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, places_of, read_favoured, read_text_verdict
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, SignalValue, is_right, kind_of, parse_verdict
 from metajudge.types.label import passing
 from metajudge.types.right import DEFAULTS
+
+Stated: TypeAlias = tuple[float | None, str, str]
+"""Value, state and detail of a signal."""
 
 
 def rationale_agreement(judgment: Judgment) -> SignalValue:
@@ -25,53 +30,58 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
         ``conflicting`` (marks for different winners), ``bad_text_verdict`` (``meta["text_verdict"]`` is no verdict
         on these responses, or of another kind) or ``no_verdict``.
     """
+    value, state, detail = stated_agreement(judgment)
+    return SignalValue(value=value, state=state, detail=detail)
+
+
+def stated_agreement(judgment: Judgment) -> Stated:
+    """:func:`rationale_agreement` as value, state and detail."""
     verdict = judgment.verdict
     if verdict is None:
-        return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
+        return (None, "no_verdict", "the judge gave no verdict")
     if isinstance(verdict, Grade | Category):
         return _answer_agreement(judgment, verdict)
     stated = _stated(judgment)
-    if isinstance(stated, SignalValue):
+    if not isinstance(stated, TextVerdict):
         return stated
     quote = f'the text says "{_short(stated.quote)}"'
     if stated.winner == verdict.winner:
-        return SignalValue(value=1.0, state="agree", detail=quote)
+        return (1.0, "agree", quote)
     text = f"response {stated.winner}" if stated.winner else "a tie"
-    return SignalValue(
-        value=-1.0, state="contradict", detail=f"{quote}, that is {text}; the recorded verdict is {verdict}"
-    )
+    return (-1.0, "contradict", f"{quote}, that is {text}; the recorded verdict is {verdict}")
 
 
 _OF_GAMES = {"rule", "games"}
 """What the records of games that a rule combined say in ``meta`` (``metajudge judge --combined``)."""
 
+_NAMING = ("score", "rating", "grade", "verdict", "judgment", "decision")
 _NAMED = re.compile(
-    r"\b(?:score|rating|grade|verdict|judgment|decision)\b[\s*_:\"'=]{0,8}(?:(?:is|of)\b[\s*_:\"'=]{0,8})?"
+    r"\b(?:" + "|".join(_NAMING) + r")\b[\s*_:\"'=]{0,8}(?:(?:is|of)\b[\s*_:\"'=]{0,8})?"
     r"(?:\[\[|\()?(?P<value>-?\d{1,9}(?:\.\d{1,9})?|[A-Za-z][A-Za-z_-]{0,40})",
     re.IGNORECASE,
 )
 """A grade or a category where it is named as such; every repetition is bounded, so that reading takes linear time."""
 
 
-def _answer_agreement(judgment: Judgment, verdict: Grade | Category) -> SignalValue:
+def _answer_agreement(judgment: Judgment, verdict: Grade | Category) -> Stated:
     given = judgment.meta.get("text_verdict")
     if given is not None:
         return _given_answer(given, verdict)
     if not judgment.rationale.strip():
-        return SignalValue(value=None, state="no_rationale", detail="no rationale was recorded")
+        return (None, "no_rationale", "no rationale was recorded")
     phrase, stated = _named_answer(judgment, verdict)
     if stated is None:
-        return SignalValue(value=None, state="no_text_verdict", detail=f"the text names no {kind_of(verdict)}")
+        return (None, "no_text_verdict", f"the text names no {kind_of(verdict)}")
     return _compared(verdict, stated, f'the text says "{_short(phrase)}"')
 
 
-def _given_answer(given: object, verdict: Grade | Category) -> SignalValue:
+def _given_answer(given: object, verdict: Grade | Category) -> Stated:
     try:
         stated = parse_verdict(given)
         if kind_of(stated) != kind_of(verdict):
             raise ValueError(f"{stated} is no {kind_of(verdict)}")
     except ValueError as error:
-        return SignalValue(value=None, state="bad_text_verdict", detail=f"meta.text_verdict: {error}")
+        return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
     return _compared(verdict, stated, f'the text says "{stated}"')
 
 
@@ -80,7 +90,7 @@ def _named_answer(judgment: Judgment, verdict: Grade | Category) -> tuple[str, A
     scale = {str(name).casefold() for name in judgment.item.scale or ()}
     phrase = ""
     stated: AnyVerdict | None = None
-    for found in _NAMED.finditer(judgment.rationale):
+    for found in _naming(judgment.rationale):
         word = found["value"]
         if isinstance(verdict, Grade):
             if word[-1].isdigit():
@@ -92,37 +102,50 @@ def _named_answer(judgment: Judgment, verdict: Grade | Category) -> tuple[str, A
     return phrase, stated
 
 
-def _compared(verdict: Grade | Category, stated: AnyVerdict, quote: str) -> SignalValue:
+def _naming(text: str) -> Iterator[re.Match[str]]:
+    """The matches of :data:`_NAMED`, tried only where one of its words stands."""
+    if not text.isascii():  # in lower case letters may take more places
+        yield from _NAMED.finditer(text)
+        return
+    lower, end = text.lower(), 0
+    for start in sorted(found for word in _NAMING for found in places_of(lower, word)):
+        match = _NAMED.match(text, start) if start >= end else None
+        if match is not None:
+            end = match.end()
+            yield match
+
+
+def _compared(verdict: Grade | Category, stated: AnyVerdict, quote: str) -> Stated:
     if is_right(stated, verdict, DEFAULTS[kind_of(verdict)]):
-        return SignalValue(value=1.0, state="agree", detail=quote)
-    return SignalValue(value=-1.0, state="contradict", detail=f"{quote}; the recorded verdict is {verdict}")
+        return (1.0, "agree", quote)
+    return (-1.0, "contradict", f"{quote}; the recorded verdict is {verdict}")
 
 
-def _stated(judgment: Judgment) -> TextVerdict | SignalValue:
+def _stated(judgment: Judgment) -> TextVerdict | Stated:
     given = judgment.meta.get("text_verdict")
     if given is not None:
         return _given(judgment, given)
     if not judgment.rationale.strip():
-        return SignalValue(value=None, state="no_rationale", detail="no rationale was recorded")
+        return (None, "no_rationale", "no rationale was recorded")
     if judgment.meta.keys() >= _OF_GAMES:
         detail = "the rationale has the texts of several games, in which a label stands for different responses"
-        return SignalValue(value=None, state="no_text_verdict", detail=detail)
+        return (None, "no_text_verdict", detail)
     shown = tuple(zip(judgment.shown_labels, judgment.order, strict=True))
     found = read_text_verdict(judgment.rationale, shown)
     if isinstance(found, NoTextVerdict) and found.state == "no_text_verdict":
         found = read_favoured(judgment.rationale, shown) or found
     if isinstance(found, NoTextVerdict):
-        return SignalValue(value=None, state=found.state, detail=found.detail)
+        return (None, found.state, found.detail)
     return found
 
 
-def _given(judgment: Judgment, given: object) -> TextVerdict | SignalValue:
+def _given(judgment: Judgment, given: object) -> TextVerdict | Stated:
     try:
         verdict = parse_verdict(given)
         if isinstance(verdict, Grade | Category) or not set(verdict.ids) <= set(judgment.order):
             raise ValueError(f"{verdict} does not compare the responses {', '.join(judgment.order)}")
     except ValueError as error:
-        return SignalValue(value=None, state="bad_text_verdict", detail=f"meta.text_verdict: {error}")
+        return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
     return TextVerdict(verdict.winner, "mark", str(verdict))
 
 

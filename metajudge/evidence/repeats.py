@@ -1,74 +1,103 @@
 """Stability: does the judge say the same again, and does its model under another prompt?"""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
-from metajudge.evidence.comparison import RecordedVerdict, agreement, comparable_verdict, same_subject
-from metajudge.types import AnyVerdict, Judgment, Right, SignalValue
+import numpy as np
+
+from metajudge.evidence.comparison import agreement
+from metajudge.evidence.facts import SignalColumn
+from metajudge.evidence.grouping import Interned, Key, alike, joined
+from metajudge.evidence.recorded import Recorded, compared
+from metajudge.evidence.rules import Rules
+from metajudge.evidence.votes import Votes
+from metajudge.stats.arrays import Floats, Ints
+from metajudge.types import AnyVerdict, SignalValue, kind_of
 
 
-def repeat_agreement(judgment: Judgment, recorded: Iterable[RecordedVerdict], rule: Right) -> SignalValue:
-    """Compares the verdict with the same judge's other verdicts on the same responses in the same order.
+def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalColumn:
+    """Compares each verdict with the same judge's other verdicts on the same responses in the same order.
 
-    Agreement with oneself is no proof: a judge repeats its mistakes, too.
+    Agreement with oneself is no proof: a judge repeats its mistakes, too. Pairs have no such signal: there a repeated
+    verdict is a further game of the judge.
 
     Args:
-        judgment: the judgment in question, counted once among ``recorded`` if an equal verdict is there.
-        recorded: verdicts on the same item, of any judge.
-        rule: what counts as right for the kind of the verdict.
+        votes: on the claims of the verdicts.
+        rules: what counts as right.
 
     Returns:
         The share of the other verdicts that agree minus the share that disagree, in [-1, 1], as ``agree``, ``mixed``
         or ``disagree``; absent as ``missing`` (judged once), or with a state of
         :func:`~metajudge.evidence.comparison.comparable_verdict`.
     """
-    own = comparable_verdict(judgment, rule)
-    if isinstance(own, SignalValue):
-        return own
-    mine = Counter(
-        other.verdict
-        for other in recorded
-        if other.judge == judgment.judge and other.order == judgment.order and other.verdict is not None
-    )
-    mine[own] -= 1
-    found = [sign for verdict in mine.elements() for sign in _signs(own, [verdict], rule)]
-    if not found:
-        return SignalValue(value=None, state="missing", detail="the judge was asked once")
-    return _stability(found, "other verdicts of this judge")
+    found = _Found(recorded, votes)
+    key = Key.of(recorded.item, recorded.items).then(recorded.judge, len(recorded.judges))
+    key = key.then(recorded.order, len(recorded.orders)).dense()
+    compare = partial(_agreement, rules=rules)
+    for part, of, other in joined(key.codes[found.rows], key.codes, key.bound):
+        rows = found.rows[part]
+        kept = (rows[of] != other) & (recorded.verdict[other] >= 0)
+        own, theirs = recorded.verdict[rows[of[kept]]], recorded.verdict[other[kept]]
+        signs = compared(own, theirs, recorded.verdicts, recorded.verdicts, compare)
+        known = ~np.isnan(signs)
+        # In ascending order, so that what is the same in another order of the lines is found once.
+        order = np.lexsort((signs[known], of[kept][known]))
+        given = of[kept][known][order], signs[known][order]
+        found.add(rows, *given, "the judge was asked once", "other verdicts of this judge")
+    return found.column()
 
 
-def variant_agreement(
-    judgment: Judgment, recorded: Iterable[RecordedVerdict], rule: Right, variants: Collection[str]
-) -> SignalValue:
-    """Compares the verdict with those of the same model under other prompts or versions of the prompt.
+def variant_agreement(recorded: Recorded, votes: Votes) -> SignalColumn:
+    """Compares each verdict with those of the same model under other prompts or versions of the prompt.
 
     Args:
-        judgment, recorded, rule: as for :func:`repeat_agreement`.
-        variants: names of the judges that are the same model.
+        votes: on the claims of the verdicts.
 
     Returns:
         As :func:`repeat_agreement` does, each variant with one vote, the mean of its verdicts; absent as ``missing``
         where there is none.
     """
-    own = comparable_verdict(judgment, rule)
-    if isinstance(own, SignalValue):
-        return own
-    by_judge: defaultdict[str, list[int]] = defaultdict(list)
-    for other in recorded:
-        if other.judge in variants and other.judge != judgment.judge and same_subject(judgment, other):
-            by_judge[other.judge] += _signs(own, [other.verdict], rule)
-    votes = [sum(signs) / len(signs) for _, signs in sorted(by_judge.items()) if signs]
+    found = _Found(recorded, votes)
+    missing = "the judge's model was asked with one prompt only"
+    for rows, place, of in votes.on(found.rows):
+        kept = recorded.are_variants(recorded.judge[rows[of]], votes.judge[place])
+        found.add(rows, of[kept], votes.vote[place[kept]], missing, "other prompts of this model")
+    return found.column()
+
+
+class _Found:
+    """The signals of the verdicts that are no pairs.
+
+    Attributes:
+        rows: those that other verdicts can agree with.
+    """
+
+    def __init__(self, recorded: Recorded, votes: Votes) -> None:
+        pair = recorded.paired[recorded.verdict]
+        self._values = Interned[SignalValue]()
+        self._codes = np.full(len(recorded), -1, dtype=np.int32)
+        reasons = np.array([*map(self._values.code, votes.reasons), -1], dtype=np.int32)
+        self._codes[~pair] = reasons[votes.why[~pair]]
+        self.rows = np.flatnonzero(~pair & (votes.claim >= 0))
+
+    def add(self, rows: Ints, of: Ints, votes: Floats, missing: str, what: str) -> None:
+        """Takes the votes on some rows, by row; a row without any is ``missing``."""
+        values, codes = np.unique(votes, return_inverse=True)
+        for members, which, sequences in alike(of, codes, len(values), len(rows)):
+            found = [self._values.code(_stability(values[one].tolist(), missing, what)) for one in sequences]
+            self._codes[rows[members]] = np.array(found, dtype=np.int32)[which]
+
+    def column(self) -> SignalColumn:
+        return SignalColumn(self._codes, self._values.values)
+
+
+def _agreement(own: AnyVerdict, other: AnyVerdict, rules: Rules) -> float | None:
+    return agreement(own, other, rules.of(kind_of(own)))
+
+
+def _stability(votes: Sequence[float], missing: str, what: str) -> SignalValue:
     if not votes:
-        return SignalValue(value=None, state="missing", detail="the judge's model was asked with one prompt only")
-    return _stability(votes, "other prompts of this model")
-
-
-def _signs(own: AnyVerdict, others: Iterable[AnyVerdict | None], rule: Right) -> list[int]:
-    compared = (agreement(own, other, rule) for other in others if other is not None)
-    return [sign for sign in compared if sign is not None]
-
-
-def _stability(votes: Sequence[float], what: str) -> SignalValue:
+        return SignalValue(value=None, state="missing", detail=missing)
     value = sum(votes) / len(votes)
     state = "agree" if value == 1 else "disagree" if value == -1 else "mixed"
     agreeing = sum(vote > 0 for vote in votes)

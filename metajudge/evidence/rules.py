@@ -1,6 +1,6 @@
 """What counts as right in an input: the rule that was given, else the default of each kind of verdict."""
 
-from metajudge.types import AnyVerdict, Category, Grade, Judgment, Right, VerdictKind, default_right, kind_of
+from metajudge.types import AnyVerdict, Category, Grade, Right, VerdictKind, default_right, kind_of
 
 
 class Rules:
@@ -23,15 +23,15 @@ class Rules:
         self._labels = _Examples()
         self._found: dict[VerdictKind, Right] = {}
 
-    def add(self, judgment: Judgment) -> None:
-        """Counts a judgment in; for pairs and rankings nothing depends on it."""
-        if judgment.verdict is not None:
-            self.kinds.add(kind_of(judgment.verdict))
-        if not isinstance(judgment.verdict, Grade | Category):
+    def add(self, verdict: AnyVerdict | None, truth: AnyVerdict | None) -> None:
+        """Counts a verdict in, and its item's label; for pairs and rankings nothing depends on it."""
+        if verdict is not None:
+            self.kinds.add(kind_of(verdict))
+        if not isinstance(verdict, Grade | Category):
             return
-        changed = self._verdicts.add(judgment.verdict)
-        if judgment.item.truth is not None:
-            changed = self._labels.add(judgment.item.truth) or changed
+        changed = self._verdicts.add(verdict)
+        if truth is not None:
+            changed = self._labels.add(truth) or changed
         if changed:
             self._found.clear()
 

@@ -1,11 +1,11 @@
 """Stated strength: how sure the judge's own verdict sounds."""
 
-from metajudge.types import Category, Judgment, Pairwise, SignalValue
+from metajudge.types import AnyVerdict, Category, Pairwise, SignalValue
 
 _STATES = {0: "tied", 1: "plain", 2: "strong"}
 
 
-def stated_strength(judgment: Judgment) -> SignalValue:
+def stated_strength(verdict: AnyVerdict | None) -> SignalValue:
     """Reads the strength off a pairwise verdict.
 
     Judges that know only ``A>B`` and ``B>A`` are always ``plain``: then the signal says nothing.
@@ -14,7 +14,6 @@ def stated_strength(judgment: Judgment) -> SignalValue:
         2 ``strong`` (``>>``), 1 ``plain`` (``>``) or 0 ``tied`` (``=``); absent as ``not_stated`` for rankings,
         ``grade`` for grades, ``category`` for categories and ``no_verdict``.
     """
-    verdict = judgment.verdict
     if isinstance(verdict, Pairwise):
         return SignalValue(value=float(verdict.strength), state=_STATES[verdict.strength], detail=f"verdict {verdict}")
     if verdict is None:

@@ -25,6 +25,8 @@ _JSON = re.compile(
     r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"([^\"]{1,80})\"",
     re.I,
 )
+_QUOTES = 4
+"""Quotation marks of a JSON field and its value: texts with fewer are not searched for one."""
 _TIE_WORD = re.compile(r"(?:an?\s+)?(?:tie|draw|equal|both|neither)", re.I)
 _TIE = re.compile(
     r"\b(?:it(?:'s|\u2019s| is)|this is|(?:verdict|result)(?: is)?:?|(?:call|consider) (?:it|this)|declare)"
@@ -121,6 +123,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 class _Forms:
     """The patterns of one set of labels."""
 
+    shown: tuple[tuple[str, str], ...]
     ids: dict[str, str]
     order: tuple[str, ...]
     named: re.Pattern[str]
@@ -144,10 +147,12 @@ def _forms(shown: tuple[tuple[str, str], ...]) -> _Forms:
     # A label in brackets or quotes may change its case ("Output (a)"); a bare one may not: "a" is also an article.
     label = rf"(?:{_WRAP}{{1,3}}(?P<wrapped>(?i:{either})){_UNWRAP}{{1,3}}|(?P<bare>{either})(?![\w'\u2019]))"
     ordinal = rf"(?i:\b(?P<ordinal>{'|'.join(_ORDINALS)})\s+{_NOUN}\b)"
-    subject = rf"(?:(?i:\b{_NOUN})\s+{label}|{ordinal})"
-    loose = rf"(?:(?i:\b{_NOUN}\s+)?(?<!\w){label}|{ordinal})"
+    # Both begin where no word goes on, which is tested first: it is cheap, and most places fail it.
+    subject = rf"(?<!\w)(?:(?i:{_NOUN})\s+{label}|{ordinal})"
+    loose = rf"(?<!\w)(?:(?i:{_NOUN}\s+)?(?<!\w){label}|{ordinal})"
     chain = rf"(?:(?i:{_NOUN})\s+)?(?:{either})"
     return _Forms(
+        shown=shown,
         ids=ids,
         order=tuple(name for _, name in shown),
         named=re.compile(rf"(?<![\w>=<]){chain}"),
@@ -193,8 +198,8 @@ def _core(label: str) -> str:
 
 
 def _marks(text: str, forms: _Forms) -> Iterator[TextVerdict]:
-    for pattern in (_MARK, _JSON):
-        for found in pattern.finditer(text):
+    for pattern, start in ((_MARK, text.find("[[")), (_JSON, text.find('"') if text.count('"') >= _QUOTES else -1)):
+        for found in pattern.finditer(text, start) if start >= 0 else ():
             # The pattern leaves the white space to strip(): with a run of it on either side it would be quadratic.
             content = found.group(1).strip() if pattern is _MARK else found.group(1)
             mark = _read_mark(content, found.group(0), forms) if len(content) <= _LONGEST_MARK else None
@@ -204,19 +209,30 @@ def _marks(text: str, forms: _Forms) -> Iterator[TextVerdict]:
 
 def _read_mark(content: str, quote: str, forms: _Forms) -> TextVerdict | None:
     """Reads ``A``, ``Assistant A``, ``A>>B``, ``A=B`` or ``tie``; None for anything else (a matrix, say)."""
+    marked = _marked(content, forms.shown)
+    return None if marked is None else TextVerdict(marked.winner, "mark", quote)
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    winner: str | None
+
+
+@lru_cache(maxsize=4_096)
+def _marked(content: str, shown: tuple[tuple[str, str], ...]) -> _Marked | None:
+    """The winner that a mark names; judges repeat few marks many times."""
+    forms = _forms(shown)
     parts = _SIGN.split(content)
     names = [forms.response(_core(part)) for part in parts[::2]]
     signs = {sign[0] for sign in parts[1::2]}
     if None not in names and len(set(names)) == len(names):
         if not signs or parts[1][0] == ">":
-            return TextVerdict(names[0], "mark", quote) if "<" not in signs else None
+            return _Marked(names[0]) if "<" not in signs else None
         if signs == {"<"}:
-            return TextVerdict(names[-1], "mark", quote)
-        return TextVerdict(None, "mark", quote) if signs == {"="} else None
+            return _Marked(names[-1])
+        return _Marked(None) if signs == {"="} else None
     is_c = content.strip() == "C" and set(forms.ids) == {"A", "B", "a", "b"}
-    if is_c or _TIE_WORD.fullmatch(content.strip()):
-        return TextVerdict(None, "mark", quote)
-    return None
+    return _Marked(None) if is_c or _TIE_WORD.fullmatch(content.strip()) else None
 
 
 def _last_sentence(text: str, forms: _Forms) -> TextVerdict | None:
@@ -256,11 +272,26 @@ def _sentences(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
             name = _named(found, forms)
             if name is not None and not _doubted(text, found.start()):
                 yield _Sentence(found.end(), name, found.group(0))
-    for found in _TIE.finditer(text, start) if any(word in lower for word in ("tie", "draw", "equally")) else ():
+    for found in _TIE.finditer(text, start) if _may_tie(lower) else ():
         if not _doubted(text, found.start()):
             yield _Sentence(found.end(), None, found.group(0))
     if any(sign in lower for sign in "<>="):
         yield from _comparisons(text, start, forms)
+
+
+def _may_tie(lower: str) -> bool:
+    """Whether a text holds a word that :data:`_TIE` ends with; "tie" alone stands in many others, such as "parties"."""
+    if "equally" in lower:
+        return True
+    return any(lower[at - 1 : at].isspace() for word in ("tie", "draw") for at in places_of(lower, word))
+
+
+def places_of(text: str, word: str) -> Iterator[int]:
+    """Where a word stands in a text, also within other words."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
 
 
 def _comparisons(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from metajudge.evidence.peers import PeerSupport
-from metajudge.types import Category, Grade, Judgment, SignalValue
+from metajudge.types import AnyVerdict, Category, Grade, SignalValue
 
 _ORDER = {
     "agree": "the same verdict when the answers swap places",
@@ -19,14 +19,14 @@ _UNKNOWN_ORDER = {
 }
 
 
-def missing_evidence(judgment: Judgment, signals: Mapping[str, SignalValue]) -> str:
+def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalValue]) -> str:
     """Which free evidence would decide on a judgment and is not there, without a full stop.
 
     Args:
-        judgment: with a verdict.
+        verdict: the judgment's.
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
     """
-    grades = isinstance(judgment.verdict, Grade | Category)
+    grades = isinstance(verdict, Grade | Category)
     missing = []
     if signals["peers"].value is not None:
         missing.append("the other judges who graded it are too few" if grades else "the other judges are too few")

@@ -6,6 +6,7 @@ from enum import Enum
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.readers.arrow_table import ArrowTable
 from metajudge.readers.csv_table import CsvTable, looks_like_csv
 from metajudge.readers.lines import Source, open_bytes
 from metajudge.readers.parquet_table import ParquetTable
@@ -25,6 +26,7 @@ class Container(Enum):
     LIST = "one JSON list"
     CSV = "CSV"
     PARQUET = "Parquet"
+    ARROW = "Arrow"
     ZIP = "a zip archive"
 
 
@@ -37,6 +39,8 @@ def container_of(source: Source) -> Container:
     signature = _signature(source)
     if signature == b"PAR1":
         return Container.PARQUET
+    if signature == b"ARRO":
+        return Container.ARROW
     if signature == b"PK\x03\x04":
         return Container.ZIP
     with open_bytes(source) as stream:
@@ -78,6 +82,8 @@ def table_of(source: Source, container: Container | None = None) -> Table:
             return CsvTable(source)
         case Container.PARQUET:
             return ParquetTable(source)
+        case Container.ARROW:
+            return ArrowTable(source)
         case Container.LIST:
             return JsonListTable(source)
         case Container.LINES:

@@ -1,14 +1,15 @@
-"""Judgments and assessments as pandas frames and Hugging Face datasets, in and out.
+"""Judgments and assessments as pandas frames, Hugging Face datasets and Arrow tables, in and out.
 
 The columns are the fields of a mapping (``id, judge, verdict, question, responses.A, models.A, item_id, ...``), so that
 a frame written to CSV or Parquet is read by ``metajudge vet`` as it is, and gives equal records. Lists, and the
-caller's own data in ``meta``, are JSON text. pandas and datasets are imported when they are used:
+caller's own data in ``meta``, are JSON text. pandas, datasets and pyarrow are imported when they are used:
 ``pip install '.[inputs]'`` in a checkout.
 """
 
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ import orjson
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import install_command
 from metajudge.readers import FieldMap
+from metajudge.readers.assessment_tables import arrow
+from metajudge.readers.assessment_tables import table_of as assessment_table
 from metajudge.readers.cells import key_of
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
@@ -32,9 +35,13 @@ from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, R
 if TYPE_CHECKING:
     from datasets import Dataset
     from pandas import DataFrame
+    from pyarrow import Table
 
 Mapped = FieldMap | Mapping[str, str] | str | None
 """A mapping as :func:`~metajudge.readers.parse_map` makes it, a dict of field -> column, or the text of ``--map``."""
+
+AT_ONCE = 4096
+"""Rows of an Arrow table that are Python objects together."""
 
 _ALWAYS = ("id", "judge", "verdict", "no_verdict", "rationale", "order", "item_id", "question")
 
@@ -96,6 +103,38 @@ def to_dataset(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Dataset
     datasets = _imported("datasets")
     rows = _rows(records)
     return datasets.Dataset.from_dict({name: [row.get(name) for row in rows] for name in _columns(rows)})
+
+
+def from_arrow(
+    table: "Table", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
+) -> list[Judgment]:
+    """Judgments from an Arrow table, one a row; arguments and errors as for :func:`from_pandas`."""
+    rows = (row for batch in table.to_batches(max_chunksize=AT_ONCE) for row in batch.to_pylist())
+    return _judgments(_FrameTable("Table", table.column_names, rows), mapping, judge, values)
+
+
+def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Table":
+    """An Arrow table of judgments, or of assessments: one row each, in their order.
+
+    Judgments have the columns of :func:`to_pandas`, all of them texts. Assessments have those of
+    :mod:`metajudge.readers.assessment_tables`, as ``vet --out FILE.parquet`` writes them.
+
+    Raises:
+        ConfigurationError: pyarrow is not installed.
+    """
+    pyarrow = arrow()
+    tables, others, source = [], list[Judgment](), iter(records)
+    while part := list(islice(source, AT_ONCE)):
+        lines = [one.model_dump_json().encode() for one in part if isinstance(one, Assessment)]
+        if lines:
+            tables.append(assessment_table(lines))
+        others += [one for one in part if isinstance(one, Judgment)]
+    if tables:
+        return pyarrow.concat_tables(tables)
+    rows = _rows(others)
+    return pyarrow.table(
+        {name: pyarrow.array([row.get(name) for row in rows], pyarrow.string()) for name in _columns(rows)}
+    )
 
 
 class _FrameTable:

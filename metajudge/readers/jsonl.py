@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -10,10 +10,10 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
-from metajudge.readers.lines import Line, Reject, Source, is_plain, open_bytes
-from metajudge.readers.reader import FoundJudgment, each
+from metajudge.readers.lines import Line, RawLine, Reject, Source, is_plain, open_bytes, parsed_line
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, each, why
 from metajudge.readers.tables import JsonLineTable, Table
-from metajudge.types import Item, Judgment
+from metajudge.types import Category, Item, Judgment
 
 
 class JudgmentLines:
@@ -50,21 +50,56 @@ class JudgmentLines:
         return self._table.rows()
 
     def read(self) -> Iterator[FoundJudgment | Reject]:
-        parse = _SharedItems().judgment
+        if isinstance(self._table, JsonLineTable):
+            return map(self.parser(), self.raw_lines())
+        return self._read_table()
+
+    def raw_lines(self) -> Iterator[RawLine | Reject]:
+        """The lines of the file, not parsed yet; of a table of lines alone."""
+        assert isinstance(self._table, JsonLineTable)
+        return self._table.raw_lines()
+
+    def parser(self) -> Callable[[RawLine | Reject], FoundJudgment | Reject]:
+        """A function that makes a checked judgment of a line; lines of one item share it, so give them in order."""
+        parse, source = SharedItems().judgment, self.source
+
+        def parsed(line: RawLine | Reject) -> FoundJudgment | Reject:
+            row = parsed_line(source, line, nan_is_null=True) if isinstance(line, RawLine) else line
+            if isinstance(row, Reject):
+                return row
+            try:
+                return FoundJudgment(parse(row.data), source.name, row.number)
+            except UNREADABLE as error:
+                return source.reject(row.number, why(error), row.raw)
+
+        return parsed
+
+    def _read_table(self) -> Iterator[FoundJudgment | Reject]:
+        parse = SharedItems().judgment
         for found in each(self.source, self.rows(), lambda line: parse(line.data)):
             yield found if isinstance(found, Reject) else FoundJudgment(found[1], self.source.name, found[0])
 
 
-class _SharedItems:
+_USUAL = {"id", "item", "judge", "verdict", "rationale", "order"}
+"""Fields of most judgments."""
+
+MOST_CHECKED = 1_000
+"""Different verdicts and orders that are remembered for responses of the same names."""
+
+
+class SharedItems:
     """Parses judgments; those of one item that follow each other share one object, so that it is checked once.
 
-    Items are compared as bytes: equal values of different types, such as ``1`` and ``true``, are different items, and
-    so are responses in another order.
+    Items are compared with their types: values such as ``1`` and ``true`` are different, and so are responses in
+    another order.
     """
 
     def __init__(self) -> None:
-        self._raw = b""
+        self._data: dict[str, Any] = {}
+        self._plain = False
         self._item: Item | None = None
+        self._by_names: dict[tuple[str, ...], dict[tuple[str, tuple[str, ...]], Judgment]] = {}
+        self._checked: dict[tuple[str, tuple[str, ...]], Judgment] | None = None
 
     def judgment(self, data: dict[str, Any]) -> Judgment:
         """A checked judgment.
@@ -73,12 +108,77 @@ class _SharedItems:
             ValidationError: the data is no judgment.
         """
         item = data.get("item")
-        raw = orjson.dumps(item) if isinstance(item, dict) else b""
-        if raw and raw == self._raw:
-            return Judgment.model_validate({**data, "item": self._item})
-        judgment = Judgment.model_validate(data)
-        self._raw, self._item = raw, judgment.item
+        if not isinstance(item, dict):
+            return Judgment.model_validate(data)
+        if self._is_known(item):
+            known = self._like_a_checked_one(data)
+            if known is not None:
+                return known
+            judgment = Judgment.model_validate({**data, "item": self._item})
+        else:
+            judgment = Judgment.model_validate(data)
+            self._data, self._plain, self._item = item, _is_plain(item), judgment.item
+            names = tuple(judgment.item.responses)
+            self._checked = self._by_names.setdefault(names, {}) if _has_no_rules(judgment.item) else None
+        checked = self._checked
+        if checked is not None and len(checked) < MOST_CHECKED and data.keys() == _USUAL and judgment.verdict:
+            checked[data["verdict"], tuple(data["order"])] = judgment
         return judgment
+
+    def _like_a_checked_one(self, data: dict[str, Any]) -> Judgment | None:
+        """The judgment, where one with the same verdict and order on such responses was checked, and the rest is text.
+
+        What can be wrong about a record with the usual fields is its verdict and order, which depend on the names of
+        the responses, and an id or a judge without a letter.
+        """
+        if self._checked is None or data.keys() != _USUAL:
+            return None
+        verdict, order = data["verdict"], data["order"]
+        name, judge, rationale = data["id"], data["judge"], data["rationale"]
+        if not (type(verdict) is type(name) is type(judge) is type(rationale) is str and type(order) is list):
+            return None
+        if not ("!" <= name[:1] <= "~" and "!" <= judge[:1] <= "~"):
+            return None
+        try:
+            like = self._checked.get((verdict, tuple(order)))
+        except TypeError:  # something in the order is no text
+            return None
+        if like is None:
+            return None
+        made = like.__copy__()
+        made.__dict__.clear()
+        made.__dict__.update(
+            version=1,
+            id=name,
+            item=self._item,
+            judge=judge,
+            verdict=like.verdict,
+            no_verdict=None,
+            rationale=rationale,
+            order=like.order,
+            labels=None,
+            instruction=None,
+            meta={},
+        )
+        return made
+
+    def _is_known(self, item: dict[str, Any]) -> bool:
+        known = self._data
+        if self._item is None or item != known:
+            return False
+        if self._plain:  # equal texts have equal types
+            return list(item["responses"]) == list(known["responses"])
+        return orjson.dumps(item) == orjson.dumps(known)
+
+
+def _has_no_rules(item: Item) -> bool:
+    """Whether a verdict on an item depends on the names of its responses alone."""
+    return not isinstance(item.label, Category) and not item.labels and not item.scale
+
+
+def _is_plain(item: dict[str, Any]) -> bool:
+    """Whether the fields of an item, responses apart, are texts or null; keys and values of those are texts anyway."""
+    return all(value is None or type(value) is str for name, value in item.items() if name != "responses")
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import orjson
 
@@ -124,26 +124,34 @@ class ByteSpan:
     stop: int
 
 
-def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
-    """Parses a JSONL file line by line; blank lines are skipped, bad ones yielded as :class:`Reject`.
+class RawLine(NamedTuple):
+    """A line that is not parsed yet: its number, where it begins in the (unpacked) file, and its bytes."""
+
+    number: int
+    offset: int
+    raw: bytes
+
+
+def raw_lines(source: Source, span: ByteSpan | None = None) -> Iterator[RawLine | Reject]:
+    """The lines of a file without their ends; blank ones are skipped.
 
     A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.
 
     Args:
         source: the file.
         span: read only this part; the first line in it is then number 1.
-        nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
     """
     with open_bytes(source) as stream:
-        number = 0
+        number, offset = 0, 0 if span is None else span.start
         if span is not None:
             stream.seek(span.start)
-        while span is None or stream.tell() < span.stop:
+        while span is None or offset < span.stop:
             try:
                 raw = stream.readline(MAX_LINE_BYTES + 1)
+                begin, offset = offset, offset + len(raw)
                 too_long = len(raw) > MAX_LINE_BYTES
                 if too_long:
-                    _skip_line(stream, raw)
+                    offset += _skip_line(stream, raw)
             except (EOFError, OSError, zlib.error) as error:
                 reason = f"the file is damaged or ends early; nothing after this line can be read ({error})"
                 yield Reject(source.name, number + 1, reason, "")
@@ -155,17 +163,29 @@ def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: boo
                 reason = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
                 yield source.reject(number, reason, raw[:EXCERPT])
                 continue
-            if number == 1 and raw.startswith(_BOM) and not (span and span.start):
+            if begin == 0 and raw.startswith(_BOM):
                 raw = raw[len(_BOM) :]
             raw = raw.rstrip(b"\r\n")
-            if not raw or raw.isspace():
-                continue
-            try:
-                data = parse_object(raw, nan_is_null=nan_is_null)
-            except BadLine as bad:
-                yield source.reject(number, str(bad), raw)
-            else:
-                yield Line(number, raw, data)
+            if raw and not raw.isspace():
+                yield RawLine(number, begin, raw)
+
+
+def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
+    """Parses a JSONL file line by line; bad lines are yielded as :class:`Reject`. See :func:`raw_lines`.
+
+    Args:
+        nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
+    """
+    for line in raw_lines(source, span):
+        yield line if isinstance(line, Reject) else parsed_line(source, line, nan_is_null=nan_is_null)
+
+
+def parsed_line(source: Source, line: RawLine, *, nan_is_null: bool = False) -> Line | Reject:
+    """The object of a line, or why there is none."""
+    try:
+        return Line(line.number, line.raw, parse_object(line.raw, nan_is_null=nan_is_null))
+    except BadLine as bad:
+        return source.reject(line.number, str(bad), line.raw)
 
 
 def parse_object(raw: bytes, *, nan_is_null: bool = False) -> dict[str, Any]:
@@ -257,9 +277,13 @@ def _count_keys(data: dict[str, Any]) -> int:
     raise BadLine(f"nested too deeply (more than {MAX_DEPTH} levels)")
 
 
-def _skip_line(stream: BinaryIO, piece: bytes) -> None:
+def _skip_line(stream: BinaryIO, piece: bytes) -> int:
+    """Reads on to the end of a line; returns how many bytes that were."""
+    skipped = 0
     while piece and not piece.endswith(b"\n"):
         piece = stream.readline(1 << 20)
+        skipped += len(piece)
+    return skipped
 
 
 def _kind(value: Any) -> str:

@@ -28,6 +28,11 @@ from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message
 
 MOST_TURNS = 10_000
 
+_OF_JUDGMENT = frozenset(
+    ("id", "judge", "verdict", "no_verdict", "rationale", "instruction", "order", "labels", "meta")
+)
+"""Fields that say nothing of the item."""
+
 
 class MappedTable(LineReader):
     """Reads the rows of a table as judgments.
@@ -68,6 +73,9 @@ class MappedTable(LineReader):
         self._vocabulary = Vocabulary(mapping.values, categories=True)
         self._people = RowLabels(mapping, self._meaning, wording)
         self._said: dict[str, list[Label]] | None = None
+        self._newest: tuple[list[Any], Item] | None = None
+        of_item = [name for name in mapping.columns if name not in _OF_JUDGMENT and not name.startswith("meta.")]
+        self._of_item = sorted({*(mapping.columns[name] for name in of_item), "turn", "turn_number"})
         self._stem = stem_of(table.source.name)
         columns = table.columns()
         self._scored_by_people = says_who(columns)
@@ -182,6 +190,19 @@ class MappedTable(LineReader):
         return self._said
 
     def _plain_item(self, row: Line) -> Item:
+        """The item of a row; rows of one item mostly follow each other, and then share it."""
+        cells = [cell(row.data, column) for column in self._of_item]
+        # Only texts: equal numbers may be of several types. An empty answer may depend on the order shown.
+        plain = not self._one_hot.get("label") and all(
+            value is None or (type(value) is str and value) for value in cells
+        )
+        if plain and self._newest is not None and self._newest[0] == cells:
+            return self._newest[1]
+        item = self._new_item(row)
+        self._newest = (cells, item) if plain else None
+        return item
+
+    def _new_item(self, row: Line) -> Item:
         answers = {
             name: value
             for name in self.mapping.response_ids

@@ -39,7 +39,10 @@ class ParquetTable:
                 while batch := result.fetchmany(_BATCH):
                     for cells in batch:
                         number += 1
-                        data = {name: plain(cell) for name, cell in zip(names, cells, strict=True)}
+                        data = {
+                            name: cell if cell is None or type(cell) is str else plain(cell)
+                            for name, cell in zip(names, cells, strict=True)
+                        }
                         yield Line(number, raw_of(data), data)
             except duckdb.Error as error:
                 reason = f"the file is damaged; nothing after this row can be read ({_first_line(error)})"

@@ -23,12 +23,16 @@ class RightRules:
         """Notes one judgment's verdict and the labels of its item."""
         if judgment.verdict is None:
             return
-        kind = kind_of(judgment.verdict)
-        _note(self._verdicts.setdefault(kind, {}), judgment.verdict)
-        labels = self._labels.setdefault(kind, {})
         own = () if judgment.item.label is None else (judgment.item.label,)
-        for value in (*own, *(one.value for one in judgment.item.labels)):
-            _note(labels, value)
+        self.note(judgment.verdict, (*own, *(one.value for one in judgment.item.labels)))
+
+    def note(self, verdict: AnyVerdict, labels: Iterable[AnyVerdict]) -> None:
+        """Notes a verdict and the labels of its item."""
+        kind = kind_of(verdict)
+        _note(self._verdicts.setdefault(kind, {}), verdict)
+        noted = self._labels.setdefault(kind, {})
+        for value in labels:
+            _note(noted, value)
 
     def rules(self) -> dict[VerdictKind, Right]:
         """The rule of each kind of verdict that was met.

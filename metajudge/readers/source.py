@@ -7,7 +7,7 @@ import struct
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -195,6 +195,39 @@ class JudgmentSource:
         notice = self.people.notice()
         return [*self._told, *([] if notice is None else [notice])]
 
+    @property
+    def line_readers(self) -> list[JudgmentLines] | None:
+        """The readers, where all inputs are uncompressed lines of metajudge JSONL that nothing is to be added to.
+
+        None where a reject raises, ids get a prefix, or labels or people's scores are joined.
+        """
+        readers = [reader for given in self._inputs.values() for reader in given]
+        if self.strict or self._prefix_ids or self._labelled is not None or self._contents:
+            return None
+        lines = [reader for reader in readers if isinstance(reader, JudgmentLines) and reader.plain_file is not None]
+        return lines if len(lines) == len(readers) else None
+
+    @property
+    def limit(self) -> int | None:
+        """How many judgments are given at most, after the selection by judge."""
+        return self._limit
+
+    def was_read(self, judges: Mapping[str, int], rejects: Iterable[Reject], duplicates: int) -> None:
+        """Takes over the counts of a pass over :attr:`line_readers`, in which no two records contradict each other.
+
+        Args:
+            judges: judge -> judgments, without repeated ones.
+            rejects: in the order of the input.
+            duplicates: repeated judgments.
+        """
+        tally = _PassCounts(duplicates=duplicates, judgments=sum(judges.values()))
+        tally.wanted = sum(count for name, count in judges.items() if self._judges is None or name in self._judges)
+        for reject in rejects:
+            tally.add(reject, None)
+        self._tally, self._complete = tally, True
+        self._contents = ItemContents({}, unique_ids=not duplicates)
+        self._unique = not duplicates
+
     def expected(self) -> int | None:
         """How many judgments an iteration will give, without parsing the input for it; None where that is unknown.
 
@@ -237,10 +270,18 @@ class JudgmentSource:
                 return
             given += 1
             yield judgment
-        if self._judges is not None and not given and others:
-            wanted = ", ".join(map(repr, sorted(self._judges)))
-            there = ", ".join(sorted(others)[:20]) + (", ..." if len(others) > 20 else "")
-            raise InputError(f"no judgment by {wanted}; the judges here are {there}")
+        if not given and others:
+            self.refuse_judges(others)
+
+    def refuse_judges(self, there: Collection[str]) -> None:
+        """Refuses an input whose judges are all others than those asked for.
+
+        Raises:
+            InputError: always.
+        """
+        wanted = ", ".join(map(repr, sorted(self._judges or ())))
+        shown = ", ".join(sorted(there)[:20]) + (", ..." if len(there) > 20 else "")
+        raise InputError(f"no judgment by {wanted}; the judges here are {shown}")
 
     def all(self) -> Iterator[Judgment]:
         """Every judgment, whatever the filter says."""

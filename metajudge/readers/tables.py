@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Protocol
 
 from metajudge.readers.json_elements import read_elements
-from metajudge.readers.lines import ByteSpan, Line, Reject, Source, read_lines
+from metajudge.readers.lines import ByteSpan, Line, RawLine, Reject, Source, raw_lines, read_lines
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -43,6 +43,10 @@ class JsonLineTable:
 
     def rows(self) -> Iterator[Line | Reject]:
         return read_lines(self.source, self._span, nan_is_null=True)
+
+    def raw_lines(self) -> Iterator[RawLine | Reject]:
+        """Every line, not parsed yet."""
+        return raw_lines(self.source, self._span)
 
 
 class JsonListTable:

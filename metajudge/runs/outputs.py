@@ -5,13 +5,15 @@ A full disk is reported with the file's name and what to do, in place of a bare 
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, TypeVar
 
+import numpy as np
 import orjson
 from pydantic import BaseModel, ValidationError
 
@@ -59,6 +61,7 @@ class OrderedFile:
         self.partial = path.with_name(path.name + ".partial")
         self._places = array("q")
         self._offsets = array("q")
+        self._end = 0
         if path.is_dir():
             raise InputError(f"{path} is a folder: name a file")
         try:
@@ -75,9 +78,24 @@ class OrderedFile:
         if not line:
             return
         self._places.append(index)
-        self._offsets.append(self._file.tell())
+        self._offsets.append(self._end)
+        self._end += len(line)
         with written_to(self.path):
             self._file.write(line)
+
+    def write_block(self, first: int, lines: Sequence[bytes]) -> None:
+        """Adds the lines of records that follow each other in the input, from the ``first``-th on.
+
+        Raises:
+            OutputError: the disk is full.
+        """
+        if not lines:
+            return
+        self._places.extend(range(first, first + len(lines)))
+        self._offsets.extend(accumulate(map(len, lines[:-1]), initial=self._end))
+        self._end += sum(map(len, lines))
+        with written_to(self.path):
+            self._file.write(b"".join(lines))
 
     def __enter__(self) -> "OrderedFile":
         return self
@@ -98,9 +116,9 @@ class OrderedFile:
 
     def _finish(self) -> None:
         self._file.flush()
-        ordered = sorted(range(len(self._places)), key=self._places.__getitem__)
-        if any(place != position for position, place in enumerate(ordered)):
-            self._rewrite(ordered)
+        places = np.frombuffer(self._places, dtype=np.int64)
+        if bool((np.diff(places) < 0).any()):
+            self._rewrite(np.argsort(places, kind="stable").tolist())
         self._file.close()
         os.replace(self.partial, self.path)
 

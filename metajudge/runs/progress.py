@@ -28,6 +28,7 @@ class Progress:
         self._total = total if callable(total) else lambda: total
         self._started = self._shown = time.monotonic()
         self._live: Any = None
+        self._read: tuple[int, int | None] | None = None
 
     def __enter__(self) -> "Progress":
         if sys.stderr.isatty():
@@ -55,8 +56,18 @@ class Progress:
         else:
             print(self.line(), file=sys.stderr)  # noqa: T201
 
+    def heard(self, read: tuple[int, int | None]) -> None:
+        """Notes how much of the input was read, before there are results: bytes of so many.
+
+        Where the number of bytes is unknown (None), records are counted instead.
+        """
+        self._read = read
+        self.update()
+
     def line(self) -> str:
         """The state of the run in one line."""
+        if self._read is not None and not self._totals.done:
+            return self._reading(*self._read)
         totals, meter, total = self._totals, self._meter, self._total()
         elapsed = max(time.monotonic() - self._started, 1e-9)
         rate = totals.done / elapsed
@@ -68,6 +79,13 @@ class Progress:
         if total is not None and rate > 0:
             parts.append(f"{_duration(max(total - totals.done, 0) / rate)} left")
         return ", ".join(parts)
+
+    def _reading(self, done: int, total: int | None) -> str:
+        if total is None:
+            return f"reading: {done:,} {self._totals.NOUN}"
+        elapsed = time.monotonic() - self._started
+        left = f", {_duration(elapsed * (total - done) / done)} left" if done else ""
+        return f"reading: {100 * done / max(total, 1):.0f} % of {total / 1e6:,.1f} MB{left}"
 
 
 def _duration(seconds: float) -> str:

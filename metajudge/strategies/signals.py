@@ -10,7 +10,7 @@ from metajudge.evidence.words import missing_evidence
 from metajudge.scoring import exceeds
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel
-from metajudge.types import Failure, Judgment, Pairwise, SignalValue, Status
+from metajudge.types import AnyVerdict, Failure, Judgment, Pairwise, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,28 @@ class SignalEvidence:
         by it: it orders them better, and plain agreement keeps too much where the judges share a preference for one
         grade (measured by ``benchmarks/label_free.py``).
         """
-        support = self.index.peers(judgment)
-        signals = self.index.signals(judgment, support=support)
-        score = signal_score(signals).value
+        signals = self.index.signals(judgment)
         found = None if self.no_labels is None else self.no_labels.signal(judgment)
         if found is not None:
             signals[NO_LABELS] = found
-            if found.value is not None and not isinstance(judgment.verdict, Pairwise):
-                return _assessed(score_of(found.value), panel, signals)
-        if score is None or _is_open(signals, score, panel.threshold, support.most):
-            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=missing_evidence(judgment, signals))
-            return Outcome(Status.UNSCORED, failure=failure, signals=signals)
-        return _assessed(score, panel, signals)
+        return weighed(panel, judgment.verdict, signals, self.index.peers(judgment).most)
+
+
+def weighed(panel: Panel, verdict: AnyVerdict | None, signals: dict[str, SignalValue], most_support: float) -> Outcome:
+    """The outcome of a judgment with these signals; see :meth:`SignalEvidence.outcome`.
+
+    Args:
+        verdict: the judgment's.
+        most_support: see :attr:`~metajudge.evidence.peers.PeerSupport.most`.
+    """
+    score = signal_score(signals).value
+    found = signals.get(NO_LABELS)
+    if found is not None and found.value is not None and not isinstance(verdict, Pairwise):
+        return _assessed(score_of(found.value), panel, signals)
+    if score is None or _is_open(signals, score, panel.threshold, most_support):
+        failure = Failure(kind=FailureKind.NO_EVIDENCE, message=missing_evidence(verdict, signals))
+        return Outcome(Status.UNSCORED, failure=failure, signals=signals)
+    return _assessed(score, panel, signals)
 
 
 def _is_open(signals: dict[str, SignalValue], score: float, threshold: float, most_support: float) -> bool:

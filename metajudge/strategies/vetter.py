@@ -63,15 +63,23 @@ class Vetter:
 
     def panel_for(self, judgment: Judgment) -> Panel:
         """The panel of the item's category, or the default one."""
-        return self.routes.get(judgment.item.category or "", self.default)
+        return self.panel_of(judgment.item.category)
+
+    def panel_of(self, category: str | None) -> Panel:
+        """The panel of a category, or the default one."""
+        return self.routes.get(category or "", self.default)
 
     def key(self, judgment: Judgment) -> str:
         """Identity of this vetting: the judgment as vetted, and everything about the panel that could change it."""
         panel = self.panel_for(judgment)
-        parts: list[Any] = [judgment.id, judgment.vetting_digest, panel.digest, self.seed]
-        if panel.families == "forbid":  # depends on who wrote the responses, which is not part of the digest
-            parts.append([str(one) for one in _kin(panel, judgment)])
-        return digest(parts)
+        # Kinship depends on who wrote the responses, which is not part of the digest.
+        kin = [str(one) for one in _kin(panel, judgment)] if panel.families == "forbid" else None
+        return self.key_of(judgment.id, judgment.vetting_digest, panel, kin)
+
+    def key_of(self, name: str, vetting_digest: str, panel: Panel, kin: list[str] | None) -> str:
+        """:meth:`key` by its parts; ``kin`` is None where the panel does not forbid families."""
+        parts: list[Any] = [name, vetting_digest, panel.digest, self.seed]
+        return digest(parts if kin is None else [*parts, kin])
 
     async def vet(
         self,
@@ -93,12 +101,12 @@ class Vetter:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.
         """
         panel = self.panel_for(judgment)
-        return self._assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, on_result))
+        return self.assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, on_result))
 
     def refused(self, judgment: Judgment, reason: str) -> Assessment:
         """The assessment of a judgment that is not vetted, because of its data."""
         failure = Failure(kind=FailureKind.NO_EVIDENCE, message=reason)
-        return self._assessment(self.panel_for(judgment), judgment, Outcome(Status.FAILED, failure=failure))
+        return self.assessment(self.panel_for(judgment), judgment, Outcome(Status.FAILED, failure=failure))
 
     async def _outcome(
         self,
@@ -109,8 +117,7 @@ class Vetter:
         on_result: Callable[[AgentResult], None] | None,
     ) -> Outcome:
         if judgment.verdict is None:
-            message = f"the judge gave no verdict: {judgment.no_verdict}"
-            return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
+            return without_verdict(judgment.no_verdict)
         if panel.strategy is StrategyName.SIGNALS:
             if evidence is None:
                 raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
@@ -123,7 +130,8 @@ class Vetter:
         callback = {} if on_result is None else {"on_result": on_result}
         return await _ask(panel, judgment, retry=retry, **callback)
 
-    def _assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
+    def assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
+        """The assessment that an outcome makes, with its provenance."""
         took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]
         return Assessment(
             judgment_id=judgment.id,
@@ -157,6 +165,12 @@ class Vetter:
             usage=_total_usage(took),
             metajudge_version=__version__,
         )
+
+
+def without_verdict(reason: str | None) -> Outcome:
+    """The outcome of a judgment whose judge gave no verdict, for this reason."""
+    message = f"the judge gave no verdict: {reason}"
+    return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
 
 
 def _left_out(results: list[AgentResult]) -> tuple[str, ...]:

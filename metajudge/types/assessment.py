@@ -1,6 +1,8 @@
 """The result of vetting one judgment."""
 
 from enum import StrEnum
+from functools import partial
+from operator import is_, not_
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, computed_field
@@ -28,8 +30,9 @@ class Failure(Frozen):
     message: str
 
 
-def _unset(value: object) -> bool:
-    return value is None or value is False or value == ()
+# Functions in C: they are called several times for each criterion that is written.
+_unset = partial(is_, None)
+_empty = not_
 
 
 _EXPECTED = "The expected score over the probabilities of the score's tokens"
@@ -101,7 +104,7 @@ class AgentResult(Frozen):
         description="What the agent wrote before it scored; not scored itself. Of several draws that of the nearest.",
     )
     analysis_missing: bool = Field(
-        default=False, exclude_if=_unset, description="An analysis was asked for, and a usable reply came without one."
+        default=False, exclude_if=_empty, description="An analysis was asked for, and a usable reply came without one."
     )
     criteria: dict[str, CriterionScore] | None = None
     failure: Failure | None = None
@@ -127,7 +130,7 @@ class AgentResult(Frozen):
     spread: float | None = Field(
         default=None, exclude_if=_unset, description="Standard deviation (divisor n - 1) of the draws' scores."
     )
-    draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_unset)
+    draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_empty)
 
     @property
     def replies(self) -> "tuple[AgentResult, ...]":
@@ -163,7 +166,7 @@ class GuaranteedThreshold(Frozen):
     delta: float = Field(description="Probability, over the draw of the labelled questions, that the guarantee fails.")
     approximate: bool = Field(default=False, description="Scores and threshold came from the same questions.")
     judges: tuple[str, ...] = Field(
-        default=(), exclude_if=_unset, description="Whose judgments it speaks of, together and not each judge alone."
+        default=(), exclude_if=_empty, description="Whose judgments it speaks of, together and not each judge alone."
     )
     unit: GuaranteeUnit | None = Field(
         default=None, exclude_if=_unset, description="What stood for a question when the threshold was tested."
@@ -243,7 +246,7 @@ class Assessment(Frozen):
     failure: Failure | None = Field(default=None, description="Why there is no decision.")
     not_applicable: tuple[str, ...] = Field(
         default=(),
-        exclude_if=_unset,
+        exclude_if=_empty,
         description="Criteria that were left out by rule, because they judge a rationale and the judge gave none.",
     )
     agents: tuple[AgentResult, ...] = ()
@@ -265,7 +268,7 @@ class Assessment(Frozen):
     )
     outside_guarantee: tuple[str, ...] = Field(
         default=(),
-        exclude_if=_unset,
+        exclude_if=_empty,
         description="Where the calibration has a guarantee that does not cover this judgment: the marks that put it "
         "outside, or `judge_not_covered`. ``accepted`` then follows the score, and nothing is guaranteed.",
     )

@@ -11,7 +11,12 @@ def digest(value: Any) -> str:
 
     A lone surrogate, which JSON cannot represent, counts as U+FFFD, as it is sent (:func:`json_bytes`).
     """
-    return hashlib.sha256(json_bytes(value, sort_keys=True)).hexdigest()[:32]
+    return bytes_digest(json_bytes(value, sort_keys=True))
+
+
+def bytes_digest(content: bytes) -> str:
+    """32 hex digits (128 bits of SHA-256) over bytes."""
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def text_digest(text: str) -> str:

@@ -1,12 +1,12 @@
 """An item, and one judge's judgment of it: the record that every reader produces and ``vet`` takes."""
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
-from metajudge.types.digests import digest
+from metajudge.types.digests import bytes_digest, digest, json_bytes
 from metajudge.types.frozen import Frozen
 from metajudge.types.label import Label, majority
 from metajudge.types.right import DEFAULTS, Right, is_right
@@ -177,11 +177,7 @@ class Judgment(Frozen):
         order whatever response stood there: with order ``["B", "A"]`` it saw response B as "A". Other ids
         (model names, say) were hidden behind A, B, C...
         """
-        if self.labels is not None:
-            return self.labels
-        if all(_NEUTRAL_LABEL.fullmatch(name) for name in self.item.responses):
-            return tuple(sorted(self.order, key=_natural))
-        return tuple(letters(i) for i in range(len(self.order)))
+        return self.labels if self.labels is not None else _shown_as(tuple(self.item.responses), self.order)
 
     def right(self, rule: Right | None = None) -> bool | None:
         """Whether the verdict is right by :attr:`Item.truth`.
@@ -211,13 +207,57 @@ class Judgment(Frozen):
     @cached_property
     def digest(self) -> str:
         """Digest of the whole record."""
-        return digest(self.model_dump(mode="json"))
+        return self.digests[0]
 
     @cached_property
     def vetting_digest(self) -> str:
         """Digest of what vetting depends on: not labels, the models' names or the caller's own data."""
-        data = self.model_dump(mode="json", exclude={"meta": True, "item": {"label", "models", *BESIDE}})
-        return digest(data)
+        return self.digests[1]
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """:attr:`digest` and :attr:`vetting_digest`, made together: both are of canonical JSON with common parts."""
+        whole, vetted = _item_json(self.item)
+        meta = self.model_dump(mode="json", include={"meta"})["meta"] if self.meta else {}
+        verdict = None if self.verdict is None else self.verdict.to_json()
+        head = b'{"id":%b,"instruction":%b,"item":' % (json_bytes(self.id), json_bytes(self.instruction))
+        names = b',"judge":%b,"labels":%b' % (json_bytes(self.judge), json_bytes(self.labels))
+        tail = b',"no_verdict":%b,"order":%b,"rationale":%b,"verdict":%b,"version":%d}' % (
+            *(json_bytes(self.no_verdict), json_bytes(self.order), json_bytes(self.rationale), json_bytes(verdict)),
+            self.version,
+        )
+        said = b',"meta":' + json_bytes(meta, sort_keys=True)
+        return (
+            bytes_digest(b"".join((head, whole, names, said, tail))),
+            bytes_digest(b"".join((head, vetted, names, tail))),
+        )
+
+
+_NOT_VETTED = {"label", "models", *BESIDE}
+_last_item: tuple[Item, bytes, bytes] | None = None
+
+
+def _item_json(item: Item) -> tuple[bytes, bytes]:
+    """An item as canonical JSON, and so without what vetting does not depend on.
+
+    Judgments of one item follow each other, so that of the last one is kept.
+    """
+    global _last_item
+    known = _last_item
+    if known is None or known[0] is not item:
+        data = item.model_dump(mode="json")
+        whole = json_bytes(data, sort_keys=True)
+        vetted = json_bytes({name: value for name, value in data.items() if name not in _NOT_VETTED}, sort_keys=True)
+        known = _last_item = (item, whole, vetted)
+    return known[1], known[2]
+
+
+@lru_cache(maxsize=1_024)
+def _shown_as(responses: tuple[str, ...], order: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels of responses by position; an input has few sets of ids and orders."""
+    if all(_NEUTRAL_LABEL.fullmatch(name) for name in responses):
+        return tuple(sorted(order, key=_natural))
+    return tuple(letters(i) for i in range(len(order)))
 
 
 def letters(index: int) -> str:

@@ -83,9 +83,19 @@ def check_labels(
     Raises:
         ConfigurationError: no judgment has a label to compare its verdict with.
     """
+    bars = list(bars)
     if not any(bar.measure == "precision" for bar in bars):
         return
-    if all((one.correct if rules is None else right_of(one, rules)) is None for one in judgments):
+    check_labelled(bars, any((one.correct if rules is None else right_of(one, rules)) is not None for one in judgments))
+
+
+def check_labelled(bars: Iterable[Bar], labelled: bool) -> None:
+    """:func:`check_labels` where it is known whether any verdict can be compared with a label.
+
+    Raises:
+        ConfigurationError: none can, and a bar needs it.
+    """
+    if not labelled and any(bar.measure == "precision" for bar in bars):
         raise ConfigurationError(
             "--fail-under precision needs labels, and no judgment of the input has one: "
             "put the true winner into item.label, join --labels FILE, or use --fail-under accepted=SHARE"

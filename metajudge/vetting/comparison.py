@@ -1,15 +1,59 @@
 """Two runs over the same judgments, paired: what is kept, the scores, and precision where there are labels."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import InputError
-from metajudge.readers.right_rules import right_of, rules_of
-from metajudge.types import Assessment, Judgment, Right, VerdictKind
+from metajudge.readers.right_rules import RightRules
+from metajudge.types import AnyVerdict, Assessment, Judgment, Right, VerdictKind, is_right, kind_of
 
 if TYPE_CHECKING:
     from metajudge.stats.bootstrap import BootstrapEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a comparison looks at of one assessment."""
+
+    judgment_id: str
+    item_id: str
+    judgment_digest: str
+    accepted: bool | None
+    final_score: float | None
+
+    @classmethod
+    def of(cls, assessment: Assessment) -> "Result":
+        """The result of an assessment."""
+        return cls(
+            assessment.judgment_id,
+            assessment.item_id,
+            assessment.judgment_digest,
+            assessment.accepted,
+            assessment.final_score,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A verdict with what people say is right of its item.
+
+    Attributes:
+        truth: what they say together; ``labels`` what each says.
+    """
+
+    verdict: AnyVerdict
+    truth: AnyVerdict
+    labels: tuple[AnyVerdict, ...]
+
+    @classmethod
+    def of(cls, judgment: Judgment) -> "Labelled | None":
+        """That of a judgment; None without a verdict, or where nobody says what is right."""
+        item, truth = judgment.item, judgment.item.truth
+        if judgment.verdict is None or truth is None:
+            return None
+        own = () if item.label is None else (item.label,)
+        return cls(judgment.verdict, truth, (*own, *(one.value for one in item.labels)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +62,17 @@ class Side:
 
     Attributes:
         name: as the user named it.
-        assessments: by judgment id.
+        results: by judgment id.
         correct: by judgment id, whether the verdict is right by the label; judgments without a label are left out.
         notes: what is to be known about it.
-        labelled: by judgment id, judgments with labels; see :func:`by_labels`.
+        labelled: by judgment id, verdicts with labels; see :func:`by_labels`.
     """
 
     name: str
-    assessments: Mapping[str, Assessment]
+    results: Mapping[str, Result]
     correct: Mapping[str, bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    labelled: Mapping[str, Judgment] = field(default_factory=dict)
+    labelled: Mapping[str, Labelled] = field(default_factory=dict)
 
 
 def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Side, Side, Mapping[VerdictKind, Right]]:
@@ -41,14 +85,26 @@ def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Si
     Raises:
         InputError: the rule applies to none of the verdicts.
     """
-    judgments = [*first.labelled.values(), *second.labelled.values()]
-    rules = rules_of(judgments) | ({} if right is None else rules_of(judgments, right))
+    given = [*first.labelled.values(), *second.labelled.values()]
+    rules = _rules(given, None) | ({} if right is None else _rules(given, right))
     return _by_rules(first, rules), _by_rules(second, rules), rules
 
 
+def _rules(given: Iterable[Labelled], right: Right | None) -> dict[VerdictKind, Right]:
+    rules = RightRules(right)
+    for one in given:
+        rules.note(one.verdict, one.labels)
+    return rules.rules()
+
+
 def _by_rules(side: Side, rules: Mapping[VerdictKind, Right]) -> Side:
-    given = {name: right_of(judgment, rules) for name, judgment in side.labelled.items()}
-    return replace(side, correct={name: right for name, right in given.items() if right is not None})
+    correct = {}
+    for name, one in side.labelled.items():
+        rule = rules.get(kind_of(one.verdict))
+        right = None if rule is None else is_right(one.verdict, one.truth, rule)
+        if right is not None:
+            correct[name] = right
+    return replace(side, correct=correct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +171,8 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
     Raises:
         InputError: they have no judgment in common.
     """
-    common = [name for name in first.assessments if name in second.assessments]
-    pairs = [(first.assessments[name], second.assessments[name]) for name in common]
+    common = [name for name in first.results if name in second.results]
+    pairs = [(first.results[name], second.results[name]) for name in common]
     same = [pair for pair in pairs if pair[0].judgment_digest == pair[1].judgment_digest]
     if not same:
         less = f": {len(common)} share an id, but their contents differ" if common else ""
@@ -129,8 +185,8 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
     return Comparison(
         paired=len(same),
         changed_content=len(common) - len(same),
-        only_first=len(first.assessments) - len(common),
-        only_second=len(second.assessments) - len(common),
+        only_first=len(first.results) - len(common),
+        only_second=len(second.results) - len(common),
         undecided=(sum(one.accepted is None for one, _ in same), sum(other.accepted is None for _, other in same)),
         both_kept=sum(one.accepted is True and other.accepted is True for one, other in decided),
         neither_kept=sum(not one.accepted and not other.accepted for one, other in decided),
@@ -144,7 +200,7 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
     )
 
 
-Pairs = Sequence[tuple[Assessment, Assessment]]
+Pairs = Sequence[tuple[Result, Result]]
 
 
 @dataclass(frozen=True, slots=True)

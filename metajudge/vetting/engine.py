@@ -1,9 +1,15 @@
 """The engine: wires panel, providers and store together, and vets one judgment or a million."""
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metajudge.bulk.known_lines import KnownLines
+from metajudge.bulk.outcomes import outcomes_of
+from metajudge.bulk.reading import Reading
+from metajudge.bulk.run import Block, BlockRun
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
@@ -22,6 +28,7 @@ from metajudge.types import AgentResult, Assessment, Judgment, Right, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
+from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -61,6 +68,7 @@ class Engine(Session):
         settings: where keys come from; read from the environment by default.
         notify: called once with each notice (a dropped setting, an unknown price).
         command: recorded with the run.
+        shared_limits: see :class:`~metajudge.session.Session`.
 
     Raises:
         ConfigurationError: on entering, see :mod:`metajudge.errors`.
@@ -96,6 +104,7 @@ class Engine(Session):
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
         command: str = "python",
+        shared_limits: bool = False,
         webhook: "Webhook | None" = None,
     ) -> None:
         super().__init__(
@@ -112,6 +121,7 @@ class Engine(Session):
             settings=settings,
             notify=notify,
             command=command,
+            shared_limits=shared_limits,
             webhook=webhook,
         )
         self._finishing = Completion(
@@ -203,6 +213,7 @@ class Engine(Session):
         source: JudgmentSource | Sequence[JudgmentLike],
         *,
         on_result: Callable[[int, Judgment, Assessment], None] | None = None,
+        results: Results | None = None,
         keep_failures: bool = False,
         stop: Stop | None = None,
         summary: VetSummary | None = None,
@@ -210,8 +221,13 @@ class Engine(Session):
     ) -> VetSummary:
         """Vets every judgment of a source, several at once, going on where an earlier run stopped.
 
+        Where no model is asked, the input is read once and vetted in blocks (:mod:`metajudge.bulk`), with the same
+        results.
+
         Args:
-            on_result: called with index (in the input), judgment and assessment, in order of completion.
+            on_result: called with index (in the input), judgment and assessment, in order of completion. These objects
+                cost more than free evidence does: leave it out, or give ``results``, for large inputs.
+            results: takes what is found, in place of ``on_result``.
             keep_failures: whether judgments that ended unscored or failed before are left so.
             stop: lets the caller stop the run; what is done is kept.
             summary: counted into as results come, for progress displays.
@@ -219,10 +235,23 @@ class Engine(Session):
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
+        if on_result is None and self._in_blocks():
+            stop = stop or Stop()
+            async with self.recording(summary, stop):
+                try:
+                    await self._vet_blocks(records, results or Results(given=self._right), rewards, stop, summary)
+                    summary.end = stop.end
+                finally:
+                    await self._finishing.open_reviews()
+                    summary.reviews = self._finishing.opened
+            return summary
+        if results is not None:
+            results.expect(records)
+            on_result = results.add
         evidence, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
         if evidence is not None:
-            summary.describe_evidence(evidence.index, evidence.no_labels)
+            summary.describe_evidence(evidence.index.rules, evidence.no_labels)
 
         def is_done(assessment: Assessment | None) -> bool:
             if assessment is None:
@@ -270,6 +299,48 @@ class Engine(Session):
                 await self._finishing.open_reviews()
                 summary.reviews = self._finishing.opened
         return summary
+
+    def _in_blocks(self) -> bool:
+        """Whether judgments can be vetted in blocks: no model is asked, and a calibration reads no agents' scores."""
+        panels = (self.vetter.default, *self.vetter.routes.values())
+        by_evidence = all(panel.strategy is StrategyName.SIGNALS for panel in panels)
+        return by_evidence and (self.calibration is None or "agents" not in self.calibration.identity.signals)
+
+    async def _vet_blocks(
+        self,
+        records: "JudgmentSource | Sequence[Judgment]",
+        results: Results,
+        rewards: "Iterable[RewardScore] | None",
+        stop: Stop,
+        summary: VetSummary,
+    ) -> None:
+        """Reads the input once, and vets it in blocks; ``summary`` counts."""
+        store = None if self._store is None else self._store.blocks
+        reading = Reading(records, self._right, KnownLines(store))
+        with contextlib.closing(reading):
+            async for done in reading.blocks():
+                results.heard(done)
+                if stop.asked:
+                    return
+                await asyncio.sleep(0)  # an interruption is heard between two blocks
+            intake = reading.intake()
+            take = results.expect_blocks(intake)
+            self._finishing.describe(summary)
+            annotate = await self._finishing.annotate(intake, self.vetter, rewards)
+            label_free = self._label_free and self.calibration is None
+            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right, label_free=label_free)
+            summary.describe_evidence(found.rules, found.no_labels)
+            summary.lines_known = reading.recognised
+            await reading.keep()
+
+            async def taken(block: Block) -> None:
+                await self._finishing.queue_block(block, intake, self.vetter)
+                summary.count_block(block)
+                take(block)
+
+            run = BlockRun(intake, found, self.vetter, store, self.run_id, annotate)
+            await run.run(taken, stop)
+            summary.results_known = run.reused
 
     async def _prepare(self) -> dict[str, Any]:
         self._stored_panels = await stored_panels(self._store)

@@ -80,22 +80,22 @@ class Gathered:
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
-    def add(self, assessment: Assessment) -> None:
-        """Counts one assessment."""
-        self.judgments += 1
-        self.kept += assessment.accepted is True
+    def add(self, assessment: Assessment, times: int = 1) -> None:
+        """Counts an assessment, and as many that are like it."""
+        self.judgments += times
+        self.kept += times * (assessment.accepted is True)
         if assessment.status is Status.ASSESSED:
-            self._add_score(assessment)
+            self._add_score(assessment, times)
         else:
-            self._add_failure(assessment)
+            self._add_failure(assessment, times)
         if assessment.strategy == "signals" and assessment.signals is not None:
-            self._add_evidence(assessment, assessment.signals)
+            self._add_evidence(assessment, assessment.signals, times)
         if assessment.probability is not None:
             self.best_probability = max(assessment.probability, self.best_probability or 0.0)
         if assessment.guarantee is not None:
             self.guaranteed = assessment.guarantee.threshold
 
-    def _add_score(self, assessment: Assessment) -> None:
+    def _add_score(self, assessment: Assessment, times: int) -> None:
         self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         score = assessment.final_score
         if score is None:
@@ -103,45 +103,45 @@ class Gathered:
         if self.best is None or score > self.best[1]:
             self.best = (assessment.judgment_id, score)
         rejudged = assessment.strategy == "rejudge" and assessment.accepted is False
-        self.supported += rejudged and SUPPORT < score <= assessment.threshold
+        self.supported += times * (rejudged and SUPPORT < score <= assessment.threshold)
         decision = assessment.decision
         if assessment.strategy in _VOTING and decision is not None and decision.inputs.basis == "score":
-            self.votes += 1
+            self.votes += times
             if len(self.scores) <= 2:
                 self.scores.add(score)
 
-    def _add_failure(self, assessment: Assessment) -> None:
+    def _add_failure(self, assessment: Assessment, times: int) -> None:
         found = assessment.failure
         if found is not None and found.kind is FailureKind.NO_VERDICT:
-            self.without_verdict += 1
+            self.without_verdict += times
             return
         results: list[AgentResult] = [*assessment.agents, *([assessment.summariser] if assessment.summariser else [])]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
-            self.failed += 1
+            self.failed += times
             for failure in failures:
                 known = (failure.kind.value, failure.message)
                 room = known in self.failures or len(self.failures) < MOST_MESSAGES
-                self.failures[known if room else (failure.kind.value, "")] += 1
+                self.failures[known if room else (failure.kind.value, "")] += times
         elif found is not None and assessment.status is Status.FAILED and len(self.refused) < MOST_MESSAGES:
-            self.refused[found.message] += 1
+            self.refused[found.message] += times
 
-    def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue]) -> None:
-        self.by_evidence += 1
+    def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue], times: int) -> None:
+        self.by_evidence += times
         self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         reach = reachable_score(signals)
         if assessment.failure is not None and assessment.status is Status.UNSCORED:
-            (self.nothing if reach is None else self.missing)[assessment.failure.message] += 1
+            (self.nothing if reach is None else self.missing)[assessment.failure.message] += times
         if reach is None:
             return
-        self.graded += signals["strength"].state in _GRADED
+        self.graded += times * (signals["strength"].state in _GRADED)
         self.reachable = max(reach, self.reachable or reach)
         order, peers = (signals[name].value is not None for name in ("order", "peers"))
-        self.both_orders += order
-        self.peers += peers
+        self.both_orders += times * order
+        self.peers += times * peers
         contradicted = (signals["rationale"].value or 0) < 0
         alone = signals["peers"].state == "no_peers" and not order and not contradicted
-        self.alone += alone and assessment.accepted is False
+        self.alone += times * (alone and assessment.accepted is False)
 
 
 def explain(found: Gathered) -> list[Reason]:

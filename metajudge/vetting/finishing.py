@@ -7,6 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from metajudge.bulk.endings import Annotate, Annotated, Codes
+from metajudge.bulk.reading import Intake
+from metajudge.bulk.run import Block
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.store.protocol import Store
@@ -222,6 +227,53 @@ class Completion:
             if policy is not None:
                 await self._queue(judgment, completed, vetter, policy)
         return completed
+
+    async def annotate(
+        self, intake: Intake, vetter: Vetter, rewards: "Iterable[RewardScore] | None"
+    ) -> Annotate | None:
+        """What adds calibration and policy to many assessments by free evidence at once; None without either.
+
+        Raises:
+            InputError: as for :meth:`evidence`.
+        """
+        if not self.active:
+            return None
+        from metajudge.vetting.annotating import annotated_column
+
+        probabilities, policy = None, self.policy
+        if self.calibration is not None:
+            from metajudge.vetting.probability import Probabilities
+
+            wanted = np.zeros(len(intake.facts), dtype=bool)
+            wanted[intake.wanted] = True
+            probabilities = Probabilities.of_facts(
+                self.calibration,
+                intake.facts,
+                panels=(vetter.default, *vetter.routes.values()),
+                wanted=wanted,
+                rewards=rewards,
+                allow_other_identity=self._allow_other,
+            )
+        broken = frozenset[str]() if self._broken is None else await self._broken.now()
+
+        def annotated(found: Sequence[Assessment], codes: Codes, rows: Codes) -> Annotated:
+            return annotated_column(found, codes, probabilities=probabilities, rows=rows, policy=policy, broken=broken)
+
+        return annotated
+
+    async def queue_block(self, block: Block, intake: Intake, vetter: Vetter) -> None:
+        """Queues the reviews that a block's decisions need."""
+        policy = self.policy
+        if policy is None or self._store is None:
+            return
+        from metajudge.reviews.opening import place_of
+
+        decisions = [one.decision for one in block.endings.finals]
+        for at, (row, code) in enumerate(zip(block.rows.tolist(), block.codes.tolist(), strict=True)):
+            decision = decisions[code]
+            if decision is None or place_of(decision, intake.digest(row), self._audit_share, self._seed) is None:
+                continue
+            await self._queue(intake.texts.judgment(row), block.assessment(at), vetter, policy)
 
     async def open_reviews(self) -> None:
         """Puts what waits into the store's queue; what is there already stays as it is."""

@@ -42,9 +42,14 @@ class LabelCount:
         self, name: str, question: str, accepted: bool | None, correct: bool | None, *, guaranteed: bool = False
     ) -> None:
         """Counts one judgment by its fields; ``question`` is whatever names its question."""
+        self.count_key(name, int(text_digest(question)[:16], 16), accepted, correct, guaranteed=guaranteed)
+
+    def count_key(
+        self, name: str, key: int, accepted: bool | None, correct: bool | None, *, guaranteed: bool = False
+    ) -> None:
+        """The same, with the first 16 hex digits of the question's digest as a number."""
         if correct is None or accepted is None:
             return
-        key = int(text_digest(question)[:16], 16)
         self.all.add(key, correct)
         if not accepted:
             return

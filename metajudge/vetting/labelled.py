@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.calibration.calibration import Calibration, Predictions, in_domain
+from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.planning import CROSS_FIT_MEASURED
+from metajudge.calibration.predictions import Predictions, in_domain
 from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore

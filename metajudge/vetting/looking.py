@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from metajudge.calibration.advice import DRAWS, Advice, advise
-from metajudge.calibration.calibration import Calibration, in_domain
+from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
 from metajudge.calibration.looks import Look, Looks, Sample, Schedule, Turn
+from metajudge.calibration.predictions import in_domain
 from metajudge.calibration.procedures import ProcedureName
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError

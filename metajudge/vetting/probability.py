@@ -7,15 +7,27 @@ from enum import StrEnum
 import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
-from metajudge.calibration.calibration import Calibration, Predictions
+from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.predictions import MARK_SETS, Named
+from metajudge.calibration.row_columns import TEXT_SIGNALS
+from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import FailureKind, InputError
+from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.evidence.rewards import RewardScore
 from metajudge.monitor.report import promise_id
-from metajudge.stats.arrays import Bools
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.strategies.panel import Panel
-from metajudge.types import Assessment, Failure, GuaranteedThreshold, Judgment, Status, kind_of
+from metajudge.types import (
+    VERDICT_KINDS,
+    Assessment,
+    Failure,
+    GuaranteedThreshold,
+    Judgment,
+    Status,
+    VerdictKind,
+    kind_of,
+)
 
 
 class NoProbability(StrEnum):
@@ -32,6 +44,61 @@ class NoProbability(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a calibration says of a judgment beside the number.
+
+    Attributes:
+        calibration: its digest.
+        marks: notes on the probability, or why it is missing.
+        calibrated: whether there is a probability.
+        outside: why no guarantee covers the judgment although there are some.
+        promise: of the guarantee that decides, in place of the score.
+    """
+
+    calibration: str
+    marks: tuple[str, ...]
+    calibrated: bool
+    outside: tuple[str, ...]
+    promise: GuaranteedThreshold | None
+
+    def laid_on(self, assessment: Assessment, probability: float | None) -> Assessment:
+        """An assessment with the probability and, where a guarantee decides, its threshold's decision."""
+        update: dict[str, object] = {
+            "probability": probability,
+            "probability_marks": self.marks,
+            "calibration": self.calibration,
+            "calibrated": self.calibrated,
+            "guarantee": None,
+            "outside_guarantee": self.outside,
+        }
+        if self.promise is not None and probability is None:
+            message = f"no probability to compare with the guaranteed threshold: {', '.join(self.marks)}"
+            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
+            update |= {"status": Status.UNSCORED, "accepted": None, "failure": failure}
+        elif self.promise is not None and probability is not None:
+            # Free evidence that could not decide is no obstacle: the probability does.
+            update |= {"guarantee": self.promise, "accepted": self.promise.keeps(probability), "failure": None}
+            update |= {"status": Status.ASSESSED}
+        return assessment.model_copy(update=update)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SaidColumn:
+    """What a calibration says of n judgments.
+
+    Attributes:
+        probabilities: [n] in [0, 1], NaN where there is none.
+        codes: [n] places in ``kinds``.
+        kinds: what it says beside the number.
+        kept: [n] whether the probability reaches the threshold of the guarantee that decides; False where none does.
+    """
+
+    probabilities: Floats
+    codes: Indices
+    kinds: Sequence[Said]
+    kept: Bools
+
+
 class Probabilities:
     """P(correct) for the judgments of one input.
 
@@ -41,13 +108,15 @@ class Probabilities:
         digest: of the calibration, recorded with every assessment.
     """
 
-    calibration: Calibration
-    digest: str
-    _table: SignalTable | None
-    _row: Mapping[str, int]
-    _known: Predictions | None
-    _crowded: Bools
-    _allow_other: bool
+    def __init__(self, calibration: Calibration, facts: Facts, table: SignalTable, *, allow_other: bool) -> None:
+        self.calibration, self.digest = calibration, calibration.digest
+        self._facts, self._allow_other = facts, allow_other
+        self._reads_agents = "agents" in calibration.identity.signals
+        self._table = table if self._reads_agents else None
+        self._row = {name: row for row, name in enumerate(table.judgment_ids)}
+        self._crowded = calibration.crowded(table)
+        self._known = None if self._reads_agents or not len(table) else calibration.probabilities(table, allow_other)
+        self._said: dict[tuple[object, ...], Said] = {}
 
     @classmethod
     def build(
@@ -75,41 +144,59 @@ class Probabilities:
         Raises:
             InputError: the calibration is for other judges, agents, rubrics or prompts, or lacks its signals.
         """
-        identity = calibration.identity
-        reads_agents = "agents" in identity.signals
-        if reads_agents and not allow_other_identity:
-            _check_agents(calibration, panels)
-        known, others = set(identity.judges), set[str]()
-
-        def report(judgment: Judgment) -> bool:
-            if wanted is not None and not wanted(judgment):
-                return False
-            if judgment.judge not in known and not allow_other_identity:
-                others.add(judgment.judge)
-                return False
-            return True
-
-        signals = [name for name in identity.signals if name != "agents"] or ["strength"]
-        table = build_table(
-            judgments, signals, kind=identity.kind, right=calibration.right, report=report, rewards=rewards
-        )
-        if judges_must_be_known and not len(table) and others:
-            raise InputError(
-                f"this calibration was fitted on judgments by {', '.join(identity.judges)}, and the input's are by "
-                f"{', '.join(sorted(others))}: fit one for them with `metajudge calibrate fit`"
-            )
-        scaled = table.with_scales(calibration.scales)
-        found = None if reads_agents or not len(table) else calibration.probabilities(scaled, allow_other_identity)
-        rows = {name: row for row, name in enumerate(table.judgment_ids)}
-        return cls(
+        builder = FactsBuilder(texts=not TEXT_SIGNALS.isdisjoint(calibration.identity.signals))
+        vetted = list[bool]()
+        for judgment in judgments:
+            builder.add(judgment)
+            vetted.append(wanted is None or wanted(judgment))
+        return cls.of_facts(
             calibration,
-            calibration.digest,
-            scaled if reads_agents else None,
-            rows,
-            found,
-            calibration.crowded(table),
-            allow_other_identity,
+            builder.facts(),
+            panels=panels,
+            wanted=np.array(vetted, dtype=bool),
+            rewards=rewards,
+            allow_other_identity=allow_other_identity,
+            judges_must_be_known=judges_must_be_known,
         )
+
+    @classmethod
+    def of_facts(
+        cls,
+        calibration: Calibration,
+        facts: Facts,
+        *,
+        panels: Sequence[Panel] = (),
+        wanted: Bools | None = None,
+        rewards: Iterable[RewardScore] | None = None,
+        allow_other_identity: bool = False,
+        judges_must_be_known: bool = True,
+    ) -> "Probabilities":
+        """The same as :meth:`build` of facts that are collected already.
+
+        Args:
+            facts: of all records of the input, with texts if a signal of the calibration reads them.
+            wanted: [n] which judgments are vetted; None for all.
+        """
+        identity = calibration.identity
+        if "agents" in identity.signals and not allow_other_identity:
+            _check_agents(calibration, panels)
+        vetted = np.ones(len(facts), dtype=bool) if wanted is None else wanted
+        known = np.array([name in identity.judges or allow_other_identity for name in facts.judges], dtype=bool)
+        by_known = known[facts.judge] if len(known) else vetted
+        signals = [name for name in identity.signals if name != "agents"] or ["strength"]
+        table = table_of(
+            facts,
+            signals,
+            kind=identity.kind,
+            right=calibration.right,
+            report=vetted & by_known,
+            rewards=rewards,
+            scales=calibration.scales,
+        )
+        others = sorted({facts.judges[code] for code in np.unique(facts.judge[vetted & ~by_known]).tolist()})
+        if judges_must_be_known and not len(table) and others:
+            raise InputError(not_its_judges(calibration, others))
+        return cls(calibration, facts, table, allow_other=allow_other_identity)
 
     def complete(self, judgment: Judgment, assessment: Assessment, broken: Collection[str] = frozenset()) -> Assessment:
         """Adds the probability and, where a guarantee covers the judgment, its threshold's decision.
@@ -123,49 +210,103 @@ class Probabilities:
                 them would cover is marked, and so outside the domain.
         """
         probability, marks = self._probability(judgment, assessment)
-        promise = self.calibration.promise_for(judgment.judge, marks, judgment.item.category)
+        said = self._said_of(
+            judgment.judge,
+            judgment.item.category,
+            marks,
+            probability is not None,
+            may_decide(assessment),
+            frozenset(broken),
+        )
+        return said.laid_on(assessment, probability)
+
+    def column(self, rows: Indices, decidable: Bools, broken: Collection[str] = frozenset()) -> SaidColumn:
+        """What :meth:`complete` says of many judgments whose panels asked no agent.
+
+        Args:
+            rows: [n] places of the judgments in the facts.
+            decidable: [n] whether a guarantee may decide on the panel's assessment (:func:`may_decide`).
+            broken: see :meth:`complete`.
+        """
+        facts, gone = self._facts, frozenset(broken)
+        places = np.array([self._row.get(facts.judgment_ids[row], -1) for row in rows.tolist()], dtype=np.intp)
+        found, bits = np.full(len(rows), np.nan), np.full(len(rows), -1, dtype=np.intp)
+        known, predicted = places >= 0, self._known
+        if predicted is not None:
+            values = np.ma.filled(predicted.probabilities, np.nan)[places[known]]
+            found[known] = [round(value, 9) for value in values.tolist()]
+            bits[known] = predicted.bits[places[known]]
+        given = ~np.isnan(found)
+        # One number for what the rest depends on: judge, category, kind of verdict, marks, and three yes or no.
+        whole = facts.judge[rows].astype(np.int64) * (len(facts.categories) + 1) + facts.category[rows] + 1
+        whole = (whole * (len(VERDICT_KINDS) + 1) + facts.kind[rows] + 1) * (len(MARK_SETS) + 1) + bits + 1
+        whole = ((whole * 2 + known) * 2 + given) * 2 + decidable
+        _, first, codes = np.unique(whole, return_index=True, return_inverse=True)
+        kinds = []
+        for at, row in zip(first.tolist(), rows[first].tolist(), strict=True):
+            judge, code, calibrated = facts.judges[facts.judge[row]], int(facts.category[row]), bool(given[at])
+            marks = self._marks_of(judge, int(facts.kind[row]), bool(known[at]), int(bits[at]), calibrated=calibrated)
+            category = None if code < 0 else facts.categories[code]
+            kinds.append(self._said_of(judge, category, marks, calibrated, bool(decidable[at]), gone))
+        different = Named.of(kinds)
+        kinds, codes = different.names, different.codes[codes.ravel()]
+        least = np.array([np.inf if one.promise is None else round(one.promise.threshold, 9) for one in kinds])
+        kept = found >= least[codes] if len(kinds) else np.zeros(0, dtype=bool)
+        return SaidColumn(found, codes, kinds, kept)
+
+    def _said_of(
+        self,
+        judge: str,
+        category: str | None,
+        marks: tuple[str, ...],
+        calibrated: bool,
+        decidable: bool,
+        broken: frozenset[str],
+    ) -> Said:
+        """What is said beside the number; the only place that lays a promise on a judgment."""
+        key = (judge, category, marks, calibrated, decidable, broken)
+        found = self._said.get(key)
+        if found is not None:
+            return found
+        promise = self.calibration.promise_for(judge, marks, category)
         if promise is not None and broken and promise_id(self.digest, promise.stamp()) in broken:
             promise, marks = None, (*marks, Mark.BROKEN.value)
-        completed = assessment.model_copy(
-            update={
-                "probability": probability,
-                "probability_marks": marks,
-                "calibration": self.digest,
-                "calibrated": probability is not None,
-                "guarantee": None,
-                "outside_guarantee": self.calibration.outside_guarantee(judgment.judge, marks, judgment.item.category),
-            }
-        )
-        if promise is None or not (assessment.status is Status.ASSESSED or _left_open(assessment)):
-            return completed
-        return _unscored(completed) if probability is None else _decided(completed, probability, promise.stamp())
+        outside = self.calibration.outside_guarantee(judge, marks, category)
+        stamp = promise.stamp() if promise is not None and decidable else None
+        return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp))
 
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
         if row is None:
-            return None, (self._why_none(judgment).value,)
-        found = self._known
+            kind = None if judgment.verdict is None else kind_of(judgment.verdict)
+            return None, (self._why_none(judgment.judge, kind).value,)
+        found, at, crowded = self._known, row, False
         if self._table is not None:
             scores = self._agent_scores(assessment)
             if scores is None:
                 return None, (NoProbability.NO_AGENT_SCORES.value,)
             one = self._table.select(np.array([row])).with_agent_scores(scores)
-            found = self.calibration.probabilities(one, self._allow_other)
-            crowded, row = self._crowded[row], 0
-        else:
-            crowded = False
+            found, at, crowded = self.calibration.probabilities(one, self._allow_other), 0, bool(self._crowded[row])
         assert found is not None
-        marks = tuple(mark.value for mark in found.marks[row]) + (Mark.CROWDED.value,) * bool(crowded)
-        if np.ma.getmaskarray(found.probabilities)[row]:
+        marks = tuple(mark.value for mark in found.marks_of(at)) + (Mark.CROWDED.value,) * crowded
+        if np.ma.getmaskarray(found.probabilities)[at]:
             return None, marks or (Mark.OTHER_JUDGE.value,)
-        return round(float(found.probabilities[row]), 9), marks
+        return round(float(found.probabilities[at]), 9), marks
 
-    def _why_none(self, judgment: Judgment) -> NoProbability:
+    def _marks_of(self, judge: str, kind: int, known: bool, bits: int, *, calibrated: bool) -> tuple[str, ...]:
+        """Marks of a judgment without agents' scores, by its codes; see :meth:`_probability`."""
+        if not known:
+            return (self._why_none(judge, None if kind < 0 else VERDICT_KINDS[kind]).value,)
+        if self._reads_agents:
+            return (NoProbability.NO_AGENT_SCORES.value,)
+        marks = tuple(mark.value for mark in MARK_SETS[bits])
+        return marks if calibrated else marks or (Mark.OTHER_JUDGE.value,)
+
+    def _why_none(self, judge: str, kind: VerdictKind | None) -> NoProbability:
         identity = self.calibration.identity
-        if not self._allow_other and judgment.judge not in identity.judges:
+        if not self._allow_other and judge not in identity.judges:
             return NoProbability.OTHER_JUDGE
-        verdict = judgment.verdict
-        if verdict is not None and kind_of(verdict) != identity.kind:
+        if kind is not None and kind != identity.kind:
             return NoProbability.OTHER_KIND
         return NoProbability.UNDECIDED
 
@@ -180,22 +321,19 @@ class Probabilities:
         return replace(scores, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
 
 
-def _decided(assessment: Assessment, probability: float, guarantee: GuaranteedThreshold) -> Assessment:
-    """Free evidence that could not decide is no obstacle: the probability does."""
-    update = {"guarantee": guarantee, "accepted": guarantee.keeps(probability), "failure": None}
-    return assessment.model_copy(update=update | {"status": Status.ASSESSED})
+def not_its_judges(calibration: Calibration, judges: Iterable[str]) -> str:
+    """What is said of an input of which no judge is one of a calibration's."""
+    return (
+        f"this calibration was fitted on judgments by {', '.join(calibration.identity.judges)}, and the input's are by "
+        f"{', '.join(sorted(judges))}: fit one for them with `metajudge calibrate fit`"
+    )
 
 
-def _left_open(assessment: Assessment) -> bool:
-    """Whether free evidence left the judgment unscored."""
+def may_decide(assessment: Assessment) -> bool:
+    """Whether a guarantee may decide: on what was assessed, and on what free evidence left unscored."""
     failure = assessment.failure
-    return assessment.status is Status.UNSCORED and failure is not None and failure.kind is FailureKind.NO_EVIDENCE
-
-
-def _unscored(assessment: Assessment) -> Assessment:
-    message = f"no probability to compare with the guaranteed threshold: {', '.join(assessment.probability_marks)}"
-    failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
-    return assessment.model_copy(update={"status": Status.UNSCORED, "accepted": None, "failure": failure})
+    left_open = assessment.status is Status.UNSCORED and failure is not None and failure.kind is FailureKind.NO_EVIDENCE
+    return assessment.status is Status.ASSESSED or left_open
 
 
 def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:

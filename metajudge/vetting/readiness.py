@@ -27,7 +27,7 @@ from metajudge.types.location import StoreLocation
 
 State = Literal["ok", "note", "warning", "error"]
 
-DEPENDENCIES = ("anthropic", "duckdb", "numpy", "openai", "pydantic", "scikit-learn", "scipy")
+DEPENDENCIES = ("aiohttp", "duckdb", "numpy", "pydantic", "scikit-learn", "scipy")
 
 EXTRAS = {
     "api": "fastapi",

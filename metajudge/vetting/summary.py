@@ -4,10 +4,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from metajudge.bulk.run import Block
 from metajudge.calibration.domain import NOT_COVERED, Mark
 from metajudge.errors import FailureKind
-from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.no_labels import NO_LABELS, NoLabels
+from metajudge.evidence.rules import Rules
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.types import Assessment, Status
@@ -41,13 +42,16 @@ class NoLabelCount:
     def add(self, assessment: Assessment) -> None:
         """Counts one assessment in."""
         signal = (assessment.signals or {}).get(NO_LABELS)
-        if signal is None or signal.value is None:
-            return
-        self.judgments += 1
-        self.expected_right += signal.value
-        if assessment.accepted:
-            self.kept += 1
-            self.expected_right_kept += signal.value
+        if signal is not None and signal.value is not None:
+            self.count(1, signal.value, kept=bool(assessment.accepted))
+
+    def count(self, judgments: int, expected_right: float, *, kept: bool) -> None:
+        """Counts judgments with the sum of their probabilities."""
+        self.judgments += judgments
+        self.expected_right += expected_right
+        if kept:
+            self.kept += judgments
+            self.expected_right_kept += expected_right
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +61,9 @@ class VetSummary(RunTotals):
     Attributes:
         judgments: judgments that reached a result; what a budget or an interruption left is not counted.
         reused: assessments found in the store, for which nothing was asked.
+        lines_known: judgments in lines of the input that an earlier run on this store has read; only the others were
+            parsed and checked.
+        results_known: of assessments by free evidence, those that the store had already, with the same evidence.
         accepted, rejected: of the assessed ones.
         under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
         kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
@@ -87,6 +94,8 @@ class VetSummary(RunTotals):
     assessed: int = 0
     unscored: int = 0
     failed: int = 0
+    lines_known: int = 0
+    results_known: int = 0
     accepted: int = 0
     rejected: int = 0
     under_guarantee: int = 0
@@ -116,32 +125,10 @@ class VetSummary(RunTotals):
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
-        self.gathered.add(assessment)
         if self.no_labels is not None:
             self.no_labels.add(assessment)
-        self.judgments += 1
         self.reused += reused
-        match assessment.status:
-            case Status.ASSESSED:
-                self.assessed += 1
-                self.accepted += assessment.accepted is True
-                self.rejected += assessment.accepted is False
-                self.renormalised += assessment.renormalised
-                if assessment.accepted and self.guarantees:
-                    self._count_kept(assessment)
-            case Status.UNSCORED:
-                self.unscored += 1
-                self.without_evidence += _nobody_failed(assessment)
-            case Status.FAILED:
-                self.failed += 1
-        self.under_guarantee += assessment.guarantee is not None
-        self.outside_guarantee.update(assessment.outside_guarantee)
-        self.with_probability += assessment.probability is not None
-        self.probability_marks.update(assessment.probability_marks)
-        if assessment.decision is not None:
-            self.decisions[assessment.decision.action.value] += 1
-        if assessment.failure is not None:
-            self.failures[assessment.failure.kind.value] += 1
+        self.count(assessment)
         for result in assessment.agents:
             if result.failure is not None:
                 self.agent_failures[result.failure.kind.value] += 1
@@ -149,9 +136,45 @@ class VetSummary(RunTotals):
         if not reused:
             self.cached_calls += assessment.cached_calls
 
-    def describe_evidence(self, index: EvidenceIndex, no_labels: NoLabels | None) -> None:
+    def count(self, assessment: Assessment, times: int = 1) -> None:
+        """Counts what an assessment came to, for as many as are like it; agents and P(right) without labels apart."""
+        self.gathered.add(assessment, times)
+        self.judgments += times
+        match assessment.status:
+            case Status.ASSESSED:
+                self.assessed += times
+                self.accepted += times * (assessment.accepted is True)
+                self.rejected += times * (assessment.accepted is False)
+                self.renormalised += times * assessment.renormalised
+                if assessment.accepted and self.guarantees:
+                    self._count_kept(assessment, times)
+            case Status.UNSCORED:
+                self.unscored += times
+                self.without_evidence += times * _nobody_failed(assessment)
+            case Status.FAILED:
+                self.failed += times
+        self.under_guarantee += times * (assessment.guarantee is not None)
+        self.outside_guarantee.update(dict.fromkeys(assessment.outside_guarantee, times))
+        self.with_probability += times * (assessment.probability is not None)
+        self.probability_marks.update(dict.fromkeys(assessment.probability_marks, times))
+        if assessment.decision is not None:
+            self.decisions[assessment.decision.action.value] += times
+        if assessment.failure is not None:
+            self.failures[assessment.failure.kind.value] += times
+
+    def count_block(self, block: Block) -> None:
+        """Counts the results of a block."""
+        for assessment, times in block.alike:
+            self.count(assessment, times)
+        if block.best_probability is not None:
+            self.gathered.best_probability = max(block.best_probability, self.gathered.best_probability or 0.0)
+        if self.no_labels is not None:
+            for kept, (judgments, expected) in block.no_labels.items():
+                self.no_labels.count(judgments, expected, kept=kept)
+
+    def describe_evidence(self, rules: Rules, no_labels: NoLabels | None) -> None:
         """Notes by which rules verdicts are compared, and what agreement says without labels."""
-        self.rules = {kind: str(index.rules.of(kind)) for kind in sorted(index.rules.kinds)}
+        self.rules = {kind: str(rules.of(kind)) for kind in sorted(rules.kinds)}
         if no_labels is not None and no_labels.groups:
             self.no_labels = NoLabelCount.of(no_labels)
 
@@ -162,15 +185,15 @@ class VetSummary(RunTotals):
         replies = (reply for result in assessment.members for reply in result.replies)
         self.without_analysis += sum(reply.analysis_missing for reply in replies)
 
-    def _count_kept(self, assessment: Assessment) -> None:
+    def _count_kept(self, assessment: Assessment, times: int) -> None:
         """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""
         if assessment.guarantee is not None:
-            self.kept_under_guarantee += 1
+            self.kept_under_guarantee += times
             return
         reason = next((mark for mark in assessment.outside_guarantee if mark != Mark.OTHER_JUDGE), NOT_COVERED)
-        self.kept_without_guarantee[reason] += 1
+        self.kept_without_guarantee[reason] += times
         if reason == NOT_COVERED:
-            self.judges_without_guarantee[assessment.judge] += 1
+            self.judges_without_guarantee[assessment.judge] += times
 
     @property
     def counts(self) -> RunCounts:

@@ -27,7 +27,7 @@ class TestComparison:
 
 
 def test_a_verdict_that_names_a_winner_is_itself_and_others_say_why_not() -> None:
-    decided = decided_verdict(judged("A>B"))
+    decided = decided_verdict(parse_verdict("A>B"))
     assert decided == parse_verdict("A>B")
-    states = [decided_verdict(judged(verdict)) for verdict in ("A=B", None)]
+    states = [decided_verdict(judged(verdict).verdict) for verdict in ("A=B", None)]
     assert [getattr(one, "state", None) for one in states] == ["own_tied", "no_verdict"]

@@ -6,18 +6,23 @@ import numpy as np
 import pytest
 
 from metajudge.evidence.consensus import Reliability, order_columns, peer_columns, reliabilities
-from metajudge.evidence.games import GameCollector
+from metajudge.evidence.facts import collected as facts_of
+from metajudge.evidence.games import games_of
 from tests.doubles.judgments import judgment
 
 
 def collected(*verdicts, rows=("owl",)):
     """(judge, order, verdict) on one item."""
     item = judgment("x", item_id="i").item
-    collector = GameCollector()
-    for number, (judge, order, verdict) in enumerate(verdicts):
-        one = judgment(f"j{number}", judge=judge, order=order, verdict=verdict, no_verdict=None if verdict else "cut")
-        collector.add(one.model_copy(update={"item": item}), row=judge in rows)
-    return collector.games(lambda judge: judge)
+    records = [
+        judgment(f"j{number}", judge=judge, order=order, verdict=verdict, no_verdict=None if verdict else "cut")
+        for number, (judge, order, verdict) in enumerate(verdicts)
+    ]
+    decided = [
+        at for at, (judge, _, verdict) in enumerate(verdicts) if judge in rows and verdict and "=" not in verdict
+    ]
+    facts = facts_of([one.model_copy(update={"item": item}) for one in records], texts=False)
+    return games_of(facts, np.array(decided, dtype=np.intp), lambda judge: judge)
 
 
 def test_reliability_is_the_log_odds_of_agreeing_with_the_others():
@@ -63,10 +68,9 @@ def test_a_judge_that_is_not_known_counts_as_an_average_one():
 
 def test_many_prompts_of_one_family_count_as_one_judge():
     item = judgment("x", item_id="i").item
-    collector = GameCollector()
-    for number, judge in enumerate(("owl", "jay/a", "jay/b", "jay/c", "jay/d")):
-        collector.add(judgment(f"j{number}", judge=judge).model_copy(update={"item": item}), row=judge == "owl")
-    games, rows = collector.games(lambda judge: judge.partition("/")[0])
+    judges = ("owl", "jay/a", "jay/b", "jay/c", "jay/d")
+    records = [judgment(judge, judge=judge).model_copy(update={"item": item}) for judge in judges]
+    games, rows = games_of(facts_of(records, texts=False), np.array([0]), lambda judge: judge.partition("/")[0])
     assert reliabilities(games)["owl"].share == pytest.approx(1 / 4)
     found = peer_columns(games, rows, reliabilities(games))
     assert found["consensus.sum"].values[0] == pytest.approx(4 / 4 + 1)

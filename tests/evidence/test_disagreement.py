@@ -3,10 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from metajudge.evidence.class_answers import ClassAnswers, collect_class_answers
+from metajudge.evidence.class_answers import ClassAnswers
 from metajudge.evidence.disagreement import BLOCK, MOST_JUDGES, disagreement
-from metajudge.evidence.rules import Rules
-from tests.evidence.verdicts import said
+from tests.evidence.verdicts import collected, said
 
 
 def answers_of(table: list[str]) -> ClassAnswers:
@@ -16,7 +15,7 @@ def answers_of(table: list[str]) -> ClassAnswers:
         (f"i{at:04}", [said(f"j{who:02}", "A", words[mark]) for who, mark in enumerate(row) if mark != " "])
         for at, row in enumerate(table)
     ]
-    (found,) = collect_class_answers(records, Rules())
+    (found,) = collected(records)
     return found
 
 
@@ -69,14 +68,14 @@ def test_without_a_common_item_there_is_no_bound_on_judges() -> None:
 
 def test_a_judge_asked_twice_counts_as_right_where_one_answer_is() -> None:
     records = [("i", [said("x", "A", True), said("x", "A", False), said("y", "A", False)])]
-    found = disagreement(collect_class_answers(records, Rules())[0])
+    found = disagreement(collected(records)[0])
     assert [pair.differ for pair in found.pairs] == [0.0]
     assert found.most_right == pytest.approx(2 / 3)
 
 
 def test_ties_are_never_right() -> None:
     records = [("i", [said("x", "AB", "A=B"), said("y", "AB", "A>B")])]
-    found = disagreement(collect_class_answers(records, Rules())[0])
+    found = disagreement(collected(records)[0])
     assert found.most_right == 0.5
     assert [pair.differ for pair in found.pairs] == [1.0]
 

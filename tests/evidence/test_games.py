@@ -1,9 +1,9 @@
 """All verdicts as one array: who preferred which response of which pair, in which order."""
 
-import pytest
+import numpy as np
 
-from metajudge.errors import InputError
-from metajudge.evidence.games import GameCollector
+from metajudge.evidence.facts import collected as facts_of
+from metajudge.evidence.games import games_of
 from metajudge.types import Item, Judgment, parse_verdict
 
 PAIR = {"A": "one", "B": "two"}
@@ -19,10 +19,8 @@ def judged(judge, order, verdict, item="q1", responses=PAIR, **more):
 
 
 def collected(*judgments, rows=True):
-    found = GameCollector()
-    for one in judgments:
-        found.add(one, row=rows and one.verdict is not None and one.verdict.winner is not None)
-    return found.games(lambda judge: judge[0])
+    chosen = [at for at, one in enumerate(judgments) if rows and one.verdict is not None and one.verdict.winner]
+    return games_of(facts_of(judgments, texts=False), np.array(chosen, dtype=np.intp), lambda judge: judge[0])
 
 
 def test_strengths_are_signed_in_the_frame_of_the_pair_and_by_order():
@@ -90,8 +88,3 @@ def test_rankings_count_for_the_pairs_that_others_compare():
     assert games.strength[0, games.judges.index("emu")].tolist() == [0, -1]
     assert games.strength[1, games.judges.index("emu")].tolist() == [0, -1]
     assert games.asked[0, games.judges.index("jay")].tolist() == [False, False]
-
-
-def test_one_item_id_with_two_contents_is_refused():
-    with pytest.raises(InputError, match="item 'q1' has two different contents"):
-        collected(judged("owl", ("A", "B"), "A>B"), judged("emu", ("A", "B"), "A>B", responses={"A": "x", "B": "y"}))

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from metajudge.evidence import latent
-from metajudge.evidence.class_answers import ClassAnswers, collect_class_answers
+from metajudge.evidence.class_answers import ClassAnswers
 from metajudge.evidence.comparison import RecordedVerdict
 from metajudge.evidence.latent import fit_latent
-from metajudge.evidence.rules import Rules
 from metajudge.types import Category, Pairwise
+from tests.evidence.verdicts import collected
 
 Records = list[tuple[str, list[RecordedVerdict]]]
 
 
 def fitted(records: Records) -> tuple[ClassAnswers, Any]:
-    (answers,) = collect_class_answers(records, Rules())
+    (answers,) = collected(records)
     return answers, fit_latent(answers)
 
 
@@ -73,7 +73,7 @@ def test_copies_count_less_than_independent_judges() -> None:
 
 def test_judges_of_one_model_count_less() -> None:
     records, _ = graders({"a": 0.6, "b": 0.6, "c": 0.6, "d": 0.6})
-    (answers,) = collect_class_answers(records, Rules())
+    (answers,) = collected(records)
     apart, together = fit_latent(answers), fit_latent(answers, {"a": "m", "b": "m", "c": "m", "d": "m"})
     assert together.effective == pytest.approx(4 / (1 + 3 * latent.SAME_MODEL))
     assert together.effective < apart.effective <= 4 / (1 + 3 * latent.LEAST_CORRELATION)

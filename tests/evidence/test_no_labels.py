@@ -1,10 +1,14 @@
+import random
 from typing import Any
 
 import pytest
 
 from metajudge.evidence import EvidenceIndex
+from metajudge.evidence.facts import collected
 from metajudge.evidence.no_labels import FEWEST_ITEMS, NO_LABELS, NoLabels, score_of
-from metajudge.types import Item, Judgment, parse_right
+from metajudge.types import Category, Item, Judgment, parse_right, parse_verdict
+
+PAIRS = {Category(True): parse_verdict("A>B"), Category(False): parse_verdict("B>>A")}
 
 
 def graded(item: int, judge: str, verdict: Any, **more: Any) -> Judgment:
@@ -38,6 +42,22 @@ def test_the_signal_says_that_there_were_no_labels() -> None:
     assert found.state == NO_LABELS == "no_labels"
     assert "no label was seen and nothing is calibrated" in found.detail
     assert found.value == round(found.value or 0, 4)
+
+
+@pytest.mark.parametrize("kind", ["grades", "pairs"])
+def test_the_column_has_the_signal_of_every_judgment(kind: str) -> None:
+    given = [*crowd(), graded(1, "v", "unsure"), graded(2, "w", None, no_verdict="cut off")]
+    if kind == "pairs":
+        given = [one.model_copy(update={"verdict": PAIRS[one.verdict], "order": tuple("AB")}) for one in crowd()]
+        given.append(given[0].model_copy(update={"verdict": parse_verdict("A=B")}))
+    random.Random(0).shuffle(given)
+    facts = collected(given)
+    found = NoLabels.of(facts.recorded, [item.id for item in facts.items], facts.rules())
+    column = found.column(len(facts))
+    assert [column.at(row) for row in range(len(given))] == [found.signal(one) for one in given]
+    plain = NoLabels.fit(EvidenceIndex.build(given))
+    assert [plain.signal(one) for one in given] == [found.signal(one) for one in given]
+    assert sum(code >= 0 for code in column.codes) >= len(crowd())
 
 
 def test_labels_change_nothing() -> None:

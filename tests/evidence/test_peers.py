@@ -3,9 +3,8 @@ from typing import Any
 import pytest
 
 from metajudge.evidence.comparison import RecordedVerdict
-from metajudge.evidence.peers import peer_support
 from metajudge.types import parse_right
-from tests.evidence.verdicts import TRIPLE, judged, said
+from tests.evidence.verdicts import TRIPLE, beside, judged, said
 
 
 class TestPeers:
@@ -18,39 +17,32 @@ class TestPeers:
             said("jay", "AB", "B>A"),
             said("jay", "BA", None),
         ]
-        found = peer_support(judged("A>B"), recorded)
+        found = beside(judged("A>B"), recorded).peers
         assert found.value == pytest.approx((0.75 - 0.5) / 2)
         assert (found.supporting, found.opposing, found.undecided, found.peers) == (1, 1, 0, 2)
         assert (found.lowest, found.highest, found.state) == (-0.5, 0.75, "for")
 
     def test_relative_to_the_judgments_own_verdict(self) -> None:
         recorded = [said("emu", "AB", "A>B"), said("jay", "BA", "A>>B")]
-        assert peer_support(judged("A>B"), recorded).state == "unanimous_for"
-        against = peer_support(judged("B>A"), recorded)
+        assert beside(judged("A>B"), recorded).peers.state == "unanimous_for"
+        against = beside(judged("B>A"), recorded).peers
         assert (against.value, against.state) == (-0.75, "unanimous_against")
 
     def test_a_peer_that_follows_the_position_cancels_itself_out(self) -> None:
-        found = peer_support(judged("A>B"), [said("emu", "AB", "A>>B"), said("emu", "BA", "B>>A")])
+        found = beside(judged("A>B"), [said("emu", "AB", "A>>B"), said("emu", "BA", "B>>A")]).peers
         assert (found.value, found.state, found.undecided) == (0, "balanced", 1)
 
     def test_a_peer_asked_ten_times_has_one_voice(self) -> None:
         recorded = [said("emu", "AB", "A>>B")] * 10 + [said("jay", "AB", "B>>A")]
-        assert peer_support(judged("A>B"), recorded).value == 0
+        assert beside(judged("A>B"), recorded).peers.value == 0
 
     def test_one_peer_is_not_unanimous(self) -> None:
-        assert peer_support(judged("A>B"), [said("emu", "AB", "A>B")]).state == "for"
-
-    def test_families_are_left_out(self) -> None:
-        recorded = [said("owl/cot", "AB", "A>>B"), said("jay", "AB", "B>A")]
-        families = {"owl": "owls", "owl/cot": "owls", "jay": "jays"}
-        assert peer_support(judged("A>B"), recorded).value == 0.25
-        assert peer_support(judged("A>B"), recorded, families).value == -0.5
-        assert peer_support(judged("A>B", judge="unnamed"), recorded, families).value == 0.25
+        assert beside(judged("A>B"), [said("emu", "AB", "A>B")]).peers.state == "for"
 
     @pytest.mark.parametrize(("verdict", "state"), [("A=B", "own_tied"), (None, "no_verdict"), ("A>B", "no_peers")])
     def test_absence_is_never_zero(self, verdict: Any, state: str) -> None:
         recorded = [said("owl", "BA", "A>B"), said("emu", "AB", None)]
-        signal = peer_support(judged(verdict), recorded).signal()
+        signal = beside(judged(verdict), recorded).peers.signal()
         assert (signal.value, signal.state) == (None, state)
 
     def test_relabelling_changes_nothing(self) -> None:
@@ -61,11 +53,11 @@ class TestPeers:
             for r in recorded
             if r.verdict is not None
         ]
-        assert peer_support(judged("A>B"), recorded) == peer_support(judged("B>A"), mirrored)
+        assert beside(judged("A>B"), recorded).peers == beside(judged("B>A"), mirrored).peers
 
     def test_the_order_of_the_lines_changes_nothing(self) -> None:
         recorded = [said(f"j{i}", "AB", v) for i, v in enumerate(("A>>B", "B>A", "A>B", "A=B", "B>>A", "A>B", "A>B"))]
-        assert peer_support(judged("A>B"), recorded) == peer_support(judged("A>B"), recorded[::-1])
+        assert beside(judged("A>B"), recorded).peers == beside(judged("A>B"), recorded[::-1]).peers
 
 
 class TestOtherKinds:
@@ -78,7 +70,7 @@ class TestOtherKinds:
 
     def test_a_unanimous_ranking_has_almost_full_support(self) -> None:
         recorded = [said(f"j{n}", "ABC", [["A"], ["B"], ["C"]]) for n in range(8)]
-        found = peer_support(self.ranked(*self.FIRST), recorded)
+        found = beside(self.ranked(*self.FIRST), recorded).peers
         assert found.value == pytest.approx(8 / 9)
         assert (found.state, found.most) == ("unanimous_for", pytest.approx(8 / 9))
 
@@ -88,34 +80,34 @@ class TestOtherKinds:
             said("jay", "CBA", [["B"], ["A"], ["C"]]),
             said("kea", "ABC", [["A", "B"], ["C"]]),
         ]
-        found = peer_support(self.ranked(*self.FIRST), recorded)
+        found = beside(self.ranked(*self.FIRST), recorded).peers
         assert (found.supporting, found.opposing, found.undecided, found.value) == (1, 1, 1, 0)
-        strict = peer_support(self.ranked(*self.FIRST), recorded, rule=parse_right("kendall>=1"))
+        strict = beside(self.ranked(*self.FIRST), recorded, rule=parse_right("kendall>=1")).peers
         assert (strict.supporting, strict.opposing) == (0, 3)
 
     def test_grades_are_compared_by_the_rule_and_on_the_same_response(self) -> None:
         recorded = [said("emu", "A", 4), said("jay", "A", 4.5), said("kea", "B", 4)]
         own = judged(4, order=("A",))
-        equal = peer_support(own, recorded, rule=parse_right("equal"))
+        equal = beside(own, recorded, rule=parse_right("equal")).peers
         assert (equal.supporting, equal.opposing, equal.value) == (1, 1, 0)
-        near = peer_support(own, recorded, rule=parse_right("within:0.5"))
+        near = beside(own, recorded, rule=parse_right("within:0.5")).peers
         assert (near.state, near.value) == ("unanimous_for", pytest.approx(2 / 3))
 
     def test_categories_that_mean_the_same_agree(self) -> None:
         own = judged("pass", order=("A",))
-        found = peer_support(own, [said("emu", "A", True), said("jay", "A", "fail")])
+        found = beside(own, [said("emu", "A", True), said("jay", "A", "fail")]).peers
         assert (found.supporting, found.opposing) == (1, 1)
 
     def test_nobody_else_graded_it(self) -> None:
-        found = peer_support(judged(4, order=("A",)), [said("owl", "A", 4), said("emu", "B", 4)])
+        found = beside(judged(4, order=("A",)), [said("owl", "A", 4), said("emu", "B", 4)]).peers
         assert (found.value, found.state, found.detail) == (None, "no_peers", "no other judge graded this response")
 
     def test_other_prompts_of_the_model_are_no_peers_except_on_pairs(self) -> None:
         recorded = [said("owl/2", "A", 4), said("emu", "A", 4)]
-        assert peer_support(judged(4, order=("A",)), recorded, variants={"owl/2"}).peers == 1
+        assert beside(judged(4, order=("A",)), recorded, variants={"owl/2"}).peers.peers == 1
         pairs = [said("owl/2", "AB", "A>B"), said("emu", "AB", "A>B")]
-        assert peer_support(judged("A>B"), pairs, variants={"owl/2"}).peers == 2
+        assert beside(judged("A>B"), pairs, variants={"owl/2"}).peers.peers == 2
 
     def test_a_rule_for_other_kinds_changes_no_pair(self) -> None:
         recorded = [said("emu", "AB", "A>>B"), said("jay", "BA", "A=B")]
-        assert peer_support(judged("A>B"), recorded, rule=parse_right("equal")) == peer_support(judged("A>B"), recorded)
+        assert beside(judged("A>B"), recorded, rule=parse_right("equal")).peers == beside(judged("A>B"), recorded).peers

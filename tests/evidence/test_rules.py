@@ -18,7 +18,7 @@ def test_a_few_examples_give_the_rule_of_all(grades: list[Any], labels: list[Any
     rules = Rules()
     given = [graded(grade, labels[n % len(labels)] if labels else None) for n, grade in enumerate(grades * 3)]
     for judgment in given:
-        rules.add(judgment)
+        rules.add(judgment.verdict, judgment.item.truth)
         rules.of("grade")  # must not be remembered past the next judgment
     verdicts, truths = map(parse_verdict, grades), map(parse_verdict, labels)
     assert rules.of("grade") == default_right("grade", list(verdicts), list(truths))
@@ -33,6 +33,6 @@ def test_a_given_rule_holds_for_the_kinds_it_applies_to() -> None:
 
 def test_the_kinds_are_those_of_the_verdicts() -> None:
     rules = Rules()
-    rules.add(graded(3))
-    rules.add(graded("pass"))
+    rules.add(parse_verdict(3), None)
+    rules.add(parse_verdict("pass"), None)
     assert rules.kinds == {"grade", "category"}

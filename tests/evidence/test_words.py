@@ -46,7 +46,7 @@ def test_a_rationale_that_contradicts_comes_last():
 class TestMissing:
     def words(self, *given):
         index = EvidenceIndex.build(given)
-        return missing_evidence(given[0], index.signals(given[0]))
+        return missing_evidence(given[0].verdict, index.signals(given[0]))
 
     def test_of_a_pair(self):
         alone = judged("A>B", order=("A", "B"))

@@ -201,3 +201,21 @@ def test_one_id_in_two_files_names_both_places_and_the_way_out(write: Write) -> 
     again = write("c.jsonl", row(id="1"), row(id="1", winner="B"))
     (reject,) = (one for one in open_judgments([again], mapping=mapping).scan() if isinstance(one, Reject))
     assert reject.reason.endswith("give each judgment its own id")
+
+
+def test_rows_of_one_item_share_it_and_any_other_cell_makes_another(tmp_path):
+    rows = [
+        {"id": "1", "judge": "owl", "verdict": "A>B", "question": "?", "a": "x", "b": "y", "label": "A>B"},
+        {"id": "2", "judge": "emu", "verdict": "B>A", "question": "?", "a": "x", "b": "y", "label": "A>B"},
+        {"id": "3", "judge": "jay", "verdict": "B>A", "question": "?", "a": "x", "b": "y", "label": "B>A"},
+        {"id": "4", "judge": "jay", "verdict": "B>A", "question": "?", "a": "x", "b": "", "label": "B>A"},
+        {"id": "5", "judge": "owl", "verdict": "B>A", "question": "?", "a": "x", "b": "", "label": "B>A"},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = ("id", "judge", "verdict", "question", "label")
+    mapping = parse_map([*(f"{name}={name}" for name in names), "responses.A=a", "responses.B=b"])
+    found = list(open_judgments([path], mapping=mapping).all())
+    assert found[0].item is found[1].item
+    assert [str(one.item.label) for one in found] == ["A>B", "A>B", "B>A", "B>A", "B>A"]
+    assert [one.item.responses["B"] for one in found] == ["y", "y", "y", "", ""]

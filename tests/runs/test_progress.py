@@ -39,3 +39,11 @@ def test_a_plain_line_now_and_then(clock, capsys):
     with Progress(VetSummary(), Meter(), None) as progress:
         progress.update()
     assert capsys.readouterr().err.startswith("0 judgments, ")
+
+
+def test_how_much_of_the_input_is_read_before_there_are_results(clock):
+    progress = Progress(VetSummary(), Meter(), None)
+    progress.heard((250_000, 1_000_000))
+    assert progress.line() == "reading: 25 % of 1.0 MB, 1:30 left"
+    progress.heard((2_000, None))
+    assert progress.line() == "reading: 2,000 judgments"

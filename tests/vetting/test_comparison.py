@@ -1,28 +1,16 @@
 """Two runs paired by judgment."""
 
+from dataclasses import replace
+
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.types import Assessment, Judgment, parse_right
-from metajudge.vetting.comparison import Side, by_labels, compare
+from metajudge.types import Judgment, parse_right
+from metajudge.vetting.comparison import Labelled, Result, Side, by_labels, compare
 
 
 def assessment(name, accepted, score=None, item=None, digest="d"):
-    return Assessment.model_validate(
-        {
-            "judgment_id": name,
-            "item_id": item or name,
-            "judge": "j",
-            "status": "unscored" if accepted is None else "assessed",
-            "accepted": accepted,
-            "final_score": score,
-            "strategy": "single",
-            "threshold": 4.5,
-            "panel_digest": "p",
-            "judgment_digest": f"{digest}-{name}",
-            "metajudge_version": "0",
-        }
-    )
+    return Result(name, item or name, f"{digest}-{name}", accepted, score)
 
 
 def side(name, *given, correct=None):
@@ -30,8 +18,9 @@ def side(name, *given, correct=None):
 
 
 def graded(name, grade, label):
+    """A verdict with its label."""
     item = {"id": name, "question": "?", "responses": {"A": "one"}, "label": label}
-    return Judgment.model_validate({"id": name, "item": item, "judge": "owl", "verdict": grade})
+    return Labelled.of(Judgment.model_validate({"id": name, "item": item, "judge": "owl", "verdict": grade}))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +77,11 @@ def test_mcnemar_is_left_out_where_judgments_of_one_item_hang_together():
     found = compare(first, second)
     assert found.kept.p_value is None
     assert (found.kept.n, found.kept.items) == (20, 10)
-    assert compare(side("one", *map(_alone, first.assessments.values())), second).kept.p_value is not None
+    assert compare(side("one", *map(_alone, first.results.values())), second).kept.p_value is not None
 
 
 def _alone(one):
-    return one.model_copy(update={"item_id": one.judgment_id})
+    return replace(one, item_id=one.judgment_id)
 
 
 def test_precision_is_of_the_labelled_judgments_kept():

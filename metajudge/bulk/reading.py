@@ -1,0 +1,317 @@
+"""One pass over an input: each line is read, checked and digested once, and its facts are kept.
+
+Plain files of metajudge JSONL are read as lines. Whatever else there is (other formats, compressed files, joined
+labels, people's scores, ids with a prefix, ``strict``, records that contradict each other) is read as a
+:class:`~metajudge.readers.source.JudgmentSource` gives it, with the same result and more passes.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.bulk.known_lines import KnownLine, KnownLines
+from metajudge.bulk.spill import Spill
+from metajudge.bulk.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts, line_digest
+from metajudge.evidence.facts import NO_VERDICT, Facts, FactsBuilder
+from metajudge.evidence.grouping import Key
+from metajudge.evidence.index import several_contents
+from metajudge.readers import JudgmentSource
+from metajudge.readers.jsonl import JudgmentLines
+from metajudge.readers.lines import RawLine, Reject
+from metajudge.readers.right_rules import RightRules
+from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind
+from metajudge.types.right import DEFAULTS
+
+BLOCK: Final = 2_000
+"""Lines or judgments in a block."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intake:
+    """What one pass over an input gave: n judgments in its order, repeated ones left out.
+
+    Attributes:
+        facts: of every judgment.
+        digests, vetting_digests: of the records and of what vetting depends on, :data:`DIGEST` bytes each.
+        wanted: [m] rows that are to be vetted, ascending.
+        texts: gives judgments back, with their texts.
+        labels: what default rules depend on.
+    """
+
+    facts: Facts
+    digests: bytes
+    vetting_digests: bytes
+    wanted: NDArray[np.int64]
+    texts: Texts
+    labels: RightRules
+
+    def rules(self) -> Mapping[VerdictKind, Right]:
+        """What counts as right, for each kind of verdict.
+
+        Raises:
+            InputError: the rule given applies to none of the kinds.
+        """
+        return self.labels.rules() if self.labels.given is not None or self._graded else DEFAULTS
+
+    @property
+    def _graded(self) -> bool:
+        """Whether the first verdict is one on a single response, whose rule depends on all of them."""
+        kinds = self.facts.kind
+        first = kinds[kinds >= 0][:1].tolist()
+        return bool(first) and VERDICT_KINDS[first[0]] in ("grade", "category")
+
+    def digest(self, row: int) -> str:
+        """The digest of a judgment's record."""
+        return self.digests[row * DIGEST : (row + 1) * DIGEST].hex()
+
+    def vetting_digest(self, row: int) -> str:
+        """The digest of what vetting a judgment depends on."""
+        return self.vetting_digests[row * DIGEST : (row + 1) * DIGEST].hex()
+
+
+class Reading:
+    """Reads an input once, a block at a time: iterate :meth:`blocks` to its end, then take :meth:`intake`.
+
+    Args:
+        source: or judgments at hand.
+        right: the rule given, None for the default of each kind.
+        known: of lines that an earlier run has read.
+    """
+
+    def __init__(
+        self,
+        source: JudgmentSource | Sequence[Judgment],
+        right: Right | None = None,
+        known: KnownLines | None = None,
+    ) -> None:
+        self._known = known or KnownLines(None)
+        self._source = source
+        self._right = right
+        self._kept = _Kept(RightRules(right))
+        self._texts: Texts | None = None
+        self._lines: LineTexts | None = None
+
+    async def blocks(self) -> AsyncIterator[tuple[int, int | None]]:
+        """Reads on; gives bytes read so far, and bytes altogether, after every block.
+
+        Raises:
+            InputError, BadLineError: as :meth:`JudgmentSource.scan`.
+        """
+        source = self._source
+        readers = source.line_readers if isinstance(source, JudgmentSource) else None
+        if isinstance(source, JudgmentSource) and readers is not None:
+            lines = self._lines = LineTexts(readers, None if self._known.store is None else Spill())
+            async for done in self._read_lines(readers, lines):
+                yield done
+            if self._settled(source, lines):
+                self._texts = lines
+                return
+            self._kept = _Kept(RightRules(self._right))
+        if isinstance(source, JudgmentSource):
+            self._texts = SourceTexts(source)
+            for done in self._read_all(source.all()):
+                yield done
+        else:
+            self._texts = GivenTexts(source)
+            for done in self._read_all(source):
+                yield done
+            _check_contents(self._kept.builder.facts())
+
+    def intake(self) -> Intake:
+        """What was read.
+
+        Raises:
+            InputError: no judgment is by any of the judges asked for.
+        """
+        assert self._texts is not None, "the blocks are read first"
+        kept = self._kept
+        facts = kept.builder.facts()
+        kept.note_labels(facts)
+        digests, vetting = bytes(kept.digests), bytes(kept.vetting_digests)
+        if kept.repeated:
+            rows = np.setdiff1d(np.arange(len(facts)), kept.repeated)
+            facts = facts.select(rows)
+            digests, vetting = _taken(digests, rows), _taken(vetting, rows)
+        return Intake(facts, digests, vetting, self._wanted(facts), self._texts, kept.labels)
+
+    def close(self) -> None:
+        """Drops temporary files; the intake's texts are not to be had any more."""
+        if self._lines is not None:
+            self._lines.close()
+
+    async def keep(self) -> None:
+        """Keeps what was made of new lines, for the next run; of an input that is no plain file nothing is kept."""
+        kept, texts = self._kept, self._texts
+        if not isinstance(texts, LineTexts):
+            return
+        facts, rows = kept.builder.facts(), [row for row in kept.new if row not in kept.several_labels]
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
+            known = [KnownLine(kept.both_digests(row), facts.row(row)) for row in block]
+            await self._known.keep([texts.digest(row) for row in block], known)
+
+    @property
+    def recognised(self) -> int:
+        """How many judgments stand in lines that an earlier run has read."""
+        return len(self._kept.builder) - len(self._kept.new) if isinstance(self._texts, LineTexts) else 0
+
+    def _wanted(self, facts: Facts) -> NDArray[np.int64]:
+        source = self._source
+        if not isinstance(source, JudgmentSource):
+            return np.arange(len(facts))
+        rows = np.arange(len(facts))
+        if source.judges is not None:
+            asked = np.array([name in source.judges for name in facts.judges], dtype=bool)
+            rows = rows[asked[facts.judge]] if len(facts) else rows
+            if not len(rows) and len(facts):
+                source.refuse_judges(set(facts.judges))
+        return rows if source.limit is None else rows[: source.limit]
+
+    async def _read_lines(
+        self, readers: Sequence[JudgmentLines], texts: LineTexts
+    ) -> AsyncIterator[tuple[int, int | None]]:
+        total, before = sum(reader.source.path.stat().st_size for reader in readers), 0
+        for number, reader in enumerate(readers):
+            parse, lines = reader.parser(), reader.raw_lines()
+            while block := list(islice(lines, BLOCK)):
+                at = await self._read_block(block, parse, texts, number)
+                yield before + at, total
+            before += reader.source.path.stat().st_size
+
+    async def _read_block(
+        self,
+        block: Sequence[RawLine | Reject],
+        parse: Parser,
+        texts: LineTexts,
+        reader: int,
+    ) -> int:
+        """Takes a block of lines; returns where its last one begins."""
+        digests = [b"" if isinstance(line, Reject) else line_digest(line.raw) for line in block]
+        at = 0
+        for line, digest, known in zip(block, digests, await self._known.find(digests), strict=True):
+            judgment = None
+            if known is None:
+                found = parse(line)
+                if isinstance(found, Reject):
+                    self._kept.rejects.append(found)
+                    continue
+                judgment = found.judgment
+                self._kept.new.append(len(self._kept.builder))
+                self._kept.add(judgment)
+            else:
+                self._kept.add_known(known)
+            assert isinstance(line, RawLine)
+            texts.add(reader, line.offset, digest, judgment)
+            at = line.offset
+        return at
+
+    def _read_all(self, judgments: Iterable[Judgment]) -> Iterator[tuple[int, int | None]]:
+        for count, judgment in enumerate(judgments, start=1):
+            self._kept.add(judgment)
+            if not count % BLOCK:
+                yield count, None
+
+    def _settled(self, source: JudgmentSource, texts: LineTexts) -> bool:
+        """Leaves repeated judgments out; False where records contradict each other, which takes another way."""
+        kept = self._kept
+        facts = kept.builder.facts()
+        if facts.conflicts() or not kept.leave_repeated_out(facts.judgment_ids):
+            return False
+        texts.leave_out(kept.repeated)
+        counts = np.bincount(facts.judge, minlength=len(facts.judges))
+        counts -= np.bincount(facts.judge[kept.repeated], minlength=len(facts.judges))
+        judges = dict(zip(facts.judges, counts.tolist(), strict=True))
+        source.was_read(judges, kept.rejects, len(kept.repeated))
+        return True
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is kept of the judgments read so far.
+
+    Attributes:
+        repeated: rows of judgments that came before, ascending.
+        new: rows of lines that no earlier run has read, ascending.
+        several_labels: rows of judgments whose item has labels of people, which are not all among the facts.
+    """
+
+    labels: RightRules
+    builder: FactsBuilder = field(default_factory=FactsBuilder)
+    digests: bytearray = field(default_factory=bytearray)
+    vetting_digests: bytearray = field(default_factory=bytearray)
+    rejects: list[Reject] = field(default_factory=list)
+    repeated: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    several_labels: set[int] = field(default_factory=set)
+
+    def add_known(self, known: KnownLine) -> None:
+        """Takes what an earlier run made of a line."""
+        self.builder.add_row(known.facts)
+        digests = bytes.fromhex(known.digests)
+        self.digests += digests[:DIGEST]
+        self.vetting_digests += digests[DIGEST:]
+
+    def add(self, judgment: Judgment) -> None:
+        """Takes a judgment."""
+        if judgment.item.labels:
+            self.several_labels.add(len(self.builder))
+        self.builder.add(judgment)
+        whole, vetted = judgment.digests
+        self.digests += bytes.fromhex(whole)
+        self.vetting_digests += bytes.fromhex(vetted)
+        if judgment.item.labels:
+            self.labels.add(judgment)
+
+    def both_digests(self, row: int) -> str:
+        """The two digests of a judgment, as hex digits."""
+        span = slice(row * DIGEST, (row + 1) * DIGEST)
+        return (self.digests[span] + self.vetting_digests[span]).hex()
+
+    def note_labels(self, facts: Facts) -> None:
+        """Notes verdicts and labels for the default rules; those of items with labels of people are noted already."""
+        labelled = facts.truth.copy()
+        labelled[list(self.several_labels)] = NO_VERDICT
+        key = Key.of(facts.verdict + 1, len(facts.verdicts) + 1).then(labelled + 1, len(facts.truths) + 1)
+        for row in sorted(key.distinct()[1].tolist()):
+            verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(labelled[row])
+            if verdict is not None:
+                self.labels.note(verdict, () if truth < 0 else (facts.truths[truth],))
+
+    def leave_repeated_out(self, names: Sequence[str]) -> bool:
+        """Finds repeated judgments; False where one id has several records."""
+        if len(set(names)) == len(names):
+            return True
+        several = {name for name, count in Counter(names).items() if count > 1}
+        first: dict[str, bytes] = {}
+        for row, name in enumerate(names):
+            if name not in several:
+                continue
+            content = bytes(self.digests[row * DIGEST : (row + 1) * DIGEST])
+            if name not in first:
+                first[name] = content
+            elif first[name] == content:
+                self.repeated.append(row)
+            else:
+                return False
+        return True
+
+
+def _check_contents(facts: Facts) -> None:
+    """Refuses judgments at hand of which two have different contents of one item.
+
+    Raises:
+        InputError: naming the first two such judgments.
+    """
+    for item_id, places in facts.conflicts().items():
+        first, other = (int(np.flatnonzero(facts.item == place)[0]) for place in places[:2])
+        raise several_contents(item_id, facts.judgment_ids[first], facts.judgment_ids[other])
+
+
+def _taken(digests: bytes, rows: NDArray[np.int64]) -> bytes:
+    """The digests of chosen rows."""
+    return np.frombuffer(digests, dtype=f"V{DIGEST}")[rows].tobytes()

@@ -1,0 +1,372 @@
+"""Facts: what evidence needs to know of each judgment, as columns; no texts.
+
+A fact is a number, a name or a short detail of a signal. Values that repeat, such as judges and verdicts, are kept once
+in a table, and a column has their places in it. A judgment costs about 60 bytes of columns, its id, and its share of
+the tables: under 250 bytes where a few judges judged each item in both orders.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.evidence.confidence import stated_confidence
+from metajudge.evidence.format import compared_lengths
+from metajudge.evidence.grouping import Interned, Key
+from metajudge.evidence.rationale import Stated, stated_agreement
+from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.rules import Rules
+from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, SignalValue, kind_of, parse_verdict, text_digest
+from metajudge.types.judgment import Scale
+
+Codes: TypeAlias = NDArray[np.int32]
+"""Places in a table of values; -1 where there is none."""
+
+FactRow: TypeAlias = tuple[Any, ...]
+"""The facts of one judgment as plain data that JSON can represent; see :meth:`Facts.row`."""
+
+NO_VERDICT = -1
+"""The code of an absent verdict or label in a column."""
+
+
+class ItemFact(NamedTuple):
+    """What evidence keeps of an item.
+
+    Attributes:
+        id: as the input names it.
+        digest: of its content; one id with two digests is a conflict.
+        question: digest of the question that it opens with: the unit of independence.
+        scale: the lowest and highest grade, or the categories from worst to best.
+    """
+
+    id: str
+    digest: str
+    question: str
+    scale: Scale | None
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The facts of n judgments in the order of the input.
+
+    Columns of codes are [n] int32 with places in the table of the same name in the plural. Columns of texts (from
+    ``rationale`` on) are those of empty texts where the builder was told to leave texts out.
+
+    Attributes:
+        judgment_ids: [n].
+        item, items: the item, by id and content; an id stands twice where it was used for two contents.
+        judge, judges: who judged.
+        model, models: the model behind the judge (``meta.judge_model``) as the record states it, -1 where it does not.
+        order, orders: response ids in the order shown.
+        verdict, verdicts: the verdict, -1 where the judge gave none.
+        truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 where nobody says.
+        category, categories: of the item, -1 where it has none.
+        reason, reasons: why there is no verdict, -1 where there is one.
+        rationale, rationales: value, state and detail of the signal ``rationale``.
+        words: [n] number of words of the rationale.
+        own_words: [n] words of the response preferred, or of the only response that was shown; -1 where neither is.
+        other_words: [n] mean words of the responses that the verdict compares it with, NaN where there are none.
+        confidence: [n] the stated confidence (:func:`~metajudge.evidence.confidence.stated_confidence`), NaN if none.
+    """
+
+    judgment_ids: Sequence[str]
+    item: Codes
+    items: Sequence[ItemFact]
+    judge: Codes
+    judges: Sequence[str]
+    model: Codes
+    models: Sequence[str]
+    order: Codes
+    orders: Sequence[tuple[str, ...]]
+    verdict: Codes
+    verdicts: Sequence[AnyVerdict]
+    truth: Codes
+    truths: Sequence[AnyVerdict]
+    category: Codes
+    categories: Sequence[str]
+    reason: Codes
+    reasons: Sequence[str]
+    rationale: Codes
+    rationales: Sequence[Stated]
+    words: Codes
+    own_words: Codes
+    other_words: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.judgment_ids)
+
+    @cached_property
+    def kind(self) -> Codes:
+        """[n] place of the verdict's kind in :data:`~metajudge.types.VERDICT_KINDS`, -1 without a verdict."""
+        of_verdict = [VERDICT_KINDS.index(kind_of(verdict)) for verdict in self.verdicts]
+        return np.array([*of_verdict, NO_VERDICT], dtype=np.int32)[self.verdict]
+
+    @cached_property
+    def recorded(self) -> Recorded:
+        """The verdicts alone."""
+        return Recorded(
+            self.item, self.judge, self.judges, self.order, self.orders, self.verdict, self.verdicts, self.model_of
+        )
+
+    def verdict_of(self, code: int) -> AnyVerdict | None:
+        """The verdict of a code."""
+        return None if code < 0 else self.verdicts[code]
+
+    @cached_property
+    def model_of(self) -> Mapping[str, str]:
+        """Judge -> the first model that a record of it states; judges without one are left out."""
+        stated = np.flatnonzero(self.model >= 0)
+        _, first = np.unique(self.judge[stated], return_index=True)
+        rows = stated[first].tolist()
+        return {self.judges[self.judge[row]]: self.models[self.model[row]] for row in rows}
+
+    def rules(self, right: Right | None = None) -> Rules:
+        """What counts as right in the input.
+
+        Args:
+            right: for the kinds of verdicts it applies to; None for the default of each kind.
+        """
+        rules = Rules(right)
+        key = Key.of(self.verdict + 1, len(self.verdicts) + 1).then(self.truth + 1, len(self.truths) + 1)
+        _, rows = key.distinct()
+        for verdict, truth in zip(self.verdict[rows].tolist(), self.truth[rows].tolist(), strict=True):
+            rules.add(self.verdict_of(verdict), None if truth < 0 else self.truths[truth])
+        return rules
+
+    def conflicts(self) -> Mapping[str, list[int]]:
+        """Item id -> its places in ``items``, for ids that were used for different contents."""
+        places: dict[str, list[int]] = {}
+        for at, item in enumerate(self.items):
+            places.setdefault(item.id, []).append(at)
+        return {name: found for name, found in places.items() if len(found) > 1}
+
+    def select(self, rows: NDArray[np.integer[Any]] | slice) -> "Facts":
+        """The facts of chosen rows; tables stay as they are."""
+        ids = self.judgment_ids
+        chosen = ids[rows] if isinstance(rows, slice) else [ids[row] for row in rows.tolist()]
+        return replace(self, judgment_ids=chosen, **{name: getattr(self, name)[rows] for name in _COLUMNS})
+
+    def row(self, at: int) -> FactRow:
+        """The facts of one judgment as plain data that JSON can represent; :meth:`FactsBuilder.add_row` takes it."""
+        item = self.items[self.item[at]]
+        verdict, truth = self.verdict[at], self.truth[at]
+        other, confidence = float(self.other_words[at]), float(self.confidence[at])
+        return (
+            self.judgment_ids[at],
+            *item,
+            self.judges[self.judge[at]],
+            _entry(self.models, self.model[at]),
+            self.orders[self.order[at]],
+            None if verdict < 0 else self.verdicts[verdict].to_json(),
+            None if truth < 0 else self.truths[truth].to_json(),
+            _entry(self.categories, self.category[at]),
+            _entry(self.reasons, self.reason[at]),
+            *self.rationales[self.rationale[at]],
+            int(self.words[at]),
+            int(self.own_words[at]),
+            None if other != other else other,
+            None if confidence != confidence else confidence,
+        )
+
+
+_CODES = (
+    *("item", "judge", "model", "order", "verdict", "truth", "category", "reason", "rationale"),
+    *("words", "own_words"),
+)
+_COLUMNS = (*_CODES, "other_words", "confidence")
+
+
+def _entry(table: Sequence[str], code: int) -> str | None:
+    return None if code < 0 else table[code]
+
+
+class FactsBuilder:
+    """Collects facts one judgment at a time; the result does not depend on how judgments are divided into calls.
+
+    Args:
+        texts: whether to read rationales and count words; without it signals of the text are those of empty texts.
+
+    Example:
+        >>> builder = FactsBuilder()  # doctest: +SKIP
+        >>> for judgment in judgments:  # doctest: +SKIP
+        ...     builder.add(judgment)
+        >>> facts = builder.facts()  # doctest: +SKIP
+    """
+
+    def __init__(self, *, texts: bool = True) -> None:
+        self._texts = texts
+        self._ids: list[str] = []
+        # One row after the other, in the order of _CODES, and other_words and confidence.
+        self._codes, self._numbers = array("i"), array("d")
+        self._items: dict[tuple[str, str], int] = {}
+        self._item_facts: list[ItemFact] = []
+        self._judges, self._models, self._orders = Interned[str](), Interned[str](), Interned[tuple[str, ...]]()
+        self._verdicts, self._categories, self._reasons = Interned[AnyVerdict](), Interned[str](), Interned[str]()
+        self._truths, self._rationales = Interned[AnyVerdict](), Interned[Stated]()
+        self._parsed: dict[object, AnyVerdict] = {}
+        self._counted: tuple[int, Mapping[str, int]] = (-1, {})
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, judgment: Judgment) -> None:
+        """Takes the facts of one judgment."""
+        item = judgment.item
+        key = (item.id, item.digest)
+        place = self._items.get(key)
+        if place is None:
+            place = self._new_item(ItemFact(*key, text_digest(item.opening), item.scale))
+        model = judgment.meta.get("judge_model")
+        stated: Stated = _NO_TEXT
+        words, own, other, confidence = 0, -1, _NAN, _NAN
+        if self._texts:
+            stated = stated_agreement(judgment)
+            words = judgment.words
+            own, other = self._lengths(place, judgment)
+            if "confidence" in judgment.meta:
+                said = stated_confidence(judgment).value
+                confidence = _NAN if said is None else said
+        self._append(
+            judgment.id,
+            place,
+            judgment.judge,
+            model if isinstance(model, str) and model else None,
+            judgment.order,
+            judgment.verdict,
+            item.truth,
+            item.category,
+            judgment.no_verdict,
+            stated,
+            (words, own, other, confidence),
+        )
+
+    def add_row(self, row: FactRow) -> None:
+        """Takes the facts of one judgment from :meth:`Facts.row`, also after a way through JSON."""
+        (name, item, content, question, scale, judge, model, order, verdict, truth, category, reason, *rest) = row
+        value, state, detail, words, own, other, confidence = rest
+        place = self._items.get((item, content))
+        if place is None:
+            place = self._new_item(ItemFact(item, content, question, None if scale is None else tuple(scale)))
+        self._append(
+            name,
+            place,
+            judge,
+            model,
+            tuple(order),
+            self._verdict(verdict),
+            self._verdict(truth),
+            category,
+            reason,
+            (value, state, detail),
+            (words, own, _NAN if other is None else other, _NAN if confidence is None else confidence),
+        )
+
+    def facts(self) -> Facts:
+        """The facts of everything added so far; the builder can go on."""
+        columns = np.array(self._codes, dtype=np.int32).reshape(len(self), len(_CODES)).T
+        other_words, confidence = np.array(self._numbers, dtype=np.float64).reshape(len(self), 2).T
+        return Facts(
+            judgment_ids=list(self._ids),
+            items=list(self._item_facts),
+            judges=self._judges.values,
+            models=self._models.values,
+            orders=self._orders.values,
+            verdicts=self._verdicts.values,
+            truths=self._truths.values,
+            categories=self._categories.values,
+            reasons=self._reasons.values,
+            rationales=self._rationales.values,
+            other_words=other_words.copy(),
+            confidence=confidence.copy(),
+            **{name: column.copy() for name, column in zip(_CODES, columns, strict=True)},
+        )
+
+    def _append(
+        self,
+        name: str,
+        item: int,
+        judge: str,
+        model: str | None,
+        order: tuple[str, ...],
+        verdict: AnyVerdict | None,
+        truth: AnyVerdict | None,
+        category: str | None,
+        reason: str | None,
+        rationale: Stated,
+        counts: tuple[int, int, float, float],
+    ) -> None:
+        words, own, other, confidence = counts
+        self._ids.append(name)
+        self._codes.extend(
+            (
+                item,
+                self._judges.code(judge),
+                self._models.optional(model),
+                self._orders.code(order),
+                self._verdicts.optional(verdict),
+                self._truths.optional(truth),
+                self._categories.optional(category),
+                self._reasons.optional(reason),
+                self._rationales.code(rationale),
+                words,
+                own,
+            )
+        )
+        self._numbers.extend((other, confidence))
+
+    def _new_item(self, fact: ItemFact) -> int:
+        self._items[fact.id, fact.digest] = len(self._item_facts)
+        self._item_facts.append(fact)
+        return len(self._item_facts) - 1
+
+    def _lengths(self, item: int, judgment: Judgment) -> tuple[int, float]:
+        """Words of the winner, or of the only response shown, and mean words of the others that are compared."""
+        if self._counted[0] != item:  # records of one item mostly follow one another
+            self._counted = (item, judgment.item.words)
+        own, mean = compared_lengths(judgment.verdict, self._counted[1])
+        only = len(judgment.order) == 1
+        return (self._counted[1][judgment.order[0]] if only else own), mean
+
+    def _verdict(self, value: object) -> AnyVerdict | None:
+        if value is None:
+            return None
+        key = value if isinstance(value, str) else (type(value), repr(value))
+        found = self._parsed.get(key)
+        if found is None:
+            found = self._parsed[key] = parse_verdict(value)
+        return found
+
+
+def collected(judgments: Iterable[Judgment], *, texts: bool = True) -> Facts:
+    """The facts of judgments in one pass."""
+    builder = FactsBuilder(texts=texts)
+    for judgment in judgments:
+        builder.add(judgment)
+    return builder.facts()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignalColumn:
+    """One signal of n judgments.
+
+    Attributes:
+        codes: [n] places in ``values``, -1 where a judgment has no such signal.
+        values: different ones.
+    """
+
+    codes: NDArray[np.integer[Any]]
+    values: Sequence[SignalValue]
+
+    def at(self, row: int) -> SignalValue | None:
+        """The signal of one judgment."""
+        code = self.codes[row]
+        return None if code < 0 else self.values[code]
+
+
+_NAN = float("nan")
+_NO_TEXT: Stated = (None, "no_rationale", "no rationale was recorded")

@@ -1,0 +1,185 @@
+"""Assessments as tables: Parquet and Arrow files, made of lines of JSON without an object a record.
+
+The columns, one row an assessment:
+
+- ``judgment_id, item_id, judge, category, status, accepted, score, score_low, score_high, probability``: as in the
+  record; ``score`` is ``final_score``, the next two its bounds where only these are known.
+- ``decision``: a policy's action; ``failure, failure_message``: why there is no decision.
+- ``strategy, threshold, rubric, panel_digest, judgment_digest, calls, cost_usd, metajudge_version``.
+- ``agents``: a list of agents with their scores.
+- ``signal.NAME``: each signal's value, absent where the signal has none.
+- ``assessment``: the whole record as JSON, as a line of ``vet --out FILE.jsonl`` has it.
+
+What is absent is null, never 0. pyarrow is imported when it is used.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.columns import SIGNALS, STABILITY
+from metajudge.evidence.no_labels import NO_LABELS
+from metajudge.files.replacing import replacing
+from metajudge.installation import install_command
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS: Final = (".parquet", ".arrow", ".feather")
+"""Endings of files that are tables."""
+
+ROWS: Final = 16_384
+"""Rows that are in memory together, and in a row group."""
+
+_NAMED: Final = (*SIGNALS, *STABILITY, NO_LABELS)
+
+
+def write_table(path: Path, lines: Iterable[bytes]) -> None:
+    """Writes assessments as a Parquet file, or as an Arrow file by the ending ``.arrow`` or ``.feather``.
+
+    Args:
+        lines: of JSON.
+    """
+    pa = arrow()
+    source = iter(lines)
+    with replacing(path) as partial:
+        if path.suffix.lower() == ".parquet":
+            from pyarrow import parquet
+
+            writer = parquet.ParquetWriter(partial, schema(), compression="zstd")
+        else:
+            options = pa.ipc.IpcWriteOptions(compression="zstd")
+            writer = pa.ipc.new_file(str(partial), schema(), options=options)
+        with writer:
+            while part := list(islice(source, ROWS)):
+                writer.write_table(table_of(part))
+
+
+def table_of(lines: Sequence[bytes]) -> "pa.Table":
+    """Lines of JSON as a table with the columns of :func:`schema`."""
+    pa = arrow()
+    from pyarrow import compute, json
+
+    text = b"\n".join(line.rstrip(b"\n") for line in lines) + b"\n"
+    read = json.read_json(
+        BytesIO(text),
+        read_options=json.ReadOptions(block_size=len(text) + 1),
+        parse_options=json.ParseOptions(explicit_schema=_record(pa), unexpected_field_behavior="ignore"),
+    )
+
+    def inside(name: str, *fields: str) -> Any:
+        return compute.struct_field(read[name], list(fields))
+
+    bounds = read["score_bounds"].combine_chunks()
+    columns = {name: read[name] for name in _PLAIN}
+    columns |= {"score": read["final_score"]}
+    columns |= {
+        name: compute.list_element(
+            compute.if_else(compute.equal(compute.list_value_length(bounds), 2), bounds, None), at
+        )
+        for at, name in enumerate(("score_low", "score_high"))
+    }
+    columns |= {
+        "decision": inside("decision", "action"),
+        "failure": inside("failure", "kind"),
+        "failure_message": inside("failure", "message"),
+        "agents": read["agents"],
+        "assessment": pa.array([line.rstrip(b"\n") for line in lines], pa.binary()).cast(pa.string()),
+    }
+    columns |= {f"signal.{name}": inside("signals", name, "value") for name in _NAMED}
+    return pa.table([columns[name] for name in schema().names], schema=schema())
+
+
+def schema() -> "pa.Schema":
+    """The columns of a table of assessments."""
+    pa = arrow()
+    kinds = {**_PLAIN, "score": "float64", "score_low": "float64", "score_high": "float64"}
+    kinds |= dict.fromkeys(("decision", "failure", "failure_message"), "string")
+    named = [(name, _kind(pa, kinds[name])) for name in _ORDER]
+    signals = [(f"signal.{name}", pa.float64()) for name in _NAMED]
+    return pa.schema([*named, ("agents", _agents(pa)), *signals, ("assessment", pa.string())])
+
+
+def assessment_lines(path: Path) -> Iterator[bytes]:
+    """The records of a table of assessments as lines of JSON.
+
+    Raises:
+        ConfigurationError: pyarrow is not installed.
+        InputError: a file that cannot be read, or without the column ``assessment``.
+    """
+    pa = arrow()
+    try:
+        if path.suffix.lower() == ".parquet":
+            from pyarrow import parquet
+
+            batches = parquet.ParquetFile(path).iter_batches(ROWS, columns=["assessment"])
+        else:
+            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            batches = (reader.get_batch(at).select(["assessment"]) for at in range(reader.num_record_batches))
+        for batch in batches:
+            yield from (text.encode() for text in batch.column(0).to_pylist() if text is not None)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read as a table of assessments: {error}") from None
+
+
+_PLAIN: Final = {
+    **dict.fromkeys(("judgment_id", "item_id", "judge", "category", "status"), "string"),
+    "accepted": "bool_",
+    "probability": "float64",
+    "strategy": "string",
+    "threshold": "float64",
+    **dict.fromkeys(("rubric", "panel_digest", "judgment_digest"), "string"),
+    "calls": "int64",
+    "cost_usd": "float64",
+    "metajudge_version": "string",
+}
+
+_ORDER: Final = (
+    *("judgment_id", "item_id", "judge", "category", "status", "accepted", "score", "score_low", "score_high"),
+    *("probability", "decision", "failure", "failure_message", "strategy", "threshold", "rubric", "panel_digest"),
+    *("judgment_digest", "calls", "cost_usd", "metajudge_version"),
+)
+
+
+def _kind(pa: Any, name: str) -> Any:
+    return getattr(pa, name)()
+
+
+def _agents(pa: Any) -> Any:
+    return pa.list_(pa.struct([("agent", pa.string()), ("score", pa.float64())]))
+
+
+def _record(pa: Any) -> Any:
+    """What is read of a record."""
+    signal = pa.struct([("value", pa.float64())])
+    return pa.schema(
+        [
+            *((name, _kind(pa, kind)) for name, kind in _PLAIN.items()),
+            ("final_score", pa.float64()),
+            ("score_bounds", pa.list_(pa.float64())),
+            ("decision", pa.struct([("action", pa.string())])),
+            ("failure", pa.struct([("kind", pa.string()), ("message", pa.string())])),
+            ("agents", _agents(pa)),
+            ("signals", pa.struct([(name, signal) for name in _NAMED])),
+        ]
+    )
+
+
+def arrow() -> Any:
+    """The package pyarrow.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.ipc
+    except ImportError:
+        raise ConfigurationError(
+            f"Parquet and Arrow files need pyarrow, which is not installed: {install_command('inputs')}, or name a "
+            "file that ends in .jsonl"
+        ) from None
+    return pyarrow

@@ -1,0 +1,98 @@
+"""Texts read again: from the temporary file, from the place in the input, in a second pass."""
+
+import orjson
+import pytest
+
+from metajudge.bulk.reading import Reading
+from metajudge.bulk.spill import Spill, item_payload, judgment_payload
+from metajudge.bulk.texts import LineTexts, line_digest
+from metajudge.errors import InputError
+from metajudge.readers import open_judgments
+from metajudge.store.rows import item_row, judgment_row
+from metajudge.types import Judgment
+
+
+def records(count=6):
+    item = {"id": "i", "question": "“q” \u2028", "responses": {"A": "one", "B": "two"}}
+    return [
+        {
+            "id": f"j{number}",
+            "item": item,
+            "judge": "j",
+            "verdict": "A>B",
+            "rationale": f"r{number}",
+            "order": ["B", "A"],
+        }
+        for number in range(count)
+    ]
+
+
+def line_texts(path, spill=None):
+    """The texts of a file whose lines were all read."""
+    (reader,) = open_judgments([path]).line_readers
+    texts, parse = LineTexts([reader], spill), reader.parser()
+    for line in reader.raw_lines():
+        texts.add(0, line.offset, line_digest(line.raw), parse(line).judgment)
+    return texts
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + b"\n".join(orjson.dumps(one) for one in records()))
+    return file
+
+
+def test_payloads_are_those_of_the_rows_of_a_store():
+    plain = Judgment.model_validate(records()[0])
+    rich = Judgment.model_validate({**records()[0], "meta": {"x": 1.5}, "item": {**records()[0]["item"], "labels": []}})
+    labelled = rich.model_copy(update={"item": rich.item.model_copy(update={"metadata": {"A": {"tokens": 3}}})})
+    for one in (plain, rich, labelled):
+        assert orjson.loads(judgment_payload(one)) == orjson.loads(judgment_row(one)[5])
+        assert item_payload(one).decode() == item_row(one)[3]
+
+
+def test_texts_come_from_the_temporary_file_and_else_from_the_place_in_the_input(path):
+    spilled, placed = line_texts(path, Spill()), line_texts(path)
+    for row in (3, 0, 5):
+        assert spilled.judgment_payload(row) == placed.judgment_payload(row)
+        assert placed.judgment(row).rationale == f"r{row}"
+    assert spilled.item_payload(2, spilled.judgment(2).item.digest) == placed.item_payload(2, "")
+    spilled.close()
+    placed.close()
+
+
+def test_rows_move_up_where_repeated_ones_are_left_out(path):
+    texts = line_texts(path)
+    texts.leave_out([1, 2])
+    assert [texts.judgment(row).id for row in range(4)] == ["j0", "j3", "j4", "j5"]
+    texts.close()
+
+
+def test_a_temporary_file_without_room_is_not_used(path, monkeypatch):
+    def full(**_how):
+        raise OSError("no space")
+
+    monkeypatch.setattr("metajudge.bulk.spill.tempfile.TemporaryFile", full)
+    texts = line_texts(path, Spill())
+    assert orjson.loads(texts.judgment_payload(4))["rationale"] == "r4"
+    texts.close()
+
+
+def test_an_input_that_was_changed_meanwhile_is_refused(path):
+    texts = line_texts(path)
+    path.write_bytes(path.read_bytes().replace(b"r4", b"R4"))
+    assert texts.judgment(3).id == "j3"
+    with pytest.raises(InputError, match="was changed while it was read"):
+        texts.judgment(4)
+    texts.close()
+
+
+async def test_other_inputs_are_read_a_second_time(tmp_path):
+    file = tmp_path / "in.json"
+    file.write_bytes(orjson.dumps(records()))
+    reading = Reading(open_judgments([file]))
+    async for _ in reading.blocks():
+        pass
+    texts = reading.intake().texts
+    assert [texts.judgment(row).id for row in (1, 1, 4, 0)] == ["j1", "j1", "j4", "j0"]
