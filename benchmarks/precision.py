@@ -6,6 +6,7 @@ orders of a pair, and judges on one question, are not independent.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
 from metajudge.report import Bin as ReliabilityBin
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+from metajudge.stats.bootstrap import BootstrapEstimate, Ratio, bootstrap_differences
 
 from .findings import OVERALL, PrecisionCell, PrecisionDifference, PrecisionRow, Proportion, SwapCounts
 from .observations import (
@@ -48,19 +49,21 @@ def precision_rows(
     baseline = next((s for s in selections if s.kind == "baseline"), None)
     correct, questions = observations.correct, np.array(observations.questions)
     frame = _Frame(correct, questions, baseline)
+    columns = {name: frame.cells(selections, mask) for name, mask in groups.items()}
+    of_orders = {name: frame.cells(selections, mask) for name, mask in orders.items()}
     return [
         PrecisionRow(
             name=selection.name,
             column=selection.column,
             kind=selection.kind,
             threshold=selection.threshold,
-            cells={name: frame.cell(selection, mask) for name, mask in groups.items()},
-            orders={name: frame.cell(selection, mask) for name, mask in orders.items()},
+            cells={name: cells[at] for name, cells in columns.items()},
+            orders={name: cells[at] for name, cells in of_orders.items()},
             unscored=int((~selection.scored).sum()),
             cost_usd=selection.cost_usd,
             calls=selection.calls,
         )
-        for selection in selections
+        for at, selection in enumerate(selections)
     ]
 
 
@@ -70,8 +73,19 @@ class _Frame:
     def __init__(self, correct: Bools, questions: NDArray[np.str_], baseline: Selection | None) -> None:
         self.correct, self.questions, self.baseline = correct, questions, baseline
 
-    def cell(self, selection: Selection, mask: Bools) -> PrecisionCell:
-        """One selection among the judgments of ``mask``."""
+    def cells(self, selections: Sequence[Selection], mask: Bools) -> list[PrecisionCell]:
+        """Every selection among the judgments of ``mask``; all comparisons are made on the same resamples."""
+        raw = self._differences([self._against_raw(one, mask) for one in selections], mask)
+        baseline = self._differences([self._against_baseline(one, mask) for one in selections], mask)
+        return [self._cell(one, mask, *against) for one, *against in zip(selections, raw, baseline, strict=True)]
+
+    def _cell(
+        self,
+        selection: Selection,
+        mask: Bools,
+        against_raw: PrecisionDifference | Absent,
+        against_baseline: PrecisionDifference | Absent,
+    ) -> PrecisionCell:
         correct, kept = self.correct[mask], selection.kept[mask]
         n, right, selected = len(correct), int(correct.sum()), int(kept.sum())
         hits = int((correct & kept).sum())
@@ -83,44 +97,55 @@ class _Frame:
             precision=Proportion.of(correct[kept], self.questions[mask][kept]) if selected else NOTHING,
             coverage=selected / n,
             recall=hits / right if right else Absent(absent="no judgment is right here"),
-            against_raw=Absent(absent="this is the raw row")
-            if selection.kind == "raw"
-            else self._difference(kept, np.ones(n, dtype=bool), mask),
-            against_baseline=self._against_baseline(selection, mask),
+            against_raw=against_raw,
+            against_baseline=against_baseline,
         )
 
-    def _against_baseline(self, selection: Selection, mask: Bools) -> PrecisionDifference | Absent:
+    def _against_raw(self, selection: Selection, mask: Bools) -> "_Compared | Absent":
+        if selection.kind == "raw":
+            return Absent(absent="this is the raw row")
+        return selection.kept[mask], np.ones(int(mask.sum()), dtype=bool)
+
+    def _against_baseline(self, selection: Selection, mask: Bools) -> "_Compared | Absent":
         if self.baseline is None:
             return Absent(absent="no baseline was run: it asks the judge's own model")
         if selection is self.baseline:
             return Absent(absent="this is the baseline row")
-        return self._difference(selection.kept[mask], self.baseline.kept[mask], mask)
+        return selection.kept[mask], self.baseline.kept[mask]
 
-    def _difference(self, kept: Bools, other: Bools, mask: Bools) -> PrecisionDifference | Absent:
-        """Precision of ``kept`` minus that of ``other``, whole questions resampled together."""
-        correct, questions = self.correct[mask], self.questions[mask]
-        if not kept.any():
-            return NOTHING
-        if not other.any():
-            return Absent(absent="the row compared with selected nothing")
-        if min(kept.sum(), other.sum()) < FEWEST_SELECTED:
-            return Absent(absent=f"fewer than {FEWEST_SELECTED} selected: too few to compare")
-        if len(set(questions)) < FEWEST_QUESTIONS:
-            return Absent(absent="one question alone has no interval")
-        found = bootstrap_difference(
-            Ratio(correct & kept, kept),
-            Ratio(correct & other, other),
-            list(questions),
-            rng=np.random.default_rng(SEED),
-            resamples=RESAMPLES,
-        )
-        return PrecisionDifference(
-            value=found.estimate,
-            low=found.low,
-            high=found.high,
-            questions=found.clusters,
-            resamples=found.resamples,
-        )
+    def _differences(self, wanted: "Sequence[_Compared | Absent]", mask: Bools) -> list[PrecisionDifference | Absent]:
+        """Precision of the first selection minus that of the second, whole questions resampled together."""
+        correct, questions = self.correct[mask], self.questions[mask].tolist()
+        few = len(set(questions)) < FEWEST_QUESTIONS
+        why = [one if isinstance(one, Absent) else _incomparable(*one, few=few) for one in wanted]
+        pairs = [
+            (Ratio(correct & kept, kept), Ratio(correct & other, other))
+            for one, absent in zip(wanted, why, strict=True)
+            if absent is None and not isinstance(one, Absent)
+            for kept, other in (one,)
+        ]
+        found = iter(bootstrap_differences(pairs, questions, rng=np.random.default_rng(SEED), resamples=RESAMPLES))
+        return [_difference(next(found)) if absent is None else absent for absent in why]
+
+
+_Compared: TypeAlias = tuple[Bools, Bools]
+"""What two selections keep."""
+
+
+def _incomparable(kept: Bools, other: Bools, *, few: bool) -> Absent | None:
+    if not kept.any():
+        return NOTHING
+    if not other.any():
+        return Absent(absent="the row compared with selected nothing")
+    if min(kept.sum(), other.sum()) < FEWEST_SELECTED:
+        return Absent(absent=f"fewer than {FEWEST_SELECTED} selected: too few to compare")
+    return Absent(absent="one question alone has no interval") if few else None
+
+
+def _difference(found: BootstrapEstimate) -> PrecisionDifference:
+    return PrecisionDifference(
+        value=found.estimate, low=found.low, high=found.high, questions=found.clusters, resamples=found.resamples
+    )
 
 
 def coverage_curve(observations: Observations, score: Score, steps: int = 20) -> Curve | None:

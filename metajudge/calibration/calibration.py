@@ -1,23 +1,18 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
 from pydantic import Field, model_validator
 
-from metajudge.calibration.design import (
-    Design,
-)
 from metajudge.calibration.domain import NOT_COVERED, Mark, outside_domain
-from metajudge.calibration.fallback import draw_in
 from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.levels import Level, answering
 from metajudge.calibration.looks import Ledger
-from metajudge.calibration.model import Model
+from metajudge.calibration.predictions import Marks, Named, Predictions
 from metajudge.calibration.profiles import Profile
 from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import Quality
@@ -26,7 +21,7 @@ from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.scale_use import ScaleUse
-from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Right, VerdictKind, parse_right, text_digest
 from metajudge.types.frozen import Frozen
 
@@ -36,8 +31,6 @@ CALIBRATION_VERSION = 1
 
 LEAST_GAIN = 0.005
 """A smaller gain in log loss is not worth losing an answer for judges that were not fitted on."""
-
-Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
 class Identity(Frozen):
@@ -124,37 +117,6 @@ class JudgeScale(Frozen):
     quantiles: tuple[float, ...]
 
 
-class Level(Frozen):
-    """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
-
-    The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope`` (see
-    :mod:`metajudge.calibration.fallback`).
-    """
-
-    depth: Depth
-    categories: tuple[str, ...]
-    design: Design
-    model: Model
-    slope: float = 1.0
-    centre: float = 0.0
-
-    @model_validator(mode="after")
-    def _check_shapes(self) -> "Level":
-        """A file that was cut or edited must not fail later, or worse: answer."""
-        if not self.model.takes(len(self.design.features)):
-            raise ValueError(f"the model does not fit its design of {len(self.design.features)} features")
-        return self
-
-    def known_as(self, category: str) -> str | None:
-        """The name under which this level knows a category, None where it does not."""
-        name = category_at(category, self.depth)
-        return name if self.depth == "none" or name in self.categories else None
-
-    def probabilities(self, table: SignalTable) -> Floats:
-        names = [category_at(category, self.depth) for category in table.categories]
-        return draw_in(self.model.probabilities(self.design.matrix(table, names)), self.slope, self.centre)
-
-
 class CandidateLoss(Frozen):
     """Out-of-fold log loss of one of the models tried."""
 
@@ -197,28 +159,6 @@ class Sharing(Frozen):
     def apart_is_better(self) -> bool:
         """Whether one model a judge gains :data:`LEAST_GAIN` or more, by an interval that excludes 0."""
         return self.high < 0 and self.together - self.apart >= LEAST_GAIN
-
-
-class Predictions(NamedTuple):
-    """Probabilities [n], masked where missing, and the marks of each."""
-
-    probabilities: "np.ma.MaskedArray[Any, np.dtype[np.float64]]"
-    marks: tuple[tuple[Mark, ...], ...]
-
-
-def in_domain(predicted: Predictions, approximate: bool) -> Bools:
-    """[n] whether a threshold sought on these judgments could promise something of others like each of them.
-
-    The judgments a threshold is sought on must be those it is used on: without any that a guarantee leaves out later.
-
-    Args:
-        predicted: probabilities and marks [n].
-        approximate: whether the threshold is sought on questions fitted on, whose marks then count for nothing.
-    """
-    # How many judgments of a question another guarantee covers says nothing about the one that is sought.
-    passed = {Mark.CROWDED} | ({Mark.SEEN, Mark.SEEN_QUESTION} if approximate else set())
-    inside = [not set(outside_domain(marks)) - passed for marks in predicted.marks]
-    return np.asarray(np.array(inside, dtype=bool) & ~np.ma.getmaskarray(predicted.probabilities))
 
 
 class Calibration(Frozen):
@@ -338,14 +278,15 @@ class Calibration(Frozen):
     def crowded(self, table: SignalTable) -> Bools:
         """[n] whether a row's question has more rows here than the guarantee of its judge was declared for."""
         found = np.zeros(len(table), dtype=bool)
-        about = list(zip(table.judges, table.categories, strict=True))
-        by = {one: self.guarantee_for(*one) for one in set(about)}
+        if all(one.most_per_question is None for one in self.guarantees):
+            return found
+        about, questions = Named.of(list(zip(table.judges, table.categories, strict=True))), Named.of(table.questions)
+        by = [self.guarantee_for(*one) for one in about.names]
         for guarantee in self.guarantees:
-            if guarantee.most_per_question is None:
-                continue
-            rows = [row for row, one in enumerate(about) if by[one] == guarantee]
-            counts = Counter(table.questions[row] for row in rows)
-            found[[row for row in rows if counts[table.questions[row]] > guarantee.most_per_question]] = True
+            mine = np.array([one == guarantee for one in by], dtype=bool)[about.codes]
+            if guarantee.most_per_question is not None:
+                counts = np.bincount(questions.codes[mine], minlength=len(questions.names))
+                found |= mine & (counts[questions.codes] > guarantee.most_per_question)
         return found
 
     def probabilities(self, table: SignalTable, allow_other_identity: bool = False) -> Predictions:
@@ -364,24 +305,18 @@ class Calibration(Frozen):
         if not allow_other_identity:
             self._check_identity(table)
         scaled = table if table.scales is self.scales else table.with_scales(self.scales)
-        values, found = np.zeros(len(table)), np.zeros(len(table), dtype=bool)
-        marks: list[list[Mark]] = [[] for _ in range(len(table))]
-        judges = np.array(table.judges, dtype=object)
+        values, found, marks = np.zeros(len(table)), np.zeros(len(table), dtype=bool), Marks(len(table))
+        whose = Named.of(table.judges)
         for group in self.groups:
-            at = np.flatnonzero(np.isin(judges, group.judges) if len(self.groups) > 1 else np.ones(len(table), bool))
-            for name in group.levels if len(at) else ():
-                rows = _answered(group.levels, name, scaled, at)
-                if len(rows):
-                    values[rows], found[rows] = name.probabilities(scaled.select(rows)), True
-            _mark(group.levels[0], scaled, at, marks)
+            known = whose.among(group.judges) if len(self.groups) > 1 else np.ones(len(table), dtype=bool)
+            for level, rows in answering(group.levels, table, np.flatnonzero(known)):
+                values[rows], found[rows] = level.probabilities(scaled, rows), True
+            group.levels[0].mark(scaled, known, marks)
         self._mark_missing_evidence(scaled, marks)
         self._take_stored(table, values, marks)
-        for row, judge in enumerate(table.judges):
-            if judge not in self.identity.judges:
-                marks[row].append(Mark.OTHER_JUDGE)
-        for full in np.flatnonzero(self.crowded(table)).tolist():
-            marks[full].append(Mark.CROWDED)
-        return Predictions(np.ma.MaskedArray(values, mask=~found), tuple(tuple(entry) for entry in marks))
+        marks.add(Mark.OTHER_JUDGE, ~whose.among(self.identity.judges))
+        marks.add(Mark.CROWDED, self.crowded(table))
+        return Predictions(np.ma.MaskedArray(values, mask=~found), marks.bits)
 
     def to_json(self) -> bytes:
         return orjson.dumps(
@@ -394,28 +329,30 @@ class Calibration(Frozen):
         kept = tuple(one for one in self.guarantees if (one.judges, one.category) != about)
         return self.model_copy(update={"guarantees": (*kept, guarantee)})
 
-    def _mark_missing_evidence(self, table: SignalTable, marks: list[list[Mark]]) -> None:
+    def _mark_missing_evidence(self, table: SignalTable, marks: Marks) -> None:
         """Order and peers are never absent as columns; the fit's profiles record whether they were ever missing."""
         for name in ("order.missing", "peers.none"):
             profile, column = self.profiles.get(name), table.columns.get(name)
-            if profile is None or not profile.is_always(0.0):
-                continue
-            for row in np.flatnonzero(np.ones(len(table), dtype=bool) if column is None else column.values > 0):
-                if Mark.ABSENT_SIGNAL not in marks[row]:
-                    marks[row].append(Mark.ABSENT_SIGNAL)
+            if profile is not None and profile.is_always(0.0):
+                marks.add(Mark.ABSENT_SIGNAL, np.ones(len(table), dtype=bool) if column is None else column.values > 0)
 
-    def _take_stored(self, table: SignalTable, values: Floats, marks: list[list[Mark]]) -> None:
+    def _take_stored(self, table: SignalTable, values: Floats, marks: Marks) -> None:
         known = {name: self.provenance.stored(name) for name in set(table.questions) & self.provenance.questions.keys()}
+        if not known:
+            return
+        stored, seen = np.zeros(len(table), dtype=bool), np.zeros(len(table), dtype=bool)
         rows = zip(table.judgment_ids, table.questions, table.said, strict=True)
         for row, (judgment, question, said) in enumerate(rows):
             if question not in known:
                 continue
             probability, recorded = known[question].get(judgment, (None, None))
             if probability is not None and recorded in (None, said):
-                values[row] = probability
-                marks[row] = [Mark.SEEN]
+                values[row], stored[row] = probability, True
             else:
-                marks[row].append(Mark.SEEN_QUESTION)
+                seen[row] = True
+        marks.clear(stored)
+        marks.add(Mark.SEEN, stored)
+        marks.add(Mark.SEEN_QUESTION, seen)
 
     def _check_identity(self, table: SignalTable) -> None:
         problems = list(_differences(self.identity, table))
@@ -424,46 +361,6 @@ class Calibration(Frozen):
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
                 "`metajudge calibrate fit`, or apply it anyway with --allow-other-calibration"
             )
-
-
-def category_at(category: str, depth: str) -> str:
-    """A category as a level knows it: ``A/B/C``, its parent ``A/B`` (a name without a slash is its own), or nothing."""
-    if depth == "none":
-        return ""
-    return category.rpartition("/")[0] or category if depth == "parent" else category
-
-
-def _answered(levels: Sequence[Level], level: Level, table: SignalTable, at: Indices) -> Indices:
-    """Those of the rows for which this level is the first that knows the category."""
-    first = {
-        category: next(one for one in levels if one.known_as(category) is not None)
-        for category in {table.categories[row] for row in at}
-    }
-    return np.array([row for row in at if first[table.categories[row]] is level], dtype=np.intp)
-
-
-def _mark(finest: Level, table: SignalTable, at: Indices, marks: list[list[Mark]]) -> None:
-    known = set(finest.categories)
-    factors = finest.design.factors
-    may_be_absent = {factor.name for factor in factors if factor.kind == "absent"}
-    needed = [
-        factor.name
-        for factor in factors
-        if factor.kind == "signal"
-        and not factor.name.startswith(("peers.", "voices."))
-        and factor.name not in may_be_absent
-    ]
-    for row in at:
-        if table.categories[row] not in known:
-            marks[row].append(Mark.UNKNOWN_CATEGORY)
-    if may_be_absent:
-        return
-    gone = np.zeros(len(table), dtype=bool)
-    for name in needed:
-        column = table.columns.get(name)
-        gone |= np.ones(len(table), dtype=bool) if column is None else ~column.present
-    for row in at[gone[at]]:
-        marks[row].append(Mark.ABSENT_SIGNAL)
 
 
 def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:

@@ -11,19 +11,17 @@ from threadpoolctl import threadpool_limits
 from metajudge.calibration.calibration import (
     Calibration,
     CandidateLoss,
-    Depth,
     Identity,
     JudgeGroup,
     JudgeReliability,
     JudgeScale,
-    Level,
     Provenance,
     Sharing,
-    category_at,
 )
 from metajudge.calibration.fallback import SlopeLosses
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.item_model import MOST_JUDGES, PENALTIES, Workbench
+from metajudge.calibration.levels import Depth, Level, category_at
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.table import SignalTable, absent_from

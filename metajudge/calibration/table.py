@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.row_columns import TEXT_SIGNALS, agent_columns, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
     SCALED,
@@ -22,11 +23,9 @@ from metajudge.calibration.sources import (
 )
 from metajudge.errors import InputError
 from metajudge.evidence.answers import is_row
-from metajudge.evidence.confidence import stated_confidence
 from metajudge.evidence.consensus import Column
-from metajudge.evidence.format import length_ratio, rationale_words, response_words
-from metajudge.evidence.games import GameCollector
-from metajudge.evidence.rationale import rationale_agreement
+from metajudge.evidence.facts import Codes, Facts, FactsBuilder
+from metajudge.evidence.games import answer_rows_of, games_of
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
@@ -36,18 +35,12 @@ from metajudge.types import (
     Item,
     Judgment,
     Label,
-    Pairwise,
-    Ranking,
     Right,
     VerdictKind,
     default_right,
     is_right,
-    kind_of,
     majority,
 )
-
-SPREAD = "~spread"
-"""Ends the name of a column that contains the spread of an agent's draws instead of its score."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +107,10 @@ class SignalTable:
         """The chosen rows, with their evidence as it is: it was computed over all records."""
         at = np.asarray(chosen)
         at = np.flatnonzero(at) if at.dtype == bool else at
+        places = at.tolist()
 
         def pick(values: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(values[index] for index in at)
+            return tuple(map(values.__getitem__, places))
 
         return replace(
             self,
@@ -162,7 +156,7 @@ class SignalTable:
     def with_agent_scores(self, scores: AgentScores) -> "SignalTable":
         """The same rows with agents' scores as further evidence."""
         groups = tuple(group for group in SIGNAL_GROUPS if group == "agents" or group in self.signals)
-        columns = {**self.columns, **_agent_columns(self.judgment_ids, scores)}
+        columns = {**self.columns, **agent_columns(self.judgment_ids, scores)}
         return replace(self, signals=groups, columns=columns, agent_scores=scores)
 
     def without(self, group: SignalGroup) -> "SignalTable":
@@ -173,26 +167,6 @@ class SignalTable:
     def of_group(self, group: SignalGroup) -> dict[str, Column]:
         """The columns of one group."""
         return {name: column for name, column in self.columns.items() if group_of(name) == group}
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A judgment to report, as long as its item's labels are not all known."""
-
-    judgment_id: str
-    item_id: str
-    question: str
-    judge: str
-    category: str
-    order: tuple[str, ...]
-    verdict: AnyVerdict
-    text: Mapping[str, float | None]
-
-    @property
-    def preference(self) -> Preference:
-        losers = [name for name in self.order if name != self.verdict.winner and name in self.verdict.ids]
-        first, others = (losers[0], tuple(losers[1:])) if losers else (None, ())
-        return Preference(self.item_id, self.verdict.winner, first, others)
 
 
 @dataclass(slots=True)
@@ -218,6 +192,13 @@ class _Labels:
         """Item -> its label, or what most people say; items on which they disagree are left out."""
         found = {name: majority([one.value for one in labels.elements()]) for name, labels in self.people.items()}
         return {name: truth for name, truth in found.items() if truth is not None} | self.given
+
+    @classmethod
+    def of(cls, facts: Facts) -> "_Labels":
+        """What the records themselves say is right; of one item's records the last one that says something."""
+        labelled = np.flatnonzero(facts.truth >= 0)
+        items, truths = facts.item[labelled].tolist(), facts.truth[labelled].tolist()
+        return cls({facts.items[item].id: facts.truths[truth] for item, truth in zip(items, truths, strict=True)})
 
 
 def build_table(
@@ -253,44 +234,83 @@ def build_table(
         InputError: an unknown signal, a signal without its data, verdicts of several kinds, a rule that does not apply
             to the kind, one id with two contents, a judgment twice.
     """
+    builder = FactsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
+    labels, wanted = _Labels(), list[bool]()
+    for judgment in judgments:
+        builder.add(judgment)
+        labels.add(judgment.item)
+        wanted.append(report is None or report(judgment))
+    return table_of(
+        builder.facts(),
+        signals,
+        kind=kind,
+        right=right,
+        report=np.array(wanted, dtype=bool),
+        rewards=rewards,
+        agent_scores=agent_scores,
+        families=families,
+        labels=labels,
+    )
+
+
+def table_of(
+    facts: Facts,
+    signals: Sequence[str] | None,
+    *,
+    kind: VerdictKind | None = None,
+    right: Right | None = None,
+    report: Bools | None = None,
+    rewards: Iterable[RewardScore] | None = None,
+    agent_scores: AgentScores | None = None,
+    families: Mapping[str, str] | None = None,
+    scales: EvidenceScales | None = None,
+    labels: _Labels | None = None,
+) -> SignalTable:
+    """The same as :func:`build_table` of facts that are collected already.
+
+    Args:
+        facts: of all records of an input, each id once.
+        report: [n] which judgments become rows; None for all.
+        scales: reliabilities and scales from elsewhere, such as a calibration; None to take them from these records.
+        labels: what people say of the items; None for what each record states
+            (:attr:`~metajudge.types.Item.truth`).
+    """
     groups = None if signals is None else _groups(signals)
     _check_given(groups or (), rewards, agent_scores)
-    collector, found, left_out = GameCollector(), list[_Row](), Counter[str]()
-    labels = _Labels()
-    for judgment in judgments:
-        wanted = report is None or report(judgment)
-        verdict = judgment.verdict
-        question = collector.add(judgment, row=wanted and verdict is not None)
-        labels.add(judgment.item)
-        if wanted and verdict is not None:
-            found.append(_row(judgment, verdict, question, groups))
-        elif wanted:
-            left_out["no verdict"] += 1
-    _check_unique([row.judgment_id for row in found])
-    kind = kind or _only_kind([row.verdict for row in found])
-    truths = labels.truths()
-    rule = _rule(kind, right, [row for row in found if kind_of(row.verdict) == kind], labels)
-    rows = [row for row in found if is_row(row.verdict, kind, rule)]
-    left_out += Counter(_why_left_out(row.verdict, kind) for row in found if not is_row(row.verdict, kind, rule))
-    source, reward_scales = _source(collector, rows, kind, rule, families, list(rewards or ()))
-    chosen = groups or _default_groups(kind, source, rows, reward_scales)
-    scales = source.scales(chosen, reward_scales if "rewards" in chosen else {})
+    _check_contents(facts)
+    wanted = np.ones(len(facts), dtype=bool) if report is None else report
+    found = np.flatnonzero(wanted & (facts.verdict >= 0))
+    _check_unique([facts.judgment_ids[row] for row in found.tolist()])
+    kind = kind or _only_kind(facts, found)
+    labels = labels or _Labels.of(facts)
+    rule = _rule(kind, right, facts, found, labels)
+    decided = np.array([is_row(verdict, kind, rule) for verdict in facts.verdicts], dtype=bool)
+    is_decided = decided[facts.verdict[found]] if len(decided) else np.zeros(0, dtype=bool)
+    rows, others = found[is_decided], found[~is_decided]
+    left_out = Counter({"no verdict": int(wanted.sum()) - len(found)}) + _why_left_out(facts, others, kind)
+    scores = list(rewards or ())
+    source, reward_scales = _source(facts, rows, kind, rule, families, scores)
+    texts = text_columns(groups or DEFAULT_SIGNALS[kind], facts, rows)
+    chosen = groups or _default_groups(kind, source, texts, reward_scales)
+    scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
     leave_out_kin = families is not None
-    columns = source.plain(chosen) | _row_columns(chosen, rows, agent_scores)
+    columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
+    if "agents" in chosen and agent_scores is not None:
+        columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales, leave_out_kin)
-    outcomes = [None if row.item_id not in truths else is_right(row.verdict, truths[row.item_id], rule) for row in rows]
+    correct, labelled = _outcomes(facts, rows, rule, labels.truths())
     return SignalTable(
         kind=kind,
         right=rule,
-        judgment_ids=tuple(row.judgment_id for row in rows),
-        item_ids=tuple(row.item_id for row in rows),
-        questions=tuple(row.question for row in rows),
-        judges=tuple(row.judge for row in rows),
-        categories=tuple(row.category for row in rows),
-        orders=tuple("".join(row.order) for row in rows),
+        judgment_ids=tuple(facts.judgment_ids[row] for row in rows.tolist()),
+        item_ids=_named([item.id for item in facts.items], facts.item[rows]),
+        questions=_named([item.question for item in facts.items], facts.item[rows]),
+        judges=_named(facts.judges, facts.judge[rows]),
+        categories=_named([*facts.categories, ""], facts.category[rows]),
+        orders=_named(["".join(order) for order in facts.orders], facts.order[rows]),
         sides=source.sides,
-        correct=np.array([bool(one) for one in outcomes], dtype=bool),
-        labelled=np.array([one is not None for one in outcomes], dtype=bool),
+        correct=correct,
+        labelled=labelled,
         signals=chosen,
         columns=columns,
         scales=scales,
@@ -301,14 +321,30 @@ def build_table(
     )
 
 
-def _row(judgment: Judgment, verdict: AnyVerdict, question: str, groups: Sequence[SignalGroup] | None) -> _Row:
-    text = _text_signals(judgment, DEFAULT_SIGNALS[kind_of(verdict)] if groups is None else groups)
-    item = judgment.item
-    return _Row(judgment.id, item.id, question, judgment.judge, item.category or "", judgment.order, verdict, text)
+def _named(names: Sequence[str], codes: Codes) -> tuple[str, ...]:
+    return tuple(map(names.__getitem__, codes.tolist()))
 
 
-def _only_kind(verdicts: Sequence[AnyVerdict]) -> VerdictKind:
-    counts = Counter(kind_of(verdict) for verdict in verdicts)
+def _outcomes(facts: Facts, rows: Indices, rule: Right, truths: Mapping[str, AnyVerdict]) -> tuple[Bools, Bools]:
+    """[n] whether each row is right, and whether its label can be compared with it."""
+    known: dict[tuple[int, AnyVerdict], bool | None] = {}
+    of_item = [truths.get(item.id) for item in facts.items]
+    outcomes = list[bool | None]()
+    for item, verdict in zip(facts.item[rows].tolist(), facts.verdict[rows].tolist(), strict=True):
+        truth = of_item[item]
+        if truth is None:
+            outcomes.append(None)
+            continue
+        key = (verdict, truth)
+        if key not in known:
+            known[key] = is_right(facts.verdicts[verdict], truth, rule)
+        outcomes.append(known[key])
+    right = np.array([bool(one) for one in outcomes], dtype=bool)
+    return right, np.array([one is not None for one in outcomes], dtype=bool)
+
+
+def _only_kind(facts: Facts, rows: Indices) -> VerdictKind:
+    counts = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
     if len(counts) > 1:
         each = ", ".join(f"{counts[kind]} x {kind}" for kind in VERDICT_KINDS if kind in counts)
         raise InputError(
@@ -318,11 +354,12 @@ def _only_kind(verdicts: Sequence[AnyVerdict]) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(kind: VerdictKind, given: Right | None, rows: Sequence[_Row], labels: _Labels) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, facts: Facts, found: Indices, labels: _Labels) -> Right:
+    rows = found[facts.kind[found] == VERDICT_KINDS.index(kind)]
     rule = given or default_right(
         kind,
-        dict.fromkeys(row.verdict for row in rows),
-        dict.fromkeys(value for row in rows for value in labels.values_of(row.item_id)),
+        [facts.verdicts[code] for code in np.unique(facts.verdict[rows]).tolist()],
+        [value for code in np.unique(facts.item[rows]).tolist() for value in labels.values_of(facts.items[code].id)],
     )
     if not rule.applies(kind):
         raise InputError(
@@ -332,8 +369,8 @@ def _rule(kind: VerdictKind, given: Right | None, rows: Sequence[_Row], labels: 
 
 
 def _source(
-    collector: GameCollector,
-    rows: Sequence[_Row],
+    facts: Facts,
+    rows: Indices,
     kind: VerdictKind,
     rule: Right,
     families: Mapping[str, str] | None,
@@ -344,21 +381,28 @@ def _source(
     def kin(judge: str) -> str:
         return (families or {}).get(judge) or family_of(judge)
 
-    margins = reward_margins(scores, [row.preference for row in rows])
+    margins = reward_margins(scores, [_preference(facts, row) for row in rows.tolist()] if scores else ())
     if kind == "pairwise":
-        return PairSource(*collector.games(kin), margins), margin_scales(scores)
-    said = tuple(str(row.verdict) for row in rows)
-    return AnswerSource(*collector.answers(kind, rule, kin), margins, said), margin_scales(scores)
+        return PairSource(*games_of(facts, rows, kin), margins), margin_scales(scores)
+    said = _named([str(verdict) for verdict in facts.verdicts], facts.verdict[rows])
+    return AnswerSource(*answer_rows_of(facts, rows, kind, rule, kin), margins, said), margin_scales(scores)
+
+
+def _preference(facts: Facts, row: int) -> Preference:
+    verdict, item = facts.verdicts[facts.verdict[row]], facts.items[facts.item[row]].id
+    losers = [name for name in facts.orders[facts.order[row]] if name != verdict.winner and name in verdict.ids]
+    first, others = (losers[0], tuple(losers[1:])) if losers else (None, ())
+    return Preference(item, verdict.winner, first, others)
 
 
 def _default_groups(
-    kind: VerdictKind, source: Source, rows: Sequence[_Row], rewards: Mapping[str, float]
+    kind: VerdictKind, source: Source, texts: Mapping[str, Column], rewards: Mapping[str, float]
 ) -> tuple[SignalGroup, ...]:
     """The default signals that the rows have; all of them for pairs."""
     named = DEFAULT_SIGNALS[kind]
-    if kind == "pairwise" or not rows:
+    if kind == "pairwise" or not source.said:
         return named
-    columns = source.plain(named) | _row_columns(named, rows, None)
+    columns = source.plain(named) | dict(texts)
     columns |= source.scaled(named, source.scales(named, rewards), leave_out_kin=False)
     return tuple(group for group in named if not absent_from(columns, group))
 
@@ -390,50 +434,21 @@ def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -
         raise InputError("the signal agents needs agents' scores: give --agent-scores with assessments of these data")
 
 
+def _check_contents(facts: Facts) -> None:
+    for name, (first, second, *_) in facts.conflicts().items():
+        one, other = (facts.judgment_ids[int(np.argmax(facts.item == place))] for place in (first, second))
+        raise InputError(
+            f"item {name!r} has two different contents: in judgment {one!r} and in judgment {other!r}. "
+            "Give each content its own item id, or repair the record that differs."
+        )
+
+
 def _check_unique(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         twice = next(name for name, count in Counter(ids).items() if count > 1)
         raise InputError(f"judgment {twice!r} appears twice: give each judgment its own id")
 
 
-def _why_left_out(verdict: AnyVerdict, kind: VerdictKind) -> str:
-    return "tie" if kind_of(verdict) == kind else kind_of(verdict)
-
-
-def _text_signals(judgment: Judgment, groups: Sequence[SignalGroup]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    if "confidence" in groups:
-        found["confidence.stated"] = stated_confidence(judgment).value
-    if "rationale" in groups:
-        found["rationale.agrees"] = rationale_agreement(judgment).value
-    if "format" in groups:
-        words = rationale_words(judgment).value
-        found["format.words"] = None if words is None else float(np.log1p(words))
-        if isinstance(judgment.verdict, Pairwise | Ranking):
-            found["format.length_ratio"] = length_ratio(judgment).value
-        else:
-            found["format.response_words"] = response_words(judgment).value
-    return found
-
-
-def _row_columns(groups: Sequence[SignalGroup], rows: Sequence[_Row], agents: AgentScores | None) -> dict[str, Column]:
-    names = list(dict.fromkeys(name for row in rows for name in row.text if group_of(name) in groups))
-    columns = {name: _column([row.text.get(name) for row in rows]) for name in names}
-    if "agents" in groups and agents is not None:
-        columns |= _agent_columns([row.judgment_id for row in rows], agents)
-    return columns
-
-
-def _agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str, Column]:
-    given = [agents.scores.get(name, {}) for name in judgment_ids]
-    columns = {f"agents.{agent}": _column([scores.get(agent) for scores in given]) for agent in sorted(agents.agents)}
-    means = [sum(scores.values()) / len(scores) if scores else None for scores in given]
-    spread = [agents.spreads.get(name, {}) for name in judgment_ids]
-    for agent in sorted({agent for one in agents.spreads.values() for agent in one}):
-        columns[f"agents.{agent}{SPREAD}"] = _column([one.get(agent) for one in spread])
-    return columns | {"agents.mean": _column(means)}
-
-
-def _column(values: Sequence[float | None]) -> Column:
-    present = np.array([value is not None for value in values], dtype=bool)
-    return Column(np.array([0.0 if value is None else value for value in values], dtype=np.float64), present)
+def _why_left_out(facts: Facts, rows: Indices, kind: VerdictKind) -> Counter[str]:
+    kinds = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
+    return Counter({"tie" if name == kind else name: count for name, count in kinds.items()})

@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.quality import Figure, auc, log_losses
-from metajudge.calibration.table import SPREAD, SignalTable
+from metajudge.calibration.row_columns import SPREAD
+from metajudge.calibration.table import SignalTable
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.providers.families import family_of
 from metajudge.providers.spec import parse_agent_spec

@@ -10,6 +10,7 @@ from metajudge.decision.load import (
     case_rubric,
     list_policies,
     load_policy,
+    parse_draft,
     parse_policy,
 )
 from metajudge.decision.policy import Missing, Policy, check_rubric
@@ -46,6 +47,7 @@ __all__ = [
     "decide_verdict",
     "list_policies",
     "load_policy",
+    "parse_draft",
     "parse_policy",
     "value_of",
 ]

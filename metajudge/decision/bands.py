@@ -1,5 +1,6 @@
 """Bands: which values, with which confidence, lead to which action; together they leave no gap and never overlap."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -195,6 +196,41 @@ def margin(
     """
     found = changes(bands, axis, value, confidence, quotes)
     return found[0].share if found else None
+
+
+def margins(
+    bands: Sequence[Band], axis: Range, values: Sequence[float], confidence: float | None, quotes: float | None = None
+) -> list[float | None]:
+    """:func:`margin` of many values that have one confidence and one share of quotes.
+
+    Args:
+        values: on the axis.
+    """
+    cuts = pieces(axis, (band.value for band in bands))
+    sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
+    actions = [_action(bands, piece.start, sure, share) for piece in cuts]
+    aside = [
+        min((one.share for one in changes(bands, axis, piece.start, sure, share) if one.axis != "value"), default=None)
+        for piece in cuts
+    ]
+    moved = [[piece for piece, found in zip(cuts, actions, strict=True) if found is not action] for action in actions]
+    # Along the axis the nearest other action lies in the first such piece below or above.
+    below = [
+        max((one.end for one in found if one.end <= piece.start), default=None)
+        for piece, found in zip(cuts, moved, strict=True)
+    ]
+    above = [
+        min((one.start for one in found if one.start >= piece.end), default=None)
+        for piece, found in zip(cuts, moved, strict=True)
+    ]
+    starts, found = [piece.start for piece in cuts], list[float | None]()
+    for value in map(exact, values):
+        at = bisect_right(starts, value) - 1
+        near = [value - bound for bound in (below[at],) if bound is not None]
+        near += [bound - value for bound in (above[at],) if bound is not None]
+        shares = [exact(min(near, key=exact) / axis.width)] if near else []
+        found.append(min([*shares, *(one for one in (aside[at],) if one is not None)], default=None))
+    return found
 
 
 def _action(bands: Sequence[Band], value: float, confidence: float | None, quotes: float | None) -> Action:

@@ -33,8 +33,8 @@ def decide(
         return _missing(policy, policy.missing.value, inputs, f"no {policy.basis}: {value.reason}")
     at, sure = exact(value), None if isinstance(confidence, Absent) else exact(confidence)
     found = None if share is None or isinstance(share, Absent) else exact(share)
-    own = sure is not None or not policy.without_confidence
-    bands = policy.bands if own else policy.without_confidence
+    bands = bands_for(policy, confidence)
+    own = bands is policy.bands
     possible = [(index, band) for index, band in enumerate(bands) if band.contains(at, sure, found)]
     if len({band.action for _, band in possible}) > 1:
         return _undecided(policy, confidence, share, bands, inputs)
@@ -75,6 +75,11 @@ def decide_adjusted(
         confidence = learned.confidence.apply(confidence)
     decision = decide(policy, value, confidence, quotes)
     return decision.model_copy(update={"inputs": decision.inputs.model_copy(update=before)})
+
+
+def bands_for(policy: Policy, confidence: float | Absent) -> tuple[Band, ...]:
+    """The bands that are looked at: those for where there is no confidence, if the policy has them and it is absent."""
+    return policy.without_confidence if isinstance(confidence, Absent) and policy.without_confidence else policy.bands
 
 
 def _share(policy: Policy, quotes: float | Absent | None) -> float | Absent | None:

@@ -4,7 +4,7 @@
 1.5
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -72,6 +72,20 @@ def parse_policy(text: str, source: str) -> Policy:
         raise PolicyError("\n".join(f"{source}: {problem}" for problem in found)) from None
 
 
+def parse_draft(text: str) -> Policy:
+    """Reads a draft of a policy that somebody typed, and checks it against its rubric, which must be built in.
+
+    Raises:
+        PolicyError: as for :func:`parse_policy`; a rubric named by a path, as no file is read for a draft.
+    """
+    policy = parse_policy(text, "draft")
+    if policy.cases is not None:
+        if looks_like_path(policy.cases.rubric):
+            raise PolicyError(f"draft: cases.rubric: {policy.cases.rubric!r} is a path: name a built-in rubric")
+        check_rubric(policy, case_rubric(policy))
+    return policy
+
+
 def case_rubric(policy: Policy, folder: Path | None = None) -> Rubric:
     """The rubric a policy's cases are judged by.
 
@@ -112,9 +126,14 @@ def rubric_with_levels(rubric: Rubric, levels: Mapping[str, Mapping[float, str]]
         raise RubricError(f"levels: {error}") from None
 
 
-def spellings(category: str) -> tuple[str, ...]:
-    """The names, in lower case, that a category goes by: its own, and those of the built-in profiles for it."""
-    profiles = [one for policy in list_policies() if policy.cases is not None for one in policy.cases.profiles]
+def spellings(category: str, policies: Iterable[Policy] = ()) -> tuple[str, ...]:
+    """The names, in lower case, that a category goes by: its own, and those of the profiles for it.
+
+    Args:
+        policies: whose profiles count besides those of built-in policies.
+    """
+    known = (*list_policies(), *policies)
+    profiles = [one for policy in known if policy.cases is not None for one in policy.cases.profiles]
     names = [name for one in profiles if one.fits(category) for name in (one.name, *one.types)]
     return tuple(dict.fromkeys(name.lower() for name in (category, *names)))
 

@@ -5,13 +5,16 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from metajudge.errors import InputError, MetajudgeError
+from metajudge.readers.assessment_tables import ENDINGS, assessment_lines
 from metajudge.types import Assessment
+
+M = TypeVar("M", bound=BaseModel)
 
 LARGE: Final = 32_000_000
 """Files of so many bytes and more are worth a process, whose start takes half a second."""
@@ -92,32 +95,43 @@ def assessment_rows(given: Path | Iterable[Assessment]) -> Iterator[dict[str, An
 
 
 def read_assessments(path: Path) -> Iterator[Assessment]:
-    """The assessments of a file of `metajudge vet --out`, in its order.
+    """The assessments of a file of `metajudge vet --out`, in its order; errors as in :func:`read_lines`."""
+    return read_lines(path, Assessment)
+
+
+def read_lines(path: Path, record: type[M]) -> Iterator[M]:
+    """The lines of a file of `metajudge vet --out` as records, in its order; of a table, its column `assessment`.
+
+    Args:
+        record: an assessment, or those of its fields that are needed.
 
     Raises:
         InputError: a line is no assessment, or the file has none; with file and line.
     """
     count = 0
     try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
+        with contextlib.ExitStack() as stack:
+            table = path.suffix.lower() in ENDINGS
+            lines = assessment_lines(path) if table else stack.enter_context(path.open("rb"))
+            for number, line in enumerate(lines, 1):
                 if line.strip():
                     count += 1
-                    yield _assessment(line, f"{path}:{number}")
+                    yield _read(line, record, path, number)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     if not count:
         raise InputError(f"{path} contains no assessments: write some with `metajudge vet ... --out {path}`")
 
 
-def _assessment(line: bytes, where: str) -> Assessment:
+def _read(line: bytes, record: type[M], path: Path, number: int) -> M:
     try:
-        return Assessment.model_validate_json(line)
+        return record.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"{where}: no assessment: {at + ': ' if at else ''}{first['msg']}; expected a line of `metajudge vet --out`"
+            f"{path}:{number}: no assessment: {at + ': ' if at else ''}{first['msg']}; expected a line of "
+            "`metajudge vet --out`"
         ) from None
 
 

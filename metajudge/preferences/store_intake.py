@@ -18,8 +18,9 @@ from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.snapshot import TABLES, Snapshot
 from metajudge.preferences.verdicts import stored_text
 from metajudge.preferences.workspace import only, quoted
-from metajudge.store import open_store
+from metajudge.store import open_to_read
 from metajudge.store.copying import copy_store
+from metajudge.store.shared_store import SharedStore
 from metajudge.store.versions import versions
 from metajudge.types.location import PostgresUrl, StoreLocation
 
@@ -61,12 +62,16 @@ def attached(work: duckdb.DuckDBPyConnection, source: StoreLocation | Snapshot |
         case Path():
             if not source.exists():
                 raise StoreError(f"{source}: no such store; name it with --store, or make one with `metajudge vet`")
-            _settle(source)
-            work.execute(f"ATTACH {quoted(source)} AS kept (READ_ONLY)")
+            copy = scratch / "snapshot.duckdb"
+            _remove_copy(copy)
             try:
-                yield
+                work.execute(f"ATTACH {quoted(_settled(source, copy))} AS kept (READ_ONLY)")
+                try:
+                    yield
+                finally:
+                    work.execute("DETACH kept")
             finally:
-                work.execute("DETACH kept")
+                _remove_copy(copy)
 
 
 def _remove_copy(copy: Path) -> None:
@@ -77,16 +82,22 @@ def _remove_copy(copy: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _settle(path: Path) -> None:
-    """Opens and closes the store, which brings what a killed process left behind into its tables."""
+def _settled(path: Path, copy: Path) -> Path:
+    """The file with what a killed process left behind; a copy of it while another process has the store open."""
 
-    async def settle() -> None:
-        store = await open_store(path)
-        await store.close()
+    async def settled() -> Path:
+        store = await open_to_read(path)
+        try:
+            if not isinstance(store, SharedStore):
+                return path
+            await store.copy_to(copy)
+            return copy
+        finally:
+            await store.close()
 
     # In a thread of its own, so that it also works where an event loop runs already (a notebook, the service).
     with ThreadPoolExecutor(1) as threads:
-        threads.submit(asyncio.run, settle()).result()
+        return threads.submit(asyncio.run, settled()).result()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,11 @@ from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.stats.interval_estimate import Estimate, check_confidence
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 """Drawn clusters kept in memory at once."""
+
+_FEW = 6
+"""Up to so many columns of whole numbers are looked up for each drawn cluster; else these are counted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def bootstrap_mean(
     """The mean of values [n]; arguments and errors as for :func:`bootstrap_ratio`."""
     vector = _vector("values", values)
     sums = _cluster_sums(clusters, values=vector, count=np.ones_like(vector))
-    return _bootstrap(sums, _ratio, rng, resamples, confidence)
+    return _bootstrap([sums], _ratio, rng, resamples, confidence)[0]
 
 
 def bootstrap_ratio(
@@ -88,7 +91,7 @@ def bootstrap_ratio(
             clusters, or an option out of range.
     """
     sums = _cluster_sums(clusters, numerator=numerator, denominator=denominator)
-    return _bootstrap(sums, _ratio, rng, resamples, confidence)
+    return _bootstrap([sums], _ratio, rng, resamples, confidence)[0]
 
 
 def bootstrap_difference(
@@ -112,14 +115,35 @@ def bootstrap_difference(
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
     """
-    sums = _cluster_sums(
-        clusters,
-        first_numerator=first.numerator,
-        first_denominator=first.denominator,
-        second_numerator=second.numerator,
-        second_denominator=second.denominator,
-    )
-    return _bootstrap(sums, _difference, rng, resamples, confidence)
+    return bootstrap_differences([(first, second)], clusters, rng=rng, resamples=resamples, confidence=confidence)[0]
+
+
+def bootstrap_differences(
+    pairs: Sequence[tuple[Ratio, Ratio]],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> list[BootstrapEstimate]:
+    """:func:`bootstrap_difference` of several pairs of ratios over the same observations, by one set of resamples.
+
+    Drawing costs far more than the sums: each result is the one that a generator in the same state gives alone.
+
+    Args:
+        pairs: first and second ratio of each difference.
+    """
+    tables = [
+        _cluster_sums(
+            clusters,
+            first_numerator=first.numerator,
+            first_denominator=first.denominator,
+            second_numerator=second.numerator,
+            second_denominator=second.denominator,
+        )
+        for first, second in pairs
+    ]
+    return _bootstrap(tables, _difference, rng, resamples, confidence) if tables else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,46 +163,58 @@ def _difference(sums: Floats) -> Floats:
 
 
 def _bootstrap(
-    sums: _ClusterSums,
+    samples: Sequence[_ClusterSums],
     statistic: Callable[[Floats], Floats],
     rng: np.random.Generator,
     resamples: int,
     confidence: float,
-) -> BootstrapEstimate:
+) -> list[BootstrapEstimate]:
     check_confidence(confidence)
     if resamples < 100:
         raise InputError(f"resamples must be at least 100, not {resamples}: an interval needs its tails filled")
-    table = sums.table
-    estimate = float(statistic(table.sum(axis=0, keepdims=True))[0])
-    drawn = statistic(_resampled_sums(table, resamples, rng))
-    values = drawn[np.isfinite(drawn)]
-    tail = _expanded_tail(len(table), confidence)
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return BootstrapEstimate(
-        estimate=estimate,
-        low=float(low),
-        high=float(high),
-        n=sums.n,
-        clusters=len(table),
-        confidence=confidence,
-        method="percentile cluster bootstrap, expanded",
-        resamples=resamples,
-        undefined=resamples - len(values),
-    )
+    every = _resampled_sums(np.hstack([sums.table for sums in samples]), resamples, rng)
+    found, start = [], 0
+    for sums in samples:
+        table = sums.table
+        drawn = statistic(every[:, start : start + table.shape[1]])
+        start += table.shape[1]
+        values = drawn[np.isfinite(drawn)]
+        tail = _expanded_tail(len(table), confidence)
+        low, high = np.quantile(values, [tail, 1 - tail])
+        found.append(
+            BootstrapEstimate(
+                estimate=float(statistic(table.sum(axis=0, keepdims=True))[0]),
+                low=float(low),
+                high=float(high),
+                n=sums.n,
+                clusters=len(table),
+                confidence=confidence,
+                method="percentile cluster bootstrap, expanded",
+                resamples=resamples,
+                undefined=resamples - len(values),
+            )
+        )
+    return found
 
 
 def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """[resamples, columns]: the column sums over as many clusters as there are, drawn with replacement."""
-    clusters = len(table)
-    sums = np.empty((resamples, table.shape[1]))
+    clusters, columns = table.shape
+    sums = np.empty((resamples, columns))
     step = max(1, _CHUNK // clusters)
+    # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
+    few = columns <= _FEW and bool((table == np.rint(table)).all())
+    apart = [np.ascontiguousarray(table[:, column]) for column in range(columns)] if few else []
     for start in range(0, resamples, step):
         stop = min(start + step, resamples)
-        # Counting drawn indices gives multinomial weights, several times faster than drawing the counts.
         drawn = rng.integers(0, clusters, size=(stop - start, clusters))
-        drawn += np.arange(stop - start)[:, None] * clusters
-        weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        sums[start:stop] = weights @ table
+        for column, values in enumerate(apart):
+            sums[start:stop, column] = values.take(drawn).sum(axis=1)
+        if not apart:
+            # Counting drawn indices gives multinomial weights, several times faster than drawing the counts.
+            drawn += np.arange(stop - start)[:, None] * clusters
+            weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+            sums[start:stop] = weights @ table
     return sums
 
 

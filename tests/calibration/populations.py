@@ -3,9 +3,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.calibration.procedures import (
-    least_selective,
-)
+from metajudge.calibration.binomial_test import binomial_p_values
+from metajudge.calibration.procedures import last_rejected
 
 DELTA = 0.1
 
@@ -61,8 +60,13 @@ SHAPES = {
 }
 
 
+def least_selective(kept, errors, target, delta, procedure, questions):
+    """The last rejected threshold of the procedure by the test of one judgment a question; -1 for none."""
+    return last_rejected(binomial_p_values(errors, kept, questions, 1 - target), delta, procedure)
+
+
 def violations(shape, procedure, rng, repetitions, select=least_selective):
     kept, errors = shape.tallies(procedure, rng, repetitions)
-    found = select(kept, errors, TARGET, DELTA, procedure)
+    found = select(kept, errors, TARGET, DELTA, procedure, shape.n)
     bad = np.array([shape.precision(threshold) < TARGET for threshold in procedure.grid] + [False])
     return float(bad[found].mean())

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.calibration import Predictions, in_domain
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.looks import Looks
+from metajudge.calibration.predictions import Marks, Predictions, in_domain
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from tests.calibration.fitted_crowd import FREE, values
@@ -74,7 +74,7 @@ def test_an_unknown_category_is_marked_and_answered_by_its_parent():
     new = build_table(crowd(12, prefix="new", categories=("Maths/Graphs", "Law")), FREE)
     found = fitted.probabilities(new)
     assert all(Mark.UNKNOWN_CATEGORY in marks for marks in found.marks)
-    parent = fitted.groups[0].levels[1].probabilities(new.with_scales(fitted.scales))
+    parent = fitted.groups[0].levels[1].probabilities(new.with_scales(fitted.scales), np.arange(len(new)))
     mine = np.array(new.categories) == "Maths/Graphs"
     assert np.array_equal(values(found)[mine], parent[mine])
     assert not np.array_equal(values(found)[~mine], parent[~mine])
@@ -149,9 +149,10 @@ def test_the_ledger_changes_neither_digest_and_a_file_without_one_keeps_its_byte
 
 
 def test_a_threshold_is_sought_on_no_judgment_that_its_promise_would_leave_out():
-    said = Predictions(
-        np.ma.MaskedArray(np.full(4, 0.9)), ((), (Mark.ABSENT_SIGNAL,), (Mark.SEEN,), (Mark.SEEN_QUESTION,))
-    )
+    marks = Marks(4)
+    for row, mark in ((1, Mark.ABSENT_SIGNAL), (2, Mark.SEEN), (3, Mark.SEEN_QUESTION)):
+        marks.add(mark, np.arange(4) == row)
+    said = Predictions(np.ma.MaskedArray(np.full(4, 0.9)), marks.bits)
     assert in_domain(said, approximate=False).tolist() == [True, False, False, False]
     assert in_domain(said, approximate=True).tolist() == [True, False, True, True]
 

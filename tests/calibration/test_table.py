@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.table import build_table
+from metajudge.calibration.table import build_table, table_of
 from metajudge.errors import InputError
 from metajudge.evidence import EvidenceIndex
+from metajudge.evidence.facts import collected
 from metajudge.evidence.rewards import RewardScore
 from metajudge.types import Judgment
 from tests.doubles.crowds import crowd, relabelled
@@ -178,3 +179,30 @@ def test_a_reward_model_that_contradicts_itself_is_refused():
     scores = [RewardScore("item-a", "rm", {"A": 1.0, "B": 0.0}), RewardScore("item-a", "rm", {"A": 2.0, "B": 0.0})]
     with pytest.raises(InputError, match="two different scores"):
         build_table([judgment("a")], ["rewards"], rewards=scores)
+
+
+def test_one_item_id_with_two_contents_is_refused():
+    other = judgment("b", item_id="i", question="What is 3 + 3?")
+    with pytest.raises(InputError, match="item 'i' has two different contents: in judgment 'a' and in judgment 'b'"):
+        build_table([judgment("a", item_id="i"), other], FREE)
+
+
+def test_facts_that_are_collected_already_give_the_same_table():
+    records = crowd(12)
+    mine = np.array([one.judge == "owl" for one in records])
+    found = table_of(collected(records), FREE, report=mine)
+    expected = build_table(records, FREE, report=lambda one: one.judge == "owl")
+    assert columns(found) == columns(expected)
+    assert (found.judgment_ids, found.questions, found.categories) == (
+        expected.judgment_ids,
+        expected.questions,
+        expected.categories,
+    )
+    assert found.correct.tolist() == expected.correct.tolist()
+    assert found.labelled.tolist() == expected.labelled.tolist()
+
+
+def test_scales_from_elsewhere_are_those_that_are_laid_on_afterwards():
+    fitted, records = build_table(crowd(30, seed=4), FREE), crowd(12)
+    found = table_of(collected(records), FREE, scales=fitted.scales)
+    assert columns(found) == columns(build_table(records, FREE).with_scales(fitted.scales))

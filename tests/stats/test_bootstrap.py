@@ -9,6 +9,7 @@ from metajudge.errors import InputError
 from metajudge.stats.bootstrap import (
     Ratio,
     bootstrap_difference,
+    bootstrap_differences,
     bootstrap_mean,
     bootstrap_ratio,
 )
@@ -70,6 +71,15 @@ def test_difference_is_paired() -> None:
     found = bootstrap_difference(Ratio(correct & kept, kept), Ratio(correct, ones), rng=rng())
     assert found.estimate == pytest.approx(correct[kept].mean() - correct.mean())
     assert found.low > 0
+
+
+def test_several_differences_together_are_those_made_alone() -> None:
+    correct, clusters = rng().random(300) < 0.7, [f"question {at // 3}" for at in range(300)]
+    kept = [np.random.default_rng(seed).random(300) < 0.5 for seed in range(3)]
+    pairs = [(Ratio(correct & one, one), Ratio(correct, np.ones(300))) for one in kept]
+    together = bootstrap_differences(pairs, clusters, rng=rng(), resamples=500)
+    assert together == [bootstrap_difference(*pair, clusters, rng=rng(), resamples=500) for pair in pairs]
+    assert bootstrap_differences([], clusters, rng=rng()) == []
 
 
 def test_ten_thousand_resamples_of_700_judgments_take_less_than_a_second() -> None:
