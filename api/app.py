@@ -131,6 +131,7 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         calibration=options.calibration,
         audit_share=options.review_sample,
         policy_per_call=True,
+        shared_limits=True,
         command="serve",
     ).__aenter__()
     stack.push_async_callback(_close, engine)
@@ -159,7 +160,7 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         answers=kept.answers,
         jobs=kept.jobs,
         keys=keys,
-        rates=RateLimit(options.limits.requests_per_minute),
+        rates=kept.rates,
         visitors=kept.visitors,
         admission=Admission(options.limits.in_flight, options.limits.request_s),
         computing=computing,
@@ -192,4 +193,6 @@ async def _kept(
     uploads.mkdir(exist_ok=True)
     ledger = Ledger(options.own_file("service"))
     stack.callback(ledger.close)
-    return Kept(ledger, Jobs(panels, ledger, uploads, options.limits, metrics, tasks), OwnVisitors())
+    jobs = Jobs(panels, ledger, uploads, options.limits, metrics, tasks)
+    _log.info("limits of calls, requests and tokens hold for this process alone: a PostgreSQL store shares them")
+    return Kept(ledger, jobs, OwnVisitors(), RateLimit(options.limits.requests_per_minute))

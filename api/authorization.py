@@ -110,6 +110,7 @@ OPERATIONS = (
     _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
     _operation((_VET, _READ, _ADMIN), "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/calibrations"),
     _operation((_VET, _READ, _ADMIN), "GET /policies", "GET /policies/{name}"),
+    _operation((_READ, _ADMIN), "POST /policies/{name}/simulate"),
     _operation((_READ, _REVIEW, _ADMIN), "GET /proposals", "GET /proposals/{proposal_id}"),
     _operation(
         (_ADMIN,),

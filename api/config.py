@@ -8,6 +8,8 @@
     review_sample = 0.05        # fraction of approved and rejected judgments sampled for human review
     webhook = "https://ops.example.org/metajudge"   # POST if a promise is broken; signed with METAJUDGE_WEBHOOK_SECRET
     metrics = "key"             # or "open": /metrics without a key
+    metrics_port = 9464         # /metrics also on a port of its own, without a key; none by default
+    metrics_host = "127.0.0.1"  # the address of that port
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
@@ -94,6 +96,8 @@ class ServiceFile(BaseModel):
     review_sample: Annotated[float, Field(ge=0, le=1)] = 0.0
     webhook: str | None = None
     metrics: Literal["key", "open"] = "key"
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    metrics_host: str = "127.0.0.1"
     limits: Any = {}
     keys: list[KeyTable] = []
 

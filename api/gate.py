@@ -39,7 +39,7 @@ class Gate:
             return
         self.open += 1
         try:
-            self._check(scope, scope["app"].state.service)
+            await self._check(scope, scope["app"].state.service)
         except HTTPException as refusal:
             await self._refuse(scope, receive, send, refusal)
         else:
@@ -47,7 +47,7 @@ class Gate:
         finally:
             self.open -= 1
 
-    def _check(self, scope: Scope, running: Service) -> None:
+    async def _check(self, scope: Scope, running: Service) -> None:
         if self.open > self.most_open:
             raise HTTPException(503, f"{self.most_open} requests are open: try again later", {"Retry-After": "1"})
         path: str = scope["path"]
@@ -61,7 +61,7 @@ class Gate:
             return
         caller = self._caller(headers, running)
         scope["state"]["who"] = caller
-        running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
+        await running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
         if path in AT_MODELS and scope["method"] == "POST":
             running.admission.check()
 

@@ -177,6 +177,15 @@ class Ledger:
         )
         return [JobRow(*row) for row in rows]
 
+    async def named(self, part: str, limit: int, owner: str | None = None) -> list[JobRow]:
+        """Jobs (of one key) whose id contains a text, upper and lower case alike, newest first."""
+        rows = self._db.execute(
+            "SELECT * FROM jobs WHERE (? IS NULL OR owner = ?) AND instr(lower(job_id), ?) > 0 "
+            "ORDER BY created_at DESC, job_id DESC LIMIT ?",
+            [owner, owner, part.lower(), limit],
+        )
+        return [JobRow(*row) for row in rows]
+
     async def count(self, state: str) -> int:
         """How many jobs are in a state."""
         return len(self.jobs([state]))

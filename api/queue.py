@@ -92,6 +92,9 @@ class JobRecords(Protocol):
     async def newest(self, before: str | None, limit: int, owner: str | None = None) -> list[JobRow]:
         """A page of jobs (of one key), newest first; ``before`` is the last id of the previous page."""
 
+    async def named(self, part: str, limit: int, owner: str | None = None) -> list[JobRow]:
+        """Jobs (of one key) whose id contains a text, upper and lower case alike, newest first."""
+
     async def count(self, state: str) -> int:
         """How many jobs are in a state."""
 
@@ -195,6 +198,12 @@ class JobQueue(ABC):
     async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
         """A page of jobs, newest first; only those of ``owner`` if given."""
         rows = await self._records.newest(before, limit, owner)
+        counts = await self._records.counts([row.job_id for row in rows])
+        return [JobStatus.of(row, counts[row.job_id]) for row in rows]
+
+    async def find(self, part: str, limit: int, owner: str | None = None) -> list[JobStatus]:
+        """Jobs by a part of their id, newest first; only those of ``owner`` if given."""
+        rows = await self._records.named(part, limit, owner)
         counts = await self._records.counts([row.job_id for row in rows])
         return [JobStatus.of(row, counts[row.job_id]) for row in rows]
 

@@ -52,6 +52,8 @@ def run(
     calibration: Path | None = None,
     workers: int = 1,
     allowed_hosts: Sequence[str] = (),
+    metrics_port: int | None = None,
+    metrics_host: str | None = None,
 ) -> None:
     """Serves until SIGINT or SIGTERM; arguments override the service's file.
 
@@ -59,6 +61,7 @@ def run(
         files: panel files, and at most one service's file.
         panel_of: reads a panel file (None: the default panel); with True the command's options apply to it.
         allowed_hosts: host names of the service in addition to loopback.
+        metrics_port: a port on which /metrics is served, too, without a key; on ``metrics_host``, by default 127.0.0.1.
 
     Raises:
         ConfigurationError: extra ``api`` is missing, the key for a non-loopback address is missing or unsafe, or
@@ -69,6 +72,7 @@ def run(
 
         from .app import create_app
         from .logs import configure_logs
+        from .metrics_port import bind_metrics
         from .telemetry import configure_traces
     except ImportError as error:
         raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
@@ -90,9 +94,13 @@ def run(
         "max_body_mb": max_body_mb,
         "calibration": calibration,
         "allowed_hosts": allowed_names(allowed_hosts, "--allowed-host") or None,
+        "metrics_port": metrics_port,
+        "metrics_host": metrics_host,
     }
     file = file.model_copy(update={name: value for name, value in flags.items() if value is not None})
     address, chosen = file.host, file.port
+    if metrics_host is not None and file.metrics_port is None:
+        raise ConfigurationError("--metrics-host is the address of --metrics-port: give both")
     options = _options(file, limits, settings, panels or {"default": panel_of(None, True)})
     check_workers(workers, options.store)
     check_provider_keys(options.panels.values(), settings)
@@ -112,14 +120,16 @@ def run(
             callback()
 
     def closed() -> None:
+        gc.unfreeze()  # for the interpreter's end, which would take what stays for leaked
         if file_store is not None:
             withdraw(file_store)
 
     app = create_app(options, opened=opened, closed=closed, failed=refusals.append)
     config = server_config(app, options, address, chosen)
+    metrics = None if file.metrics_port is None else bind_metrics(file.metrics_host, file.metrics_port)
 
     def serve(*sockets: socket.socket) -> None:
-        server = graceful_server(config, app)
+        server = graceful_server(config, app, metrics)
         earlier = os.umask(0o077)  # only this user may read the store and the service's own files
         with contextlib.suppress(SystemExit, KeyboardInterrupt):  # its log has the reason
             try:
@@ -172,15 +182,30 @@ def grace_s(limits: "Limits") -> int:
     return math.ceil(min(limits.request_s + REPLY_S, LONGEST_GRACE_S))
 
 
-def graceful_server(config: "uvicorn.Config", app: "FastAPI") -> "uvicorn.Server":
-    """A server that tells the application when it stops, so that streams which only watch end at once."""
+def graceful_server(config: "uvicorn.Config", app: "FastAPI", metrics: socket.socket | None = None) -> "uvicorn.Server":
+    """A server that tells the application when it stops, so that streams which only watch end at once.
+
+    Args:
+        metrics: a socket on which the application's metrics are served for as long.
+    """
     import uvicorn
 
+    from .metrics_port import MetricsPort
+
+    own = None if metrics is None else MetricsPort(app, metrics)
+
     class Graceful(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if own is not None and self.started:
+                own.start()
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             running = getattr(app.state, "service", None)
             if running is not None:
                 running.leave()
+            if own is not None:
+                await own.stop()
             await super().shutdown(sockets)
 
     return Graceful(config)

@@ -10,7 +10,7 @@ from .computing import Computing
 from .hosts import HostRule
 from .idempotency import Answers
 from .keys import KeyRing
-from .limits import RateLimit
+from .limits import Rates
 from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
@@ -28,6 +28,7 @@ class Kept:
     answers: Answers
     jobs: JobQueue
     visitors: Visitors
+    rates: Rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Service:
     answers: Answers
     jobs: JobQueue
     keys: KeyRing
-    rates: RateLimit
+    rates: Rates
     visitors: Visitors
     admission: Admission
     computing: Computing

@@ -22,7 +22,7 @@ REFRESH_S = 2.0
 async def shared_parts(
     stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics, tasks: Tasks
 ) -> Kept:
-    """Responses, jobs and sessions in the store's database; also follows the rubrics of other replicas.
+    """Responses, jobs, sessions and rates in the store's database; also follows the rubrics of other replicas.
 
     Raises:
         ConfigurationError: extra ``postgres`` is missing.
@@ -32,6 +32,7 @@ async def shared_parts(
 
         from .shared_answers import SharedAnswers
         from .shared_jobs import SharedJobs
+        from .shared_rates import SharedRates
         from .shared_visitors import SharedVisitors
     except ImportError as error:
         raise ConfigurationError(
@@ -43,7 +44,9 @@ async def shared_parts(
     refreshing = asyncio.create_task(_keep_fresh(panels.rubrics, store))
     stack.callback(refreshing.cancel)
     jobs = SharedJobs(panels, store, options.limits, metrics, tasks)
-    return Kept(SharedAnswers(store), jobs, SharedVisitors(store))
+    return Kept(
+        SharedAnswers(store), jobs, SharedVisitors(store), SharedRates(store, options.limits.requests_per_minute)
+    )
 
 
 async def _keep_fresh(rubrics: Rubrics, store: Store) -> None:

@@ -67,6 +67,15 @@ class JobRows:
         )
         return [JobRow(*row) for row in rows]
 
+    async def named(self, part: str, limit: int, owner: str | None = None) -> list[JobRow]:
+        """Jobs (of one key) whose id contains a text, upper and lower case alike, newest first."""
+        rows = await self._read(
+            f"SELECT {_JOB} FROM service_jobs WHERE ($3::VARCHAR IS NULL OR owner = $3) "  # noqa: S608 - our own names
+            "AND strpos(lower(job_id), $1) > 0 ORDER BY created_at DESC, job_id DESC LIMIT $2",
+            [part.lower(), limit, owner],
+        )
+        return [JobRow(*row) for row in rows]
+
     async def count(self, state: str) -> int:
         ((found,),) = await self._read("SELECT count(*) FROM service_jobs WHERE state = $1", [str(state)])
         return int(found)

@@ -122,12 +122,12 @@ async def viewer(request: Request) -> Viewer:
         HTTPException: 429, the rate limit is exceeded.
     """
     if not hasattr(request.state, "viewer"):
-        request.state.viewer = _viewer(request)
+        request.state.viewer = await _viewer(request)
     found: Viewer = request.state.viewer
     return found
 
 
-def _viewer(request: Request) -> Viewer:
+async def _viewer(request: Request) -> Viewer:
     running: Service = request.app.state.service
     session = session_of(request)
     token = sessions_of(request).token(session)
@@ -137,7 +137,7 @@ def _viewer(request: Request) -> Viewer:
         raise LoginNeededError
     caller = Caller(session.caller, session.scopes, session.requests_per_minute)
     request.state.who = caller  # for the log, as the gate notes it
-    running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
+    await running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
     return Viewer(caller, session, needs_key=True, token=token)
 
 

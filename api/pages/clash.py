@@ -1,6 +1,7 @@
 """Clashes: the list, adding a file of them, and the panel against people. One clash is a review, and decided there."""
 
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, File, HTTPException, Query, Request, Response, UploadFile
@@ -11,6 +12,8 @@ from metajudge.clashes.reviews import PANEL, calls_of, clash_of, clashes_in, is_
 from metajudge.clashes.sheet import triage_of, verdict_of
 from metajudge.errors import InputError
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.store import overview
+from metajudge.store.overview import DecidedClash
 from metajudge.store.protocol import Store
 
 from ..audit import Action
@@ -28,9 +31,13 @@ ROWS = 25
 
 @router.get("")
 async def clashes(
-    request: Request, viewer: ViewerDep, store: StoreDep, cursor: Annotated[str | None, Query(max_length=200)] = None
+    request: Request,
+    viewer: ViewerDep,
+    store: StoreDep,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
 ) -> Response:
-    return await _list(request, viewer, store, cursor)
+    return await _list(request, viewer, store, cursor, before=before)
 
 
 @router.post("")
@@ -84,6 +91,7 @@ async def _list(
     store: Store,
     cursor: str | None,
     *,
+    before: int | None = None,
     http_status: int = 200,
     problem: str | None = None,
 ) -> Response:
@@ -95,6 +103,8 @@ async def _list(
         if record is not None and may_see_decisions(state, viewer.reviewer):
             said = (verdict_of(record), triage_of(record))
         rows.append((state, record, said))
+    alone = await store.ask(lambda connection: overview.decided_clashes(connection, before=before, limit=ROWS + 1))
+    shown, left_out = await that_may_be_seen(store, viewer, alone[:ROWS])
     return page(
         request,
         "clash_list.html",
@@ -102,6 +112,21 @@ async def _list(
         http_status=http_status,
         rows=rows,
         next_cursor=found.next_cursor,
-        is_first=cursor is None,
+        is_first=cursor is None and before is None,
+        alone=shown,
+        left_out=left_out,
+        older=alone[ROWS - 1].number if len(alone) > ROWS else None,
         problem=problem,
     )
+
+
+async def that_may_be_seen(
+    store: Store, viewer: Viewer, clashes: Sequence[DecidedClash]
+) -> tuple[list[DecidedClash], int]:
+    """The clashes without those on items that the viewer still has to decide, and how many those are.
+
+    Another panel's verdict on the same item would tell the reviewer of a blind review what to say.
+    """
+    items = (await viewer.sight.undecided(store)).items if clashes else frozenset()
+    shown = [one for one in clashes if one.item_id not in items]
+    return shown, len(clashes) - len(shown)

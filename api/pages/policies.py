@@ -1,16 +1,18 @@
-"""Policies with their bands and versions; proposals with their evidence, which an administrator activates."""
+"""Policies with their bands, versions and simulations; proposals with evidence, which an administrator activates."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import yaml
 from fastapi import APIRouter, Form, HTTPException, Request, Response
 
-from metajudge.decision import BUILTIN_POLICIES, Policy
+from metajudge.decision import BUILTIN_POLICIES, Policy, parse_draft
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.loop import ACTIVATION, BACKTEST, POLICY, FeedbackLoop
 from metajudge.feedback.proposals import Proposal
+from metajudge.feedback.simulation import Simulation, simulate
 from metajudge.store import overview
 from metajudge.store.protocol import AuditEntry, Store
 
@@ -25,6 +27,8 @@ from .rendering import page
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 STATUS_TONES = {"waits": "accent", "active": "good", "replaced": "", "refused": "warn"}
 Reason = Annotated[str, Form(max_length=10_000)]
+SIMULATED = 20_000
+"""The newest assessments that a simulation on the page looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,34 @@ class Version:
     reason: str
     proposal_id: str | None
     in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a policy and a draft of it would decide on what is stored.
+
+    Attributes:
+        draft: the draft; None where the policy in force was tried alone.
+        in_force: against the decisions that were recorded.
+        drafted: against the policy in force; None without a draft.
+    """
+
+    draft: Policy | None
+    in_force: Simulation
+    drafted: Simulation | None
+
+    @property
+    def actions(self) -> list[tuple[str, int, int, int | None]]:
+        """Action -> records by the recorded decisions, by the policy in force, by the draft."""
+        recorded, now = self.in_force.before(), self.in_force.after()
+        then = None if self.drafted is None else self.drafted.after()
+        names = sorted({*recorded, *now, *(then or ())})
+        return [(name, recorded[name], now[name], None if then is None else then[name]) for name in names]
+
+    @property
+    def compared(self) -> Simulation:
+        """What the changes are shown of: the draft, else the policy in force."""
+        return self.drafted or self.in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +127,48 @@ async def propose(
     return await _policy_page(request, viewer, store, name, problem=nothing)
 
 
+@router.post("/policies/{name}/simulate")
+async def simulation(
+    request: Request,
+    viewer: ViewerDep,
+    running: ServiceDep,
+    store: StoreDep,
+    name: str,
+    draft: Annotated[str, Form(max_length=100_000)] = "",
+    proposal_id: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """What the policy, and a draft or a proposal, would decide on what is stored; nothing is changed."""
+    unnamed = (await viewer.sight.undecided(store)).subjects
+
+    async def tried() -> Tried:
+        loop = FeedbackLoop(store, clock=time.time)
+        now = await loop.active(name)
+        if proposal_id:
+            after = (await loop.proposal(proposal_id)).policy
+        else:
+            after = parse_draft(draft) if draft.strip() else now
+        found = await simulate(store, now, newest=SIMULATED, unnamed=unnamed)
+        if after.digest == now.digest:
+            return Tried(None, found, None)
+        return Tried(after, found, await simulate(store, after, now, newest=SIMULATED, unnamed=unnamed))
+
+    try:
+        found = await running.computing.ask(tried)
+    except (InputError, PolicyError) as error:
+        return await _policy_page(request, viewer, store, name, http_status=422, problem=str(error), draft=draft)
+    return await _policy_page(request, viewer, store, name, tried=found, draft=draft)
+
+
 async def _policy_page(
-    request: Request, viewer: Viewer, store: Store, name: str, *, http_status: int = 200, problem: str = ""
+    request: Request,
+    viewer: Viewer,
+    store: Store,
+    name: str,
+    *,
+    http_status: int = 200,
+    problem: str = "",
+    tried: Tried | None = None,
+    draft: str = "",
 ) -> Response:
     loop = FeedbackLoop(store, clock=time.time)
     try:
@@ -115,6 +187,10 @@ async def _policy_page(
         proposals=[line for line in await _proposals(loop) if line.proposal.name == name] if sees else [],
         may_see=sees,
         may_propose=ROUTES["POST /policies/{name}/propose"].permits(viewer.caller),
+        may_simulate=ROUTES["POST /policies/{name}/simulate"].permits(viewer.caller),
+        tried=tried,
+        draft=draft or _as_yaml(found),
+        simulated=SIMULATED,
         problem=problem,
         tones_of=STATUS_TONES,
     )
@@ -244,6 +320,12 @@ async def _content(store: Store, name: str, digest: str) -> Policy | None:
     except PolicyError:
         return None
     return found if found.digest == digest else None
+
+
+def _as_yaml(policy: Policy) -> str:
+    """A policy as its file would say it."""
+    data = policy.model_dump(mode="json", exclude_none=True)
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _sees_proposals(viewer: Viewer) -> bool:

@@ -5,6 +5,7 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
@@ -56,6 +57,7 @@ def environment() -> Environment:
         "judged": judged,
         "percent": percent,
         "excerpt": lambda text: excerpt(plain(text)),
+        "query": lambda address: parse_qsl(address.partition("?")[2]),
     }
     return built
 

@@ -13,7 +13,7 @@ from metajudge.reviewables.deciding import Carried, amend, carries_over, decide,
 from metajudge.reviewables.opening import item_states, reviewable_of
 from metajudge.reviewables.parts import has_decided
 from metajudge.reviewables.reviewable import Answer, Reviewable
-from metajudge.reviewables.sheet import Sheet
+from metajudge.reviewables.sheet import Passage, Sheet
 from metajudge.reviewables.views import decides_blind, view_of
 from metajudge.reviews import Comment, Outcome, ReviewState
 from metajudge.reviews.queue import ReviewFilter
@@ -70,10 +70,15 @@ async def case(
     review_id: str,
     done: Annotated[str | None, Query(max_length=200)] = None,
     amending: Annotated[bool, Query(alias="amend")] = False,
+    first: Annotated[str, Query(max_length=50)] = "",
+    second: Annotated[str, Query(max_length=50)] = "",
 ) -> Response:
+    """One review; ``first`` and ``second`` are the labels of two responses whose differences are marked."""
     state = await existing(store, review_id)
     made = await decided_just_now(store, viewer, done)
-    return await _review_page(request, viewer, store, wish, state, done=made, amending=amending)
+    return await _review_page(
+        request, viewer, store, wish, state, done=made, amending=amending, differing=(first, second)
+    )
 
 
 @router.post("/{review_id}/decide")
@@ -236,6 +241,7 @@ async def _review_page(
     draft: Draft = Draft(),
     done: Done | None = None,
     amending: bool = False,
+    differing: tuple[str, str] = ("", ""),
 ) -> Response:
     reviewer, review = viewer.reviewer, state.review
     blind = await hides(store, viewer, state)
@@ -264,9 +270,19 @@ async def _review_page(
         problem=problem,
         draft=draft,
         done=done,
+        compared=_compared(sheet, differing),
+        asked_for_differences=bool(differing[0]),
         progress=await progress_of(store, viewer, wish),
         seen=not await decides_blind(store, review, viewer.person),
     )
+
+
+def _compared(sheet: Sheet, labels: tuple[str, str]) -> list[Passage]:
+    """The two responses with these labels, else the first two; none where fewer are shown."""
+    responses = [one for one in sheet.passages if one.kind == "response"]
+    known = {one.label: one for one in responses}
+    chosen = [known[label] for label in labels if label in known]
+    return chosen if len(chosen) == 2 else responses[:2] if len(responses) > 1 else []
 
 
 async def _item(store: Store, one: Reviewable, reviewer: str | None) -> list[Neighbour]:

@@ -14,6 +14,7 @@ from metajudge.reviewables.sheet import Sheet
 from metajudge.reviewables.views import is_settled, must_be_blind, subject_of, view_of
 from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
+from metajudge.store.excerpts import plain
 from metajudge.store.protocol import Store
 
 from ..audit import Action, Changes
@@ -207,7 +208,7 @@ async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
     one = await reviewable_of(store, state, whole=False)
     blind = await hides(store, viewer, state)
     sheet = one.blind_view(viewer.reviewer or "") if blind else one.full_view(viewer.reviewer or "")
-    first = sheet.passages[0].text if sheet.passages else sheet.heading
+    first = plain(sheet.passages[0].text) if sheet.passages else sheet.heading
     about = first if sheet.kind != "case" else f"{state.review.item_id}: {first}"
     return Row(
         state=state,

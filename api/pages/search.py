@@ -1,16 +1,21 @@
-"""``/search``: one field over judgments, items, clashes, cases and runs."""
+"""``/search``: one field over judgments, items, clashes, cases, runs and jobs."""
 
 from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from metajudge.store import browsing, searching
+from metajudge.store import browsing, overview, searching
 from metajudge.store.browsing import AssessmentFilter, AssessmentLines
 
-from ..deps import StoreDep
+from ..authorization import ROUTES, owner_for
+from ..deps import ServiceDep, StoreDep
+from ..queue import JobStatus
+from ..service import Service
 from .access import Viewer, ViewerDep, hidden_subjects, show_machine
 from .assessments import OUTCOME_TONES, OUTCOMES
+from .clash import that_may_be_seen
+from .jobs import STATE_TONES
 from .page_route import PageRoute
 from .rendering import page
 
@@ -20,7 +25,11 @@ ROWS = 20
 
 @router.get("")
 async def search(
-    request: Request, viewer: ViewerDep, store: StoreDep, q: Annotated[str, Query(max_length=200)] = ""
+    request: Request,
+    viewer: ViewerDep,
+    running: ServiceDep,
+    store: StoreDep,
+    q: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """The newest results of each kind; a text of a judgment that the person decides blind is found in its review."""
     text = q.strip()
@@ -36,7 +45,17 @@ async def search(
     known = {hit.subject_id for hit in reviews.hits}
     runs = await store.ask(lambda connection: searching.search_runs(connection, text, limit=ROWS))
     others = [one for one in cases if one.case_id not in known]
-    return _page(request, viewer, text, found, reviews, others, runs, hides=bool(hidden))
+    alone = await store.ask(lambda connection: overview.decided_clashes(connection, text=text, limit=ROWS))
+    clashes, _ = await that_may_be_seen(store, viewer, alone)
+    jobs = await _jobs(running, viewer, text)
+    return _page(request, viewer, text, found, reviews, others, runs, clashes, jobs, hides=bool(hidden))
+
+
+async def _jobs(running: Service, viewer: Viewer, text: str) -> list[JobStatus]:
+    """Jobs by a part of their id, newest first: those that the viewer's key may see."""
+    if not ROUTES["GET /jobs"].permits(viewer.caller):
+        return []
+    return await running.jobs.find(text, ROWS, owner_for(viewer.caller))
 
 
 def _page(
@@ -47,6 +66,8 @@ def _page(
     reviews: searching.ReviewHits | None = None,
     cases: list[searching.CaseHit] | None = None,
     runs: list[searching.RunHit] | None = None,
+    clashes: list[overview.DecidedClash] | None = None,
+    jobs: list[JobStatus] | None = None,
     *,
     hides: bool,
 ) -> Response:
@@ -63,6 +84,9 @@ def _page(
         reviews=reviews,
         cases=cases or [],
         runs=runs or [],
+        clashes=clashes or [],
+        jobs=jobs or [],
+        state_tones=STATE_TONES,
         outcomes=OUTCOMES,
         outcome_tones=OUTCOME_TONES,
         may_log=viewer.may("admin"),

@@ -23,4 +23,5 @@ async def openapi(request: Request) -> Response:
 
 async def schema_of(request: Request) -> dict[str, Any]:
     """The document; building it takes most of a second, so it is built in a thread."""
-    return declare(await asyncio.to_thread(request.app.openapi))
+    keyed = not request.app.state.service.keys.empty
+    return declare(await asyncio.to_thread(request.app.openapi), keyed=keyed)

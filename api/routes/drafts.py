@@ -20,7 +20,7 @@ from metajudge.store.protocol import Store
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
 from ..rubrics import NAME
-from .feedback import ActivateRequest
+from .feedback import ActivateRequest, too_early
 
 router = APIRouter(prefix="/v1/feedback/drafts", tags=["feedback"])
 
@@ -77,9 +77,13 @@ async def draft(
     criterion: Annotated[str | None, Query(pattern=NAME)] = None,
     kind: Annotated[list[DraftKind] | None, Query()] = None,
 ) -> list[Draft]:
-    """Offset, level texts and instruction for each criterion that is significantly corrected; nothing is changed."""
+    """Offset, level texts and instruction for each criterion that is significantly corrected; nothing is changed.
+
+    409 as long as no criterion is corrected often enough.
+    """
     kinds = tuple(kind) if kind else FOR_SCORES
-    found = await running.computing.ask(lambda: _book(store).draft(policy, criterion=criterion, kinds=kinds))
+    with too_early():
+        found = await running.computing.ask(lambda: _book(store).draft(policy, criterion=criterion, kinds=kinds))
     await changes.note(Action.FEEDBACK_DRAFT, policy, drafts=[one.draft_id for one in found])
     return found
 

@@ -1,6 +1,8 @@
 """The feedback loop: metrics against people's decisions, proposals, activations."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -53,9 +55,13 @@ async def proposals(store: StoreDep, policy: Annotated[str | None, Query(pattern
 async def propose(
     running: ServiceDep, store: StoreDep, changes: ChangesDep, policy: PolicyName = "verdict"
 ) -> list[Proposal]:
-    """Fits every applicable change of the policy and tests each; also done automatically every ten disagreements."""
+    """Fits every applicable change of the policy and tests each; also done automatically every ten disagreements.
+
+    409 as long as too few cases are decided to learn from.
+    """
     loop = FeedbackLoop(store, clock=time.time)
-    found = await running.computing.ask(lambda: loop.propose(policy))
+    with too_early():
+        found = await running.computing.ask(lambda: loop.propose(policy))
     await changes.note(Action.FEEDBACK_PROPOSE, policy, proposals=[one.proposal_id for one in found])
     return found
 
@@ -86,6 +92,21 @@ async def activate(
         Action.FEEDBACK_ACTIVATE, proposal.name, proposal_id=proposal_id, digest=found.digest, before=found.base_digest
     )
     return found
+
+
+@contextmanager
+def too_early() -> Iterator[None]:
+    """What cannot be learned from what is decided so far is a conflict with the state, not a mistake of the caller.
+
+    Raises:
+        HTTPException: 404, the policy is unknown; 409, too little is decided.
+    """
+    try:
+        yield
+    except PolicyError as error:
+        raise HTTPException(404, str(error)) from None
+    except InputError as error:
+        raise HTTPException(409, str(error)) from None
 
 
 async def _loop(store: StoreDep, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:

@@ -65,6 +65,11 @@ async def _providers(running: Service) -> str:
 )
 async def metrics(running: ServiceDep) -> PlainTextResponse:
     """Requests, latency, model calls, tokens, cost, failures by kind, queue depth, decisions, since the start."""
+    return PlainTextResponse(await metrics_text(running), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+async def metrics_text(running: Service) -> bytes:
+    """The metrics of this process in Prometheus' text format."""
     admission, jobs = running.admission, running.jobs
     gauges = {
         "metajudge_in_flight": ("Requests in flight that ask models.", admission.in_flight),
@@ -72,8 +77,7 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
         "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
         "metajudge_queue_depth": ("Jobs that wait to be started.", await jobs.waiting()),
     }
-    text = running.metrics.text(running.engine.meter, gauges, running.promises.last)
-    return PlainTextResponse(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return running.metrics.text(running.engine.meter, gauges, running.promises.last)
 
 
 @router.get("/version", summary="Version")

@@ -1,7 +1,6 @@
 """``metajudge clash``: candidates answer, a blind panel ranks the answers, the rankings are counted."""
 
 import contextlib
-import gc
 import shlex
 import time
 from collections.abc import Sequence
@@ -282,26 +281,22 @@ async def _run(
     async with session:
         stop_on_interrupt(stop, RunEnd.INTERRUPTED)
         session.connect()
-        gc.freeze()  # imported modules stay until exit, so the collector need not scan them during the run
-        try:
-            with Progress(totals, session.meter, total) as progress:
+        with Progress(totals, session.meter, total) as progress:
 
-                def note(record: ClashRecord, reused: bool) -> None:
-                    queue.note(record, reused)
-                    progress.update()
+            def note(record: ClashRecord, reused: bool) -> None:
+                queue.note(record, reused)
+                progress.update()
 
-                found = await run_clash(
-                    session,
-                    asked.items,
-                    settings,
-                    out=out,
-                    totals=totals,
-                    stop=stop,
-                    on_record=note,
-                )
-            return found, await queue.open(session, found.records)
-        finally:
-            gc.unfreeze()
+            found = await run_clash(
+                session,
+                asked.items,
+                settings,
+                out=out,
+                totals=totals,
+                stop=stop,
+                on_record=note,
+            )
+        return found, await queue.open(session, found.records)
 
 
 @dataclass(slots=True)

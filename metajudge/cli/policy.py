@@ -8,10 +8,9 @@ import typer
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.cli.policy_report import policy_lines, simulation_lines
 from metajudge.cli.stored import with_store
-from metajudge.decision import Policy, list_policies, load_policy
-from metajudge.feedback.simulation import Simulation, simulate_cases, simulate_verdicts
+from metajudge.decision import list_policies, load_policy
+from metajudge.feedback.simulation import simulate as simulated
 from metajudge.runs.exit_codes import ExitCode
-from metajudge.store import Store
 
 app = typer.Typer(
     help="List, show, validate and simulate decision policies.",
@@ -86,7 +85,10 @@ def simulate(
     policy = load_policy(name)
     other = None if against is None else load_policy(against)
     found = with_store(
-        on, lambda store: _simulated(store, policy, other, examples), maker="vet` or `metajudge case", option="--on"
+        on,
+        lambda store: simulated(store, policy, other, examples=examples),
+        maker="vet` or `metajudge case",
+        option="--on",
     )
     if as_json:
         echo_json(found.to_json())
@@ -94,9 +96,3 @@ def simulate(
         for line in simulation_lines(found, policy, other):
             typer.echo(line)
     raise typer.Exit(ExitCode.DONE if found.total else ExitCode.INCOMPLETE)
-
-
-async def _simulated(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
-    if policy.cases is not None:
-        return await simulate_cases(store, policy, other, examples)
-    return await simulate_verdicts(store, policy, other, examples)

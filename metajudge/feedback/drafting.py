@@ -174,33 +174,8 @@ class DraftBook:
             InputError: not compared yet, not better, made for another version than the one in force, or no name.
         """
         found = await self.get(draft)
-        if not by.strip():
-            raise InputError("give the name of who activates it: --by NAME")
-        policy = await self.loop.active(found.name)
-        if policy.digest == found.policy.digest:
-            raise InputError(f"draft {draft} is already in force")
-        if policy.digest != found.base_digest:
-            raise InputError(
-                f"draft {draft} was made for version {found.base_digest[:12]} of {found.name!r}, and "
-                f"{policy.digest[:12]} is in force now: draft again"
-            )
         comparison = await self.comparison(draft)
-        if comparison is None:
-            raise InputError(f"draft {draft} was not compared yet: `metajudge feedback rejudge {draft}`")
-        if not comparison.better:
-            raise InputError(f"draft {draft} is refused: {comparison.reason}")
-        activation = Activation(
-            name=found.name,
-            proposal_id=draft,
-            base_digest=policy.digest,
-            digest=found.policy.digest,
-            by=by.strip(),
-            at=self._clock(),
-            reason=reason,
-            comparison=comparison,
-            policy=found.policy,
-        )
-        return await self.loop.put_in_force(activation, policy)
+        return await self.loop.put_in_force("draft", draft, found, comparison, by=by, reason=reason)
 
     async def _case_policy(self, name: str) -> Policy:
         policy = await self.loop.active(name)

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
@@ -17,6 +17,7 @@ from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
 from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
 from metajudge.feedback.changes import describe_change
+from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
 from metajudge.feedback.patterns import Pattern, PatternRecord, disagreements, find_patterns
 from metajudge.feedback.proposals import Activation, Proposal
@@ -67,6 +68,17 @@ class Report:
             "patterns": [asdict(one) | {"text": one.describe()} for one in self.patterns],
             "advice": [asdict(one) for one in self.advice],
         }
+
+
+class ChangedPolicy(Protocol):
+    """A proposal or a draft: a whole new version of a policy, and the version it would replace."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def base_digest(self) -> str: ...
+    @property
+    def policy(self) -> Policy: ...
 
 
 class FeedbackLoop:
@@ -267,40 +279,61 @@ class FeedbackLoop:
                 one in force, or the name of who activates it is missing.
         """
         proposal = await self.proposal(proposal_id)
-        if not by.strip():
-            raise InputError("give the name of who activates it: --by NAME")
         made = _proposal_id(proposal.base_digest, proposal.policy, proposal.direction, proposal.cases)
         if made != proposal_id:
             raise InputError(f"proposal {proposal_id} differs from what was proposed under this id: propose again")
-        policy = await self.active(proposal.name)
-        if policy.digest == proposal.policy.digest:
-            raise InputError(f"proposal {proposal_id} is already in force")
-        if policy.digest != proposal.base_digest:
-            raise InputError(
-                f"proposal {proposal_id} was made for version {proposal.base_digest[:12]} of {proposal.name!r}, and "
-                f"{policy.digest[:12]} is in force now: propose again"
-            )
         tests = await self._store.audit_log.entries(BACKTEST, proposal_id, limit=1)
         newest = Backtest.model_validate(tests[-1].payload["backtest"]) if tests else proposal.backtest
-        if not newest.better:
-            raise InputError(f"proposal {proposal_id} is refused: {newest.reason}")
+        return await self.put_in_force("proposal", proposal_id, proposal, newest, by=by, reason=reason)
+
+    async def put_in_force(
+        self,
+        kind: Literal["proposal", "draft"],
+        change_id: str,
+        change: ChangedPolicy,
+        test: Backtest | Comparison | None,
+        *,
+        by: str,
+        reason: str = "",
+    ) -> Activation:
+        """Puts a changed policy in force from now on, and records who did it, with the versions before and after.
+
+        Args:
+            test: the newest one of the change; None for a draft that was not compared yet.
+
+        Raises:
+            InputError: the name of who activates it is missing, the change is in force already, was made for another
+                version than the one in force, or it has no test or one that is not better.
+        """
+        if not by.strip():
+            raise InputError("give the name of who activates it: --by NAME")
+        policy = await self.active(change.name)
+        if policy.digest == change.policy.digest:
+            raise InputError(f"{kind} {change_id} is already in force")
+        if policy.digest != change.base_digest:
+            again = "propose" if kind == "proposal" else "draft"
+            raise InputError(
+                f"{kind} {change_id} was made for version {change.base_digest[:12]} of {change.name!r}, and "
+                f"{policy.digest[:12]} is in force now: {again} again"
+            )
+        if test is None:
+            raise InputError(f"{kind} {change_id} was not compared yet: `metajudge feedback rejudge {change_id}`")
+        if not test.better:
+            raise InputError(f"{kind} {change_id} is refused: {test.reason}")
         activation = Activation(
-            name=proposal.name,
-            proposal_id=proposal_id,
+            name=change.name,
+            proposal_id=change_id,
             base_digest=policy.digest,
-            digest=proposal.policy.digest,
+            digest=change.policy.digest,
             by=by.strip(),
             at=self._clock(),
             reason=reason,
-            backtest=newest,
-            policy=proposal.policy,
+            backtest=test if isinstance(test, Backtest) else None,
+            comparison=test if isinstance(test, Comparison) else None,
+            policy=change.policy,
         )
-        return await self.put_in_force(activation, policy)
-
-    async def put_in_force(self, activation: Activation, before: Policy) -> Activation:
-        """Records an activation, with the versions before and after; whether it is allowed was checked."""
-        await self.register(before)
-        await self.register(activation.policy)
+        await self.register(policy)
+        await self.register(change.policy)
         await self._store.audit_log.append(
             ACTIVATION, activation.name, activation.model_dump(mode="json"), now=activation.at
         )

@@ -1,7 +1,7 @@
 """What a policy would decide on what a store keeps."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from metajudge.decision import Absent, Decision, Policy, decide_adjusted, decide
 from metajudge.errors import InputError
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.store import overview
 from metajudge.store.protocol import Store
 from metajudge.types import Assessment
 
@@ -29,6 +30,7 @@ class Simulation:
         examples: (before, after) -> a few ids with the numbers.
         skipped: reason -> records this policy does not decide on.
         missing: of those decided, how many lacked a number.
+        is_partial: whether older records were left out.
     """
 
     subject: str
@@ -38,6 +40,21 @@ class Simulation:
     transitions: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    is_partial: bool = False
+
+    def before(self) -> Counter[str]:
+        """Decision before -> records."""
+        return self._by_action(0)
+
+    def after(self) -> Counter[str]:
+        """Decision after -> records."""
+        return self._by_action(1)
+
+    def _by_action(self, place: int) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for pair, count in self.transitions.items():
+            found[pair[place]] += count
+        return found
 
     def add(self, name: str, before: str, after: Decision, most: int) -> None:
         """Counts one record."""
@@ -68,10 +85,43 @@ class Simulation:
         }
 
 
-async def simulate_verdicts(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
-    """Decides on the newest assessment of every judgment by every panel."""
+async def simulate(
+    store: Store,
+    policy: Policy,
+    other: Policy | None = None,
+    *,
+    examples: int = 3,
+    newest: int | None = None,
+    unnamed: Collection[str] = (),
+) -> Simulation:
+    """Decides on what a store keeps: judged cases for a policy with a plan for cases, else judgments.
+
+    Args:
+        other: the policy whose decisions are those before; None for the decisions that were recorded.
+        examples: most ids that are given of each change.
+        newest: only so many of the newest assessments are looked at; None for all. Cases are always all.
+        unnamed: ids of judgments and cases that are counted and never an example.
+    """
+    if policy.cases is not None:
+        return await simulate_cases(store, policy, other, examples, unnamed)
+    return await simulate_verdicts(store, policy, other, examples, newest=newest, unnamed=unnamed)
+
+
+async def simulate_verdicts(
+    store: Store,
+    policy: Policy,
+    other: Policy | None,
+    examples: int,
+    *,
+    newest: int | None = None,
+    unnamed: Collection[str] = (),
+) -> Simulation:
+    """Decides on the newest assessment of every judgment by every panel; arguments as for :func:`simulate`."""
     found = Simulation("verdicts")
     after = 0
+    if newest is not None:
+        after = await store.ask(lambda connection: overview.number_before(connection, newest))
+        found.is_partial = after > 0
     while page := await store.newest_assessments(after, PAGE):
         after = page[-1][0]
         for _, assessment in page:
@@ -81,11 +131,14 @@ async def simulate_verdicts(store: Store, policy: Policy, other: Policy | None, 
             except InputError as error:
                 found.skipped[str(error)] += 1
                 continue
-            found.add(f"{assessment.judgment_id} ({assessment.judge})", before, decision, examples)
+            name = f"{assessment.judgment_id} ({assessment.judge})"
+            found.add(name, before, decision, 0 if assessment.judgment_id in unnamed else examples)
     return found
 
 
-async def simulate_cases(store: Store, policy: Policy, other: Policy | None, examples: int) -> Simulation:
+async def simulate_cases(
+    store: Store, policy: Policy, other: Policy | None, examples: int, unnamed: Collection[str] = ()
+) -> Simulation:
     """Decides on the newest record of every judged case; weights and rules are the policy's own."""
     found = Simulation("cases")
     newest = {entry.subject: entry.payload for entry in await store.audit_log.entries(KIND)}
@@ -96,7 +149,7 @@ async def simulate_cases(store: Store, policy: Policy, other: Policy | None, exa
         except InputError as error:
             found.skipped[str(error)] += 1
             continue
-        found.add(name, before, decision, examples)
+        found.add(name, before, decision, 0 if name in unnamed else examples)
     return found
 
 

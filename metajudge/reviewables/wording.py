@@ -95,12 +95,12 @@ def why_here(review: Review) -> str:
             share = f"{100 * review.inclusion:.3g} % of decisions like this"
             return f"Review sample: {policy}{action} it, and {share} are checked by a person."
         case _:
-            return "Requested by a person."
+            return "Sent for a person's decision."
 
 
 def why_here_blind(review: Review) -> str:
     """The same without machine results."""
-    return "Requested by a person." if review.origin is ReviewOrigin.REQUEST else "Waits for a decision."
+    return "Sent for a person's decision." if review.origin is ReviewOrigin.REQUEST else "Waits for a decision."
 
 
 def _closeness(margin: float | None) -> str:

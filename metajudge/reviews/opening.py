@@ -95,6 +95,8 @@ def place_of(decision: Decision, content: str, audit_share: float, seed: int) ->
 
 def drawn_for_audit(content: str, policy_digest: str, share: float, seed: int) -> bool:
     """Whether a content belongs to the audited share: a uniform draw that is a function of its arguments."""
+    if share <= 0:
+        return False
     draw = int(digest(["audit", seed, content, policy_digest])[:13], 16) / 16**13
     return draw < share
 

@@ -101,7 +101,7 @@
     saved.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       const given = new URLSearchParams(location.search);
-      ["before", "after", "cursor"].forEach((name) => given.delete(name));
+      ["before", "after", "cursor", "done"].forEach((name) => given.delete(name));
       const name = event.target.elements.name.value.trim();
       if (name) write([...read().filter(([one]) => one !== name), [name, String(given)]]);
       event.target.reset();

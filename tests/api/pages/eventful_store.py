@@ -4,6 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from metajudge.clashes.decided import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.decision import load_policy
 from metajudge.errors import FailureKind
@@ -87,10 +88,12 @@ def _call(number, *, model, failed=False, cost=0.01):
     )
 
 
-async def _fill(path, count):
+async def _fill(path, count, alone):
     now = time.time()
     store = await open_store(path)
     try:
+        alike = {"j1": (("owl",), ("fox-2",), ("bear-1",)), "j2": (("owl",), ("bear-1",), ("fox-2",))}
+        await keep_clashes(store, [made_clash("q2", rankings=alike)] if alone else [], now=now - 1800)
         await store.start_run(RunRecord("run-1", "vet", now - 500, "running", {"panel": "default"}))
         await store.outcomes.register("0123456789abcdef", "hooks.example", now=now - 500)
         reviews = [case_review(), review_of_clash(made_clash(), now=now - 3600)]
@@ -125,10 +128,10 @@ async def _fill(path, count):
         await store.close()
 
 
-def fill_eventful(path, count=8):
-    """Fills the store at a path."""
+def fill_eventful(path, count=8, *, alone=False):
+    """Fills the store at a path; with ``alone`` also with a clash that the panel decided alone."""
     with ThreadPoolExecutor(1) as thread:  # a test of a browser has an event loop of its own
-        thread.submit(lambda: asyncio.run(_fill(path, count))).result()
+        thread.submit(lambda: asyncio.run(_fill(path, count, alone))).result()
 
 
 async def _fill_judges(path, names):

@@ -44,6 +44,23 @@ def opened(filled):
     return start
 
 
+class TestDifferences:
+    def test_any_two_of_several_answers_are_compared_with_what_differs_marked(self, opened):
+        visitor, where, page = opened()
+        labels = labels_of(SPLIT, where)
+        said = words(page[page.index('id="differences"') :])
+        assert "Differences between Answer R" in said
+        assert '<details class="card differences" id="differences">' in page, "closed until it is asked for"
+        first, second = (next(label for label, name in labels.items() if name == one) for one in ("bear-1", "owl"))
+        chosen = visitor.see(f"/reviews/{where}?status=all&first={first}&second={second}")
+        found = chosen[chosen.index('id="differences" open') :]
+        assert f"Differences between Answer {first} and Answer {second}" in words(found)
+        assert '<mark class="differs">Lyon</mark>' in found
+        assert '<input type="hidden" name="status" value="all">' in found, "the queue's filters are kept"
+        assert "bear-1" not in words(found), "names stay hidden"
+        assert visitor.get(f"/reviews/{where}?first=nobody&second={first}").status_code == 200
+
+
 class TestAdding:
     def test_without_any_the_page_says_what_to_do(self, filled):
         assert "No clashes yet" in words(filled(0, cases=False).see("/clash"))

@@ -113,6 +113,8 @@ def test_a_job_of_another_key_is_not_there(visit, models, tmp_path):
     for name in ("other", "reader"):
         log_in(visitor, name)
         assert job_id not in visitor.see("/jobs")
+        if name == "reader":
+            assert "Nothing has this text" in visitor.see(f"/search?q={job_id}")
         for path in (f"/jobs/{job_id}", f"/jobs/{job_id}/results.jsonl"):
             assert "there is no job" in words(visitor.see(path, 404))
         visitor.see("/jobs")
@@ -120,6 +122,7 @@ def test_a_job_of_another_key_is_not_there(visit, models, tmp_path):
         assert "or it was deleted; start again" in words(visitor.see(f"/jobs?before={job_id}", 422))
     log_in(visitor, "boss")
     assert job_id in visitor.see("/jobs")
+    assert f'href="/jobs/{job_id}"' in visitor.see(f"/search?q={job_id[2:9].upper()}")
     assert "Cancel the job" in visitor.see(f"/jobs/{job_id}") or "done" in visitor.see(f"/jobs/{job_id}")
     assert visitor.submit(f"/jobs/{job_id}/cancel").status_code == 303
 

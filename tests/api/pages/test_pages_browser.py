@@ -97,6 +97,11 @@ def test_filters_are_saved_by_name_in_this_browser(browse, serve_pages, path):
     page.wait_for_url("**/assessments?decision=REVIEW")
     page.goto("/audit-log")
     assert page.locator("[data-saved] li").count() == 0, "filters of another page"
+    page.goto("/reviews?status=all&done=x")
+    page.fill("[data-saved] [name=name]", "every review")
+    page.keyboard.press("Enter")
+    page.click("text=every review")
+    page.wait_for_url("**/reviews?status=all")
     page.goto("/assessments")
     check_axe(page)
     page.get_by_role("button", name="Delete the saved filters to <b>do</b>").click()

@@ -66,6 +66,6 @@ class TestFeedback:
         for what in ("backtest", "activate"):
             assert client.post(f"/v1/feedback/proposals/none/{what}", json={}).status_code == 404
 
-    def test_nothing_to_learn_from_is_422(self, client):
+    def test_nothing_to_learn_from_is_409(self, client):
         answer = client.post("/v1/feedback/proposals", params={"policy": "verdict"})
-        assert (answer.status_code, "has been decided by a person yet" in answer.json()["detail"]) == (422, True)
+        assert (answer.status_code, "has been decided by a person yet" in answer.json()["detail"]) == (409, True)

@@ -83,10 +83,22 @@ class TestProducingVerdicts:
         assert (opened["action"], opened["reviews"]) == ("review.open", [review_id])
 
     def test_a_clash_the_judges_are_at_one_on_is_nobody_s_work(self, serve, models, tmp_path):
-        client = serve(panels={"default": panel_of(divided(models), "bc")}, store=tmp_path / "s.duckdb")
+        server = divided(models)
+        panels = {"default": panel_of(server, "bc"), "two": panel_of(server)}
+        client = serve(panels=panels, store=tmp_path / "s.duckdb")
         item = {**ITEM, "responses": {"A": "a long answer", "B": "no"}}
-        assert client.post("/v1/clash", json={"item": item}).json()["tally"]["triage"] == "accept"
+        for _ in range(2):
+            assert client.post("/v1/clash", json={"item": item}).json()["tally"]["triage"] == "accept"
         assert client.get("/v1/reviews").json()["reviews"] == []
+        listed = client.get("/clash").text
+        assert listed.count("wins, unanimous") == 1
+        assert "Decided by the panel alone" in listed
+        assert "<b>1</b><span>clash judged" in client.get("/dashboard").text
+        assert "Clashes decided by the panel alone" in client.get(f"/search?q={ITEM['id']}").text
+        divided_item = {**ITEM, "responses": {"A": "one", "B": "longer"}}
+        client.post("/v1/clash", json={"item": divided_item, "panel": "two"})
+        assert "1 on items that wait for your decision is not shown" in client.get("/clash").text
+        assert "Clashes decided by" not in client.get(f"/search?q={ITEM['id']}").text
 
     def test_a_clash_on_a_service_that_keeps_nothing_is_answered(self, serve, models):
         client = serve(panels={"default": panel_of(divided(models))})
