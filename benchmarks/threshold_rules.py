@@ -94,10 +94,27 @@ def drawn(name: ProcedureName) -> Rule:
     return lambda draw: rule(draw.one_each)
 
 
+def conditional(counts: Counts, target: float) -> Floats:
+    """[thresholds] p-values of the binomial test given how many are kept, as rivals use it; one judgment a question."""
+    kept, errors = counts.kept.sum(axis=0), counts.errors.sum(axis=0)
+    return np.where(kept > 0, bdtr(errors.astype(np.float64), np.maximum(kept, 1), 1 - target), 1.0)
+
+
+def as_published(name: ProcedureName) -> Rule:
+    """A procedure by the binomial test given how many are kept, on one judgment a question."""
+
+    def rule(draw: Draw) -> float | None:
+        one = draw.one_each
+        procedure = one.in_ranks(name)
+        return one.passed(procedure, conditional(one.sample.counts(procedure.grid), draw.target))
+
+    return rule
+
+
 def earlier_default(draw: Draw) -> float | None:
     """The default of earlier versions: even in log-odds, two starts, one judgment a question."""
     one, procedure = draw.one_each, log_odds_procedure(draw.target)
-    return one.passed(procedure, one.sample.counts(procedure.grid).p_values(draw.target, 1))
+    return one.passed(procedure, conditional(one.sample.counts(procedure.grid), draw.target))
 
 
 def trust_or_escalate(draw: Draw) -> float | None:
@@ -109,7 +126,7 @@ def trust_or_escalate(draw: Draw) -> float | None:
     grid = tuple(round(1 - step / 1000, 9) for step in range(1, 1000))
     counts = one.sample.counts(grid)
     kept = counts.kept.sum(axis=0)
-    p_values = counts.p_values(draw.target, 1)
+    p_values = conditional(counts, draw.target)
     possible = np.flatnonzero(draw.target**kept <= draw.delta)
     if not len(possible):
         return None
@@ -199,9 +216,10 @@ RIVALS: Mapping[str, Rival] = {
     "ours: bonferroni": Rival("kept", ours("bonferroni")),
     "ours: e_process": Rival("kept", ours("e_process")),
     "one drawn: ranks": Rival("drawn", drawn("ranks")),
-    "one drawn: start allowing one error": Rival("drawn", drawn("one_error")),
-    "one drawn: learn-then-test": Rival("drawn", drawn("learn_then_test")),
-    "one drawn: Bonferroni": Rival("drawn", drawn("bonferroni")),
+    "one drawn: ranks, conditional test": Rival("drawn", as_published("ranks")),
+    "one drawn: start allowing one error": Rival("drawn", as_published("one_error")),
+    "one drawn: learn-then-test": Rival("drawn", as_published("learn_then_test")),
+    "one drawn: Bonferroni": Rival("drawn", as_published("bonferroni")),
     "one drawn: Bonferroni, own ranks": Rival("drawn", bonferroni_ranks_of_draw),
     "one drawn: e-process": Rival("drawn", drawn("e_process")),
     "earlier default": Rival("drawn", earlier_default),

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from metajudge.installation import __version__
     from metajudge.providers.scripted import ScriptedModel
     from metajudge.readers import open_judgments
-    from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
+    from metajudge.readers.frames import from_arrow, from_dataset, from_pandas, to_arrow, to_dataset, to_pandas
     from metajudge.rubric import Rubric, load_rubric
     from metajudge.session import Session
     from metajudge.types import Assessment, Item, Judgment
@@ -29,6 +29,7 @@ __all__ = [
     "Session",
     "__version__",
     "clash",
+    "from_arrow",
     "from_dataset",
     "from_pandas",
     "grade",
@@ -39,6 +40,7 @@ __all__ = [
     "open_judgments",
     "rank",
     "run_peers",
+    "to_arrow",
     "to_dataset",
     "to_pandas",
     "vet",
@@ -57,6 +59,7 @@ _HOMES = {
     "Session": "metajudge.session",
     "__version__": "metajudge.installation",
     "clash": "metajudge.blocking",
+    "from_arrow": "metajudge.readers.frames",
     "from_dataset": "metajudge.readers.frames",
     "from_pandas": "metajudge.readers.frames",
     "grade": "metajudge.blocking",
@@ -67,6 +70,7 @@ _HOMES = {
     "open_judgments": "metajudge.readers",
     "rank": "metajudge.voting.rank",
     "run_peers": "metajudge.blocking",
+    "to_arrow": "metajudge.readers.frames",
     "to_dataset": "metajudge.readers.frames",
     "to_pandas": "metajudge.readers.frames",
     "vet": "metajudge.blocking",

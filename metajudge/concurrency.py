@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Imported SDKs are half a million objects that never die; the default has them walked over many times a second.
-# What vetting itself allocates is freed by reference counts.
+# Imported modules are several hundred thousand objects that never die; the default has them walked over many times a
+# second. What vetting itself allocates is freed by reference counts.
 YOUNG_OBJECTS = 5_000
 """Threshold of the garbage collector for young objects in commands and the service."""
 

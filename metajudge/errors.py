@@ -115,11 +115,13 @@ class StoreLockedError(StoreError):
 
     Attributes:
         service_url: where that process answers, when it is a service.
+        pid: of that process, if known.
     """
 
-    def __init__(self, message: str, *, service_url: str | None = None) -> None:
+    def __init__(self, message: str, *, service_url: str | None = None, pid: int | None = None) -> None:
         super().__init__(message)
         self.service_url = service_url
+        self.pid = pid
 
 
 class StoreUnavailableError(StoreError):

@@ -87,6 +87,8 @@ class Session:
         settings: where keys come from; read from the environment by default.
         notify: receives each notice (a dropped setting, an unknown price) once.
         command: recorded with the run.
+        shared_limits: whether calls in flight, requests and tokens a minute hold for all processes that open the same
+            PostgreSQL store with this; over another store, or none, they hold for this process alone.
         webhook: receives the outcomes that this session's runs decide.
 
     Attributes:
@@ -110,9 +112,11 @@ class Session:
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
         command: str = "python",
+        shared_limits: bool = False,
         webhook: "Webhook | None" = None,
     ) -> None:
         self._webhook = webhook
+        self._shared_limits = shared_limits
         self.objects = _by_name(agents)
         config = with_flags(panel or PanelConfig(), [one for one in agents if isinstance(one, str)], seed=seed)
         self.config = _with_objects(config, self.objects)
@@ -240,7 +244,7 @@ class Session:
         self._notices.say(notice)
 
     def connect(self) -> None:
-        """Imports the providers' SDKs and opens their clients now, rather than while the first call waits."""
+        """Imports and opens what sends requests now, rather than while the first call waits."""
         self.resources.clients.open()
 
     def output_mode(self, spec: AgentSpec) -> str:
@@ -329,6 +333,7 @@ class Session:
             endpoint_limits=endpoint_limits(self.config, self._concurrency),
             retry=self._retry(),
             budget=self._budget or None,
+            keeper=getattr(self._store, "limits", None) if self._shared_limits else None,
             seed=self.config.seed,
             notices=self._notices,
         )

@@ -23,7 +23,7 @@ LAYERS = [
     "outcomes.ruling",
     "judging store",
     "strategies clashes cases peers preferences audit webhooks",
-    "panels feedback report.audit monitor outcomes",
+    "panels feedback report.audit monitor outcomes bulk systems",
     "session runs.estimate auditing clashes.candidates",
     "vetting",
     "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",

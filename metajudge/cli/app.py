@@ -62,6 +62,8 @@ COMMANDS = (
     Entry("feedback", "feedback:app", "Compare a policy with people's decisions, propose a better one", REVIEW),
     Entry("export", "export:app", "Write preference datasets from vetted verdicts, and check them", REVIEW),
     Entry("data", "data:app", "Fetch public benchmark data", DATA),
+    Entry("pull", "systems:pull", "Fetch verdicts from MLflow or Phoenix", DATA),
+    Entry("push", "systems:push", "Put assessments beside the verdicts they are about", DATA),
     Entry("show", "records:show", "Print what is stored under an id or a name, as JSON", DATA),
     Entry("runs", "records:runs", "List runs, newest first", DATA),
     Entry("forget", "records:forget", "Redact the texts of an item or a case", DATA),
@@ -72,6 +74,7 @@ COMMANDS = (
     Entry("check", "check:check", "Ask every agent once about a tiny judgment", SETUP),
     Entry("doctor", "doctor:doctor", "Check what a run needs: packages, keys, store, panel file, disk", SETUP),
     Entry("local", "local:app", "Install and list models in GGUF files, asked as local:PATH", SETUP),
+    Entry("mcp", "mcp:mcp", "Serve assistants over MCP", SETUP),
     Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
 )
 """Every command, in the order of ``metajudge --help``; commands with the same title are adjacent."""

@@ -42,6 +42,16 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Number of processes; more than one needs a store on PostgreSQL.", min=1)
     ] = 1,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Serve /metrics on this port as well, without a key; 0 picks a free one. Only this machine reaches "
+            "it, unless --metrics-host says otherwise.",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
+    metrics_host: Annotated[str | None, typer.Option(help="Address of --metrics-port; default 127.0.0.1.")] = None,
     new_key: Annotated[
         str | None,
         typer.Option(
@@ -78,4 +88,6 @@ def serve(
         calibration=calibration,
         workers=workers,
         allowed_hosts=allowed_host or (),
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
     )

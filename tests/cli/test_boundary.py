@@ -170,3 +170,35 @@ class TestReadOnlyFolder:
         assert done.returncode == 2, done.stderr
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert ("out.jsonl" if options else "metajudge.duckdb") in done.stderr
+
+
+LEAVING = """
+import atexit, gc, threading
+import duckdb
+kept = duckdb.connect()
+gc.freeze()
+atexit.register(print, "an exit handler")
+threading.Thread(target=lambda: print(threading.main_thread().join() or "a thread")).start()
+from metajudge.cli import main
+import sys
+sys.argv = ["metajudge", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_command_ends_with_its_threads_and_exit_handlers_and_without_remarks_on_leaks(metajudge):
+    command = [sys.executable, "-c", LEAVING, "no-such-command"]
+    done = subprocess.run(command, cwd=metajudge.folder, env=metajudge.env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout.splitlines() == ["a thread", "an exit handler"]
+    assert "no-such-command" in done.stderr
+    assert "leaked" not in done.stderr
+
+
+def test_main_called_by_another_module_raises_the_exit(monkeypatch):
+    from metajudge.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["metajudge", "--version"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 0

@@ -64,4 +64,4 @@ def test_precision_without_labels_ends_with_exit_code_2(metajudge):
     done = metajudge("vet", "-", "--fail-under", "precision=0.9", stdin=line)
     assert done.returncode == 2
     assert "needs labels" in done.stderr
-    assert not (metajudge.folder / "metajudge.duckdb").exists()
+    assert "has no judgment" in metajudge("show", "j").stderr  # nothing was vetted

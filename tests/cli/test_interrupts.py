@@ -30,12 +30,12 @@ except KeyboardInterrupt as error:
 """
 
 STUCK_IN_THE_LOOP = """
-from metajudge.vetting.engine import Engine
-def stuck(self, source, rewards):
+from metajudge.bulk.run import BlockRun
+def stuck(self, annotate):
     print("stuck", flush=True)
     while True:
         time.sleep(0.01)
-Engine._evidence = stuck
+BlockRun._ended = stuck
 """
 """A stretch of the command that never gives the event loop a turn."""
 
