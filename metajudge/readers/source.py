@@ -1,9 +1,7 @@
 """One stream of judgments over all inputs: bad lines counted, repeated ones skipped, contradictions refused."""
 
-import hashlib
 import os
 import shutil
-import struct
 import sys
 import tempfile
 import weakref
@@ -22,10 +20,10 @@ from metajudge.readers.mapping import FieldMap
 from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader
+from metajudge.readers.seen_ids import SeenIds
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
-_PLACE = struct.Struct(">16sIQ")
 _UNCOUNTED = -1
 
 
@@ -73,38 +71,6 @@ class _PassCounts:
     @property
     def total(self) -> int:
         return self.judgments + self.rejects + self.duplicates
-
-
-@dataclass(frozen=True, slots=True)
-class _Earlier:
-    """Where an id stood first, and whether the record there is the same one."""
-
-    file: str
-    line: int
-    same: bool
-
-
-class _SeenIds:
-    """Which ids were met, with a digest of each record: some 180 bytes a judgment."""
-
-    def __init__(self) -> None:
-        self._seen: dict[bytes, bytes] = {}
-        self._files: dict[str, int] = {}
-        self.unique = True
-        """Whether no id was met twice."""
-
-    def enter(self, found: FoundJudgment) -> _Earlier | None:
-        """Records a judgment; returns the earlier one of the same id, where there is one."""
-        key = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        content = bytes.fromhex(found.judgment.digest)
-        earlier = self._seen.get(key)
-        if earlier is None:
-            file = self._files.setdefault(found.file, len(self._files))
-            self._seen[key] = _PLACE.pack(content, file, found.line)
-            return None
-        self.unique = False
-        digest, file, line = _PLACE.unpack(earlier)
-        return _Earlier(list(self._files)[file], line, digest == content)
 
 
 class JudgmentSource:
@@ -295,7 +261,7 @@ class JudgmentSource:
         """
         tally = _PassCounts()
         people, contents = self._index(), self._item_contents()
-        ledger = None if self._unique or contents.unique_ids else _SeenIds()
+        ledger = None if self._unique or contents.unique_ids else SeenIds()
         for readers in self._inputs.values():
             for reader in readers:
                 for found in reader.read():
@@ -431,9 +397,7 @@ def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
     return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
-def _settled(
-    found: FoundJudgment | Reject, ledger: _SeenIds | None, contents: ItemContents
-) -> Judgment | Reject | None:
+def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:
     """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
     if isinstance(found, Reject):
         return found
