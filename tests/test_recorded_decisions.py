@@ -32,13 +32,16 @@ FREE = {
 }
 # folder -> the same by a calibration without a guarantee, and the policy `verdict`.
 CALIBRATED = {
-    "judgebench": (2980, "4fab1298dd80b000d68c87e76b708c78"),
-    "mtbench": (7359, "86517874174e7018fc50bc49e6743fec"),
+    "judgebench": (2980, "b9d0a762ef6027698b7226edb8713359"),
+    "mtbench": (7359, "26a00c905232b69e6866d03fd10cf87f"),
 }
 
 
 def digest_of(file: Path) -> tuple[int, str]:
-    """The number of assessments, and a digest of what they say, whatever their order."""
+    """The number of assessments, and a digest of what they say, whatever their order.
+
+    Probabilities are left out: fits end within 1e-8 of each other, on one machine and another.
+    """
     lines = sorted(_said(Assessment.model_validate_json(line)) for line in file.read_bytes().splitlines())
     return len(lines), hashlib.sha256(b"\n".join(lines)).hexdigest()[:32]
 
@@ -47,7 +50,7 @@ def _said(one: Assessment) -> bytes:
     signals = {name: (_rounded(found.value), found.state, found.detail) for name, found in (one.signals or {}).items()}
     action = None if one.decision is None else one.decision.action.value
     failure = None if one.failure is None else one.failure.message
-    scores = (_rounded(one.final_score), _rounded(one.probability), one.probability_marks)
+    scores = (_rounded(one.final_score), None if one.probability is None else True, one.probability_marks)
     return orjson.dumps((one.judgment_id, one.status, one.accepted, *scores, action, failure, signals))
 
 

@@ -247,6 +247,9 @@ def _games(
                     f"item {item.id!r} has {len(item.responses)} responses, and two are compared: grade them, or rank "
                     "them with a clash"
                 )
+            problem = item.label_problem(2)
+            if problem is not None:
+                raise InputError(f"item {item.id!r}: {problem}")
             yield from (_Assignment(item, judge, order) for judge in asked for order in orders_of(item, orders))
 
     return games()

@@ -87,6 +87,13 @@ class Item(Frozen):
         """
         return self.label if self.label is not None else majority([one.value for one in self.labels])
 
+    def label_problem(self, shown: int) -> str | None:
+        """Why a label cannot be that of a verdict on so many responses; None where all can."""
+        for value in (self.label, *(one.value for one in self.labels)):
+            if isinstance(value, Category) and shown > 1:
+                return f"label: {_several_shown(value, shown)}"
+        return None
+
     @property
     def opening(self) -> str:
         """The question that a conversation of several turns opens with, else the question.
@@ -145,9 +152,9 @@ class Judgment(Frozen):
         _check_known(self.order, responses, "order")
         if len(set(self.order)) != len(self.order):
             raise ValueError(f"order names a response twice: {', '.join(self.order)}")
-        for value in (self.item.label, *(one.value for one in self.item.labels)):
-            if isinstance(value, Category) and len(self.order) > 1:
-                raise ValueError(f"label: {_several_shown(value, len(self.order))}")
+        problem = self.item.label_problem(len(self.order))
+        if problem is not None:
+            raise ValueError(problem)
         if self.labels is not None and len(set(self.labels)) != len(self.order):
             raise ValueError("labels must give one distinct label for each response in order")
         if self.verdict is None:

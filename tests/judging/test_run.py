@@ -10,6 +10,7 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
 from metajudge.store import open_store
+from metajudge.types import Category, Label
 from tests.doubles.judging import item, prefers, verdict
 
 ITEMS = [item(f"i{number}") for number in range(3)]
@@ -102,6 +103,14 @@ class TestJudgeItems:
         async with Session(agents) as session:
             with pytest.raises(ConfigurationError, match=error):
                 await judge_items(session, ITEMS, **options)
+
+    async def test_a_label_that_is_no_verdict_on_two_is_refused_before_anybody_is_asked(self):
+        judge = first_shown()
+        labelled = item().model_copy(update={"label": None, "labels": (Label(value=Category("good")),)})
+        async with Session([judge]) as session:
+            with pytest.raises(InputError, match="'i1': label: 'good' is not a verdict on 2 responses"):
+                await judge_items(session, [labelled])
+        assert not judge.requests
 
     async def test_three_responses_are_refused_before_they_are_compared(self):
         three = item().model_copy(update={"responses": {"A": "1", "B": "2", "C": "3"}})
