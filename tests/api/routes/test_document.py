@@ -5,7 +5,7 @@ import pytest
 from metajudge.panels.config import panel_config
 from tests.doubles.llm_server import score_answer
 
-EXAMPLES = 25
+EXAMPLES = 12
 ENDLESS = "/v1/outcomes/events"
 BEYOND_SCHEMAS = {
     "order, labels, metadata and verdicts name the item's responses": (
