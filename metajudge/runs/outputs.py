@@ -50,7 +50,7 @@ class OrderedFile:
 
     Lines go to ``PATH.partial`` as they come. On leaving the context (also after an error or an interruption) what is
     there is written to ``PATH`` in the order of the input, in one atomic step. Where it cannot be written any
-    further, ``PATH`` stays as it was. Memory: 16 bytes a line.
+    further, and where an error came before the first line, ``PATH`` stays as it was. Memory: 16 bytes a line.
 
     Raises:
         InputError: the file cannot be made.
@@ -105,6 +105,10 @@ class OrderedFile:
     ) -> None:
         if isinstance(error, OutputError):
             let_go(self._file)
+            return
+        if error is not None and not self._places:  # nothing was done: an earlier file stays as it was
+            let_go(self._file)
+            self.partial.unlink(missing_ok=True)
             return
         try:
             with written_to(self.path):

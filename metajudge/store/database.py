@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import duckdb
 
@@ -18,11 +18,14 @@ from metajudge.store.migrating import migrate
 from metajudge.store.owner import owner_url
 from metajudge.store.sql import Connection, only_row
 
+T = TypeVar("T")
+
 MEMORY: Final = ":memory:"
 STORAGE_VERSION: Final = "v2.0.0"
 _HEADER_BYTES: Final = 3 * 4096
 _MEMORY_LIMIT: Final = "96MB"
 _TRIMMED: Final = "8MB"
+_ROOMY: Final = "4GB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 1,
     "memory_limit": _MEMORY_LIMIT,
@@ -33,6 +36,8 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "checkpoint_threshold": "16MB",
     # A checkpoint that also merges small row groups takes twice the memory; that is left to the end (see close).
     "max_vacuum_tasks": 0,
+    # Reading one text that it compressed unpacks two thousand: of long texts more than there is memory for.
+    "disabled_compression_methods": "zstd",
     # Every DuckDB 2.x reads this format, whichever of them wrote the file.
     "storage_compatibility_version": STORAGE_VERSION,
     "autoinstall_known_extensions": False,
@@ -150,6 +155,22 @@ class Database:
             with self._gate:
                 self._readers -= 1
                 self._gate.notify_all()
+
+    def ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Asks once, and once more with more memory where earlier versions compressed long texts by zstd.
+
+        Raises:
+            StoreError: as for :meth:`reading`.
+        """
+        with self.reading() as cursor:
+            try:
+                return question(cursor)
+            except duckdb.OutOfMemoryException:
+                cursor.execute(f"SET GLOBAL memory_limit = '{_ROOMY}'")
+            try:
+                return question(cursor)
+            finally:
+                cursor.execute(f"SET GLOBAL memory_limit = '{_MEMORY_LIMIT}'")
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         thread = threading.get_ident()

@@ -1,7 +1,7 @@
 """Blocks of assessments in a DuckDB file; see :mod:`metajudge.store.bulk`."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -13,9 +13,33 @@ from metajudge.store.input_caches import InputCaches
 from metajudge.store.journal import Journal
 from metajudge.store.lookups import KnownKeys, RecentAssessments
 from metajudge.store.repeats import NewRows
+from metajudge.store.rows import Row
 from metajudge.store.sql import Ask, Dialect
 
 Cursor = duckdb.DuckDBPyConnection
+
+
+PORTION: Final = 8_000_000
+"""Characters of texts that are written in one transaction, which must fit into DuckDB's memory several times."""
+
+
+def _portions(items: Sequence[Row], judgments: Sequence[Row]) -> Iterator[tuple[list[Row], list[Row]]]:
+    """Items and then judgments, of at most so many characters together; one longer text is a portion of its own."""
+    portion: tuple[list[Row], list[Row]] = [], []
+    size = 0
+    for kind, rows in enumerate((items, judgments)):
+        for row in rows:
+            length = sum(len(value) for value in row if isinstance(value, str))
+            if size + length > PORTION and size:
+                yield portion
+                portion, size = ([], []), 0
+            portion[kind].append(row)
+            size += length
+    yield portion
+
+
+def _kept(items: Sequence[Row], judgments: Sequence[Row]) -> Callable[[Journal], int]:
+    return lambda journal: journal.keep_texts(items, judgments)
 
 
 def read_results(cursor: Cursor, numbers: Numbers) -> list[bytes | None]:
@@ -73,7 +97,9 @@ class DuckDBBlocks(InputCaches):
 
     async def keep_texts(self, items: Sequence[ItemRow], judgments: Sequence[JudgmentRow]) -> int:
         rows = item_values(items), judgment_values(judgments)
-        added: int = await self._write(lambda journal: journal.keep_texts(*rows))
+        added = 0
+        for some in _portions(*rows):
+            added += await self._write(_kept(*some))
         return added
 
     async def append_block(self, block: AssessmentBlock) -> Appended:

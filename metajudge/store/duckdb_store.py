@@ -337,8 +337,7 @@ class DuckDBStore(StoredQueries):
         return result
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        with self._database.reading() as cursor:
-            return question(cursor)
+        return self._database.ask(question)
 
     async def _read(self, question: Callable[[], T]) -> T:
         try:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.store.input_caches import drop_facts_naming
+from metajudge.store import input_caches
 from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
@@ -66,11 +66,7 @@ def redact(connection: Connection, item_id: str) -> int:
     ):
         count += _redact_payloads(connection, table, key, condition, redacted, item_id)
     count += _redact_drafts(connection, item_id)
-    same = connection.execute(
-        f"SELECT DISTINCT item_id FROM judgments WHERE item_digest IN ({_DIGESTS})",  # noqa: S608 - our own names
-        [item_id],
-    ).fetchall()
-    drop_facts_naming(connection, {item_id, *(name for (name,) in same)})
+    input_caches.drop(connection)
     calls = connection.execute(
         f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
             reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,

@@ -51,14 +51,14 @@ class InputCaches:
         if not lines:
             return
         sizes = await self._sizes()
-        digests, text = b"".join(lines), orjson.dumps(list(facts)).decode()
+        digests, text = b"".join(lines), zlib.compress(orjson.dumps(list(facts)), 1)
         number, dropped = await self._change(lambda connection: self._insert(connection, digests, text, sizes))
         for segment in dropped:
             sizes.pop(segment, None)
         self._note(sizes, number, digests)
 
     def _insert(
-        self, connection: Connection, digests: bytes, text: str, sizes: Mapping[int, int]
+        self, connection: Connection, digests: bytes, text: bytes, sizes: Mapping[int, int]
     ) -> tuple[int, list[int]]:
         (number,) = self._dialect.numbers(connection, "input_facts", "segment", 1)
         connection.execute("INSERT INTO input_facts VALUES ($1, $2, $3)", [number, digests, text])
@@ -115,7 +115,9 @@ class InputCaches:
         missing = sorted(segment for segment in wanted if segment not in found)
         if missing:
             rows = await self._ask(lambda connection: _read_segments(connection, missing))
-            read = {segment: (bytes(lines), orjson.loads(facts)) for segment, lines, facts in rows}
+            read = {
+                segment: (bytes(lines), orjson.loads(zlib.decompress(bytes(facts)))) for segment, lines, facts in rows
+            }
             self._parsed.update(read)
             found |= read
             while len(self._parsed) > _PARSED:
@@ -149,16 +151,9 @@ class InputCaches:
 
 
 def drop(connection: Connection) -> None:
-    """Deletes all rows of the caches."""
+    """Deletes all rows of the caches, as something that they name is forgotten."""
     connection.execute("DELETE FROM input_facts")
     connection.execute("DELETE FROM input_results")
-
-
-def drop_facts_naming(connection: Connection, item_ids: Iterable[str]) -> None:
-    """Deletes the segments in which one of these ids stands, and all results: some of them are forgotten."""
-    connection.execute("DELETE FROM input_results")
-    for item_id in item_ids:
-        connection.execute("DELETE FROM input_facts WHERE strpos(facts, $1) > 0", [orjson.dumps(item_id).decode()])
 
 
 def _newest_version(connection: Connection) -> int:

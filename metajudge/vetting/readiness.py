@@ -27,12 +27,13 @@ from metajudge.types.location import StoreLocation
 
 State = Literal["ok", "note", "warning", "error"]
 
-DEPENDENCIES = ("aiohttp", "duckdb", "numpy", "pydantic", "scikit-learn", "scipy")
+DEPENDENCIES = ("aiohttp", "anthropic", "duckdb", "numpy", "openai", "pydantic", "scikit-learn", "scipy")
 
 EXTRAS = {
     "api": "fastapi",
     "inputs": "datasets",
     "inspect": "inspect_ai",
+    "mcp": "mcp",
     "local": "xllamacpp",
     "otel": "opentelemetry",
     "postgres": "psycopg",

@@ -232,3 +232,20 @@ class TestErrors:
         async with Engine(strategy="signals", store=tmp_path / "s.duckdb") as engine:
             summary = await engine.vet_all(source, stop=stop)
         assert (summary.end, summary.judgments) == (RunEnd.INTERRUPTED, 0)
+
+
+@pytest.mark.slow
+async def test_texts_longer_than_the_databases_memory_are_kept_read_and_known_again(tmp_path):
+    rng = random.Random(0)
+    path, store = tmp_path / "long.jsonl", tmp_path / "s.duckdb"
+    with path.open("wb") as file:
+        for number in range(1500):
+            text = rng.randbytes(45_000).hex()
+            file.write(orjson.dumps(record(number, "ant", "AB", "A>B", question=text)) + b"\n")
+    for known in (0, 1500):
+        async with Engine(store=str(store)) as engine:
+            summary = await engine.vet_all(open_judgments([path]))
+            assert (summary.judgments, summary.lines_known) == (1500, known)
+            assert engine.store is not None
+            shown = await engine.store.show("700/ant/AB")
+    assert len(shown["judgments"][0]["judgment"]["item"]["question"]) == 90_000
