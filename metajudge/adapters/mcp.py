@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import orjson
 from pydantic import Field
@@ -119,7 +120,7 @@ class _Tools:
     async def _stored(self, judgment_id: str) -> Any:
         if self._service is not None:
             async with AsyncClient(self._service, Settings.load().service_key) as client:
-                return (await client.request("GET", f"/v1/assessments/{judgment_id}")).json()
+                return (await client.request("GET", f"/v1/assessments/{quote(judgment_id, safe='')}")).json()
         opened = await open_store(Settings.load().store if self._store is None else store_location(self._store))
         try:
             found = await opened.show(judgment_id)

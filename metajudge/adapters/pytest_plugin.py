@@ -7,8 +7,8 @@
         assert_vetted({"id": "sum", "item": {...}, "judge": "gpt-4o-mini", "verdict": verdict.label,
                        "rationale": verdict.reason})
 
-It comes with metajudge. Who vets is said by ``--vet-agent`` (repeatable), ``--vet-config`` or ``--vet-service``, or by
-``vet_agent``, ``vet_config`` and ``vet_service`` in pytest's configuration.
+It is installed with metajudge. Choose the meta-judges with ``--vet-agent`` (repeatable), ``--vet-config`` or
+``--vet-service``, or with ``vet_agent``, ``vet_config`` and ``vet_service`` in pytest's configuration.
 """
 
 from collections import Counter

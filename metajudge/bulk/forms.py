@@ -44,7 +44,7 @@ class Own(NamedTuple):
 
     @classmethod
     def numbers(cls, probability: float, value: float, unadjusted: float, margin: float) -> tuple[bytes, ...]:
-        """The numbers as the last fields; NaN where there is none."""
+        """The numbers as the last fields; NaN where missing."""
         four = (probability, value, unadjusted, margin)
         said = (b"null" if one != one else to_json(one) for one in four)
         return (*said, f"the probability {probability:.4g} ".encode())

@@ -140,7 +140,7 @@ class Reading:
         return Intake(facts, digests, vetting, self._wanted(facts), self._texts, kept.labels)
 
     def close(self) -> None:
-        """Drops temporary files; the intake's texts are not to be had any more."""
+        """Drops temporary files; texts cannot be read from the intake afterwards."""
         if self._lines is not None:
             self._lines.close()
 

@@ -1,4 +1,4 @@
-"""The run in blocks: assessments as bytes, to the store and to whoever takes the results."""
+"""The run in blocks: assessments are written as bytes, stored, and given to the caller block by block."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence

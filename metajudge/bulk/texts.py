@@ -92,7 +92,7 @@ class LineTexts:
     """Lines of plain files, each by its place, and what was spilled of them: 40 bytes a line.
 
     Args:
-        spill: takes the texts of lines that are parsed; None where nobody will ask for many.
+        spill: takes the texts of lines that are parsed; None where few texts will be asked for.
     """
 
     def __init__(self, readers: Sequence[JudgmentLines], spill: Spill | None = None) -> None:

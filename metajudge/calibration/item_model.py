@@ -67,7 +67,7 @@ CLOSE, CLOSE_AGAIN = 1e-5, 3e-8
 earlier one: what is left to change is then no more than that."""
 
 FALLS = 0.4
-"""Second derivatives are used again while each step is at most so large a part of the one before."""
+"""Second derivatives are reused while each step is at most this fraction of the step before."""
 
 EASE = 1e-6
 """Added to the second derivatives, so that they can be solved for where the intercept alone is left."""

@@ -73,7 +73,7 @@ def parse_policy(text: str, source: str) -> Policy:
 
 
 def parse_draft(text: str) -> Policy:
-    """Reads a draft of a policy that somebody typed, and checks it against its rubric, which must be built in.
+    """Reads the text of a draft policy and checks it against its rubric, which must be built in.
 
     Raises:
         PolicyError: as for :func:`parse_policy`; a rubric named by a path, as no file is read for a draft.

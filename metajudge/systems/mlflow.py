@@ -5,13 +5,13 @@ its key, is updated.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from metajudge.readers.own_notes import KEY
 from metajudge.systems.connection import Connection
-from metajudge.systems.system import NAME, Found, Note, SystemCallError, Wrote
+from metajudge.systems.system import NAME, Found, Note, SystemCallError, Wrote, utc
 
 TRACES = "/api/3.0/mlflow/traces"
 EXPERIMENT = "/api/2.0/mlflow/experiments/get-by-name"
@@ -71,7 +71,7 @@ class MLflow:
             if failure.status not in (404, 400):
                 raise
             data = {"spans": []}  # its texts are gone; the previews in its head are what is left
-        return Found("traces", _time(info.get("request_time")), {"info": dict(info), "data": data})
+        return Found("traces", utc(info.get("request_time")), {"info": dict(info), "data": data})
 
     def identity(self, part: str, record: Mapping[str, Any]) -> str:
         return str(record["info"]["trace_id"])
@@ -96,7 +96,3 @@ def _assessment(note: Note) -> dict[str, Any]:
 def _text(value: object) -> str:
     """Metadata are texts in MLflow."""
     return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _time(given: str | None) -> datetime | None:
-    return None if given is None else datetime.fromisoformat(given).astimezone(UTC)

@@ -1,12 +1,12 @@
 """Phoenix (REST API of 20.x): annotations of spans; pulled are spans and annotations as its client gives them."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from metajudge.systems.connection import Connection
-from metajudge.systems.system import Found, Note, Wrote
+from metajudge.systems.system import Found, Note, Wrote, utc
 
 PAGE = 100
 """Spans a page; their annotations are asked for by their ids, which an address must have room for."""
@@ -43,7 +43,7 @@ class Phoenix:
     def pull(self, since: datetime | None) -> Iterator[Found]:
         start = None if since is None else since.isoformat()
         for page in self._pages("spans", limit=PAGE, sort="start_time", order="asc", start_time=start):
-            yield from (Found("spans", _time(one.get("start_time")), one) for one in page)
+            yield from (Found("spans", utc(one.get("start_time")), one) for one in page)
             names = [one["context"]["span_id"] for one in page]
             for some in self._pages("span_annotations", span_ids=names, limit=10 * PAGE) if names else ():
                 yield from (Found("annotations", None, one) for one in some)
@@ -67,7 +67,3 @@ class Phoenix:
 
     def close(self) -> None:
         self._connection.close()
-
-
-def _time(given: str | None) -> datetime | None:
-    return None if given is None else datetime.fromisoformat(given).astimezone(UTC)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -139,6 +139,15 @@ class Found:
     part: str
     at: datetime | None
     record: Mapping[str, Any]
+
+
+def utc(given: str | None) -> datetime | None:
+    """A system's time with its zone, in UTC; None where it gives none.
+
+    Raises:
+        ValueError: no time.
+    """
+    return None if given is None else datetime.fromisoformat(given).astimezone(UTC)
 
 
 class System(Protocol):

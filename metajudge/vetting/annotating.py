@@ -27,9 +27,9 @@ class AnnotatedColumn:
         codes: [n] places in ``kinds``.
         kinds: an assessment of each kind; its numbers are those of the first judgment of the kind.
         found: for each kind the place of the panel's own assessment.
-        probabilities: [n] NaN where there is none.
+        probabilities: [n] NaN where missing.
         decided: for each kind whether the policy decides on the probability: then values and margins are its own.
-        values, unadjusted, margins: [n] of the decision where ``decided``; NaN where there is none.
+        values, unadjusted, margins: [n] of the decision where ``decided``; NaN where missing.
     """
 
     codes: Indices

@@ -87,7 +87,7 @@ class SaidColumn:
     """What a calibration says of n judgments.
 
     Attributes:
-        probabilities: [n] in [0, 1], NaN where there is none.
+        probabilities: [n] in [0, 1], NaN where missing.
         codes: [n] places in ``kinds``.
         kinds: what it says beside the number.
         kept: [n] whether the probability reaches the threshold of the guarantee that decides; False where none does.

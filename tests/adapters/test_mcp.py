@@ -12,6 +12,7 @@ from metajudge.adapters.vetting import Vetting
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.verdict_systems import SystemServer
 
 
 @pytest.fixture
@@ -78,6 +79,14 @@ async def test_what_cannot_be_done_is_an_answer_that_says_why(folder, tool, give
         text = await said(client, tool, **given)
     assert isinstance(text, str)
     assert message in text
+
+
+async def test_an_id_is_one_part_of_the_services_address(folder):
+    with SystemServer() as service:
+        server = build_server(Vetting(service=service.url), folder, service=service.url)
+        async with Client(server) as client:
+            await said(client, "show_assessment", judgment_id="../jobs?x=1")
+    assert [request[:3] for request in service.requests] == [("GET", "/v1/assessments/../jobs?x=1", {})]
 
 
 async def test_a_link_out_of_the_folder_and_an_unknown_rubric_are_refused(folder, tmp_path_factory):
