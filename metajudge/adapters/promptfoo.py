@@ -13,7 +13,6 @@ As a provider (``file://vet.py:call_api``) it takes a judgment as JSON for its p
 What can go wrong comes back as a failed assertion or the provider's ``error``, with the reason.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -45,7 +44,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     try:
         vetting = Vetting(**{name: value for name, value in config.items() if name not in OWN_OPTIONS})
         judgment = judgment_of(output, context, config)
-        assessment = asyncio.run(vetting.vet(judgment))
+        assessment = vetting.vet_now(judgment)
     except StoreLockedError as error:
         return {"pass": False, "score": 0.0, "reason": f"metajudge did not vet this verdict: {error}"}
     except MetajudgeError as error:
@@ -70,7 +69,7 @@ def call_api(prompt: str, options: Mapping[str, Any], _context: Mapping[str, Any
     try:
         vetting = Vetting(**dict(options.get("config") or {}))
         judgment = _checked(json.loads(prompt))
-        assessment = asyncio.run(vetting.vet(judgment))
+        assessment = vetting.vet_now(judgment)
     except json.JSONDecodeError as error:
         return {"error": f"metajudge: the prompt is no judgment in JSON: {error}"}
     except MetajudgeError as error:
