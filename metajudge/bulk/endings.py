@@ -32,6 +32,7 @@ class Annotated(Protocol):
     def unadjusted(self) -> NDArray[np.float64]: ...
     @property
     def margins(self) -> NDArray[np.float64]: ...
+    def at(self, row: int, own: Assessment) -> Assessment: ...
 
 
 Annotate = Callable[[Sequence[Assessment], Codes, Codes], Annotated]
@@ -85,6 +86,11 @@ class Endings:
             return [()] * len(self.codes[at])
         columns = (said.probabilities, said.values, said.unadjusted, said.margins)
         return [Own.numbers(*row) for row in zip(*(column[at].tolist() for column in columns), strict=True)]
+
+    def assessment(self, at: int) -> Assessment:
+        """One judgment's assessment; id, item, judge and signals are those of some judgment."""
+        code = int(self.codes[at])
+        return self.finals[code] if self.annotated is None else self.annotated.at(at, self.owns[code])
 
     def probability(self, at: int) -> float | None:
         """The probability of one judgment."""

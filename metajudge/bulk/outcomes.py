@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.evidence.columns import compare, signal_columns
+from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Facts, SignalColumn
 from metajudge.evidence.grouping import Integers, Interned, Key
 from metajudge.evidence.no_labels import NO_LABELS, NoLabels
@@ -34,6 +35,7 @@ class Outcomes:
         panels: of each result.
         rules: what counts as right.
         no_labels: what agreement alone says; None where it was not asked for.
+        dependence: what is known of the independence of the input's judges.
     """
 
     signals: Mapping[str, SignalColumn]
@@ -41,6 +43,7 @@ class Outcomes:
     results: Sequence[Outcome]
     rules: Rules
     no_labels: NoLabels | None
+    dependence: Dependence = field(default_factory=Dependence)
 
 
 def outcomes_of(
@@ -55,9 +58,12 @@ def outcomes_of(
         label_free: whether to estimate P(right) without labels.
     """
     rules = facts.rules(right)
-    no_labels = NoLabels.of(facts.recorded, [item.id for item in facts.items], rules) if label_free else None
+    dependence = dependence_of(facts, rules)
+    recorded = replace(facts.recorded, copies=dependence.copies)
+    no_labels = NoLabels.of(recorded, [item.id for item in facts.items], rules) if label_free else None
     column = None if no_labels is None else no_labels.column(len(facts))
-    return replace(outcomes_by(facts, facts.recorded, panel_of, rules, column), no_labels=no_labels)
+    found = outcomes_by(facts, recorded, panel_of, rules, column)
+    return replace(found, no_labels=no_labels, dependence=dependence)
 
 
 def outcomes_by(

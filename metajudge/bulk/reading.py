@@ -27,7 +27,7 @@ from metajudge.readers.right_rules import RightRules
 from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind
 from metajudge.types.right import DEFAULTS
 
-BLOCK: Final = 2_000
+BLOCK: Final = 4_096
 """Lines or judgments in a block."""
 
 
@@ -159,6 +159,14 @@ class Reading:
     def recognised(self) -> int:
         """How many judgments stand in lines that an earlier run has read."""
         return len(self._kept.builder) - len(self._kept.new) if isinstance(self._texts, LineTexts) else 0
+
+    @property
+    def unaffected(self) -> int:
+        """How many judgments are on items of which all lines were recognised."""
+        if not self.recognised:
+            return 0
+        facts = self._kept.builder.facts()
+        return int((~np.isin(facts.item, np.unique(facts.item[self._kept.new]))).sum())
 
     def _wanted(self, facts: Facts) -> NDArray[np.int64]:
         source = self._source

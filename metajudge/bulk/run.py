@@ -1,7 +1,7 @@
 """The run in blocks: assessments are written as bytes, stored, and given to the caller block by block."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -87,7 +87,6 @@ class BlockRun:
         self._weighed = np.array([one.signals is not None for one in outcomes.results], dtype=bool)
         self._endings = self._ended(annotate)
         self._classes = Classes(outcomes, intake, self._endings)
-        self._seen_items: set[int] = set()
         self._items = [to_json(item.id) for item in intake.facts.items]
         self._judges = [to_json(name) for name in intake.facts.judges]
 
@@ -191,7 +190,8 @@ class BlockRun:
             payloads=[form.payload.fill(own) for form, own in zip(forms, owns, strict=True)],
             annotations=self._annotations(part, forms, owns),
         )
-        await keeping.keep(block, lambda: self._text_rows(rows))
+        items = [facts.items[code].digest for code in np.unique(facts.item[rows]).tolist()]
+        await keeping.keep(block, items, lambda *missing: self._text_rows(rows, *missing))
 
     def _annotations(
         self, part: slice, forms: Sequence[Forms], owns: Sequence[tuple[bytes, ...]]
@@ -206,18 +206,21 @@ class BlockRun:
             for at, (code, form, own) in enumerate(zip(codes, forms, owns, strict=True))
         ]
 
-    def _text_rows(self, rows: Rows) -> tuple[list[ItemRow], list[JudgmentRow]]:
-        """Rows of items, once each in a run, and of judgments, with their texts."""
-        intake, facts, items, judgments = self._intake, self._intake.facts, list[ItemRow](), list[JudgmentRow]()
+    def _text_rows(
+        self, rows: Rows, no_item: Collection[str], no_judgment: Collection[str]
+    ) -> tuple[list[ItemRow], list[JudgmentRow]]:
+        """Rows of items and of judgments with their texts, of those whose digests the store does not have."""
+        intake, facts, items, judgments = self._intake, self._intake.facts, dict[str, ItemRow](), list[JudgmentRow]()
         for row, place, judge in zip(rows.tolist(), facts.item[rows].tolist(), facts.judge[rows].tolist(), strict=True):
-            item = facts.items[place]
-            if place not in self._seen_items:
-                self._seen_items.add(place)
+            item, digest = facts.items[place], intake.digest(row)
+            if item.digest in no_item and item.digest not in items:
                 category = self._category(int(facts.category[row]))
-                items.append(ItemRow(item.digest, item.id, category, intake.texts.item_payload(row, item.digest)))
-            own = (intake.digest(row), facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
-            judgments.append(JudgmentRow(*own, intake.texts.judgment_payload(row)))
-        return items, judgments
+                payload = intake.texts.item_payload(row, item.digest)
+                items[item.digest] = ItemRow(item.digest, item.id, category, payload)
+            if digest in no_judgment:
+                own = (digest, facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
+                judgments.append(JudgmentRow(*own, intake.texts.judgment_payload(row)))
+        return list(items.values()), judgments
 
     def _expected(self, rows: Rows, codes: Rows) -> dict[bool, tuple[int, float]]:
         """Judgments with a probability without labels, and the sum of these, by whether they are kept."""

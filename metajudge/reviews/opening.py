@@ -5,15 +5,44 @@ from dataclasses import dataclass
 
 from metajudge.decision.policy import NO_RULE, ReviewRule
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
-from metajudge.types import Assessment, Judgment, digest
+from metajudge.types import AnyVerdict, Assessment, Judgment, digest
 from metajudge.types.decision import Action, Decision
+from metajudge.types.judgment import Scale
 
 PRIORITY = {Action.REVIEW_PRIORITY: 0, Action.REVIEW: 1}
 AUDIT_PRIORITY = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What a review says of a judgment; no texts.
+
+    Attributes:
+        digest: of the judgment's record.
+        scale: the item's declared one.
+        correct: whether the verdict is right by the item's label and the default rule; None where unknown.
+        question: digest of the item's content.
+    """
+
+    id: str
+    digest: str
+    item_id: str
+    judge: str
+    category: str | None
+    verdict: AnyVerdict | None
+    scale: Scale | None
+    correct: bool | None
+    question: str
+
+    @classmethod
+    def of(cls, judgment: Judgment) -> "Reviewed":
+        item = judgment.item
+        own = (judgment.id, judgment.digest, item.id, judgment.judge, item.category, judgment.verdict)
+        return cls(*own, item.scale, judgment.correct, item.digest)
+
+
 def review_of(
-    judgment: Judgment,
+    judgment: Judgment | Reviewed,
     assessment: Assessment,
     *,
     now: float,
@@ -31,6 +60,7 @@ def review_of(
     doubtful cases ever get a human label, and no statistic about the others can be had from them.
 
     Args:
+        judgment: or what a review says of it.
         assessment: with a decision.
         criterion_weights: what the criteria's scores were combined with.
         audit_share: of APPROVE and REJECT, in [0, 1].
@@ -41,17 +71,18 @@ def review_of(
     decision = assessment.decision
     if decision is None:
         return None
-    place = place_of(decision, judgment.digest, audit_share, seed)
+    one = Reviewed.of(judgment) if isinstance(judgment, Judgment) else judgment
+    place = place_of(decision, one.digest, audit_share, seed)
     if place is None:
         return None
     policy = PolicyUsed(name=decision.policy, digest=decision.policy_digest)
     return Review(
-        review_id=Review.id_for(judgment.digest, policy),
-        subject_id=judgment.id,
-        subject_digest=judgment.digest,
-        item_id=judgment.item.id,
-        judge=judgment.judge,
-        category=judgment.item.category,
+        review_id=Review.id_for(one.digest, policy),
+        subject_id=one.id,
+        subject_digest=one.digest,
+        item_id=one.item_id,
+        judge=one.judge,
+        category=one.category,
         action=decision.action.value,
         priority=place.priority,
         margin=decision.margin,
@@ -63,10 +94,10 @@ def review_of(
         confidence=decision.inputs.confidence,
         opened_at=now,
         reviewers=reviewers,
-        verdict=judgment.verdict,
-        answer_scale=judgment.item.scale,
-        truth=judgment.correct,
-        question=judgment.item.digest,
+        verdict=one.verdict,
+        answer_scale=one.scale,
+        truth=one.correct,
+        question=one.question,
         criteria=criterion_means(assessment),
         criterion_weights=dict(criterion_weights or {}),
         scale=scale,

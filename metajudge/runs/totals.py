@@ -23,6 +23,7 @@ class RunTotals(ABC):
     Attributes:
         calls: HTTP requests sent in this run, retries and repairs included.
         cached_calls: replies taken from the store instead.
+        failed_calls: attempts that got no reply to use, those included that reached no server.
         cost_usd: dollars of this run; None where a price or the usage was unknown.
         known_cost_usd: the part of the cost that is known.
         notices: warnings of this run, each once.
@@ -45,6 +46,7 @@ class RunTotals(ABC):
     bad_lines: int = 0
     calls: int = 0
     cached_calls: int = 0
+    failed_calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     known_cost_usd: float = 0.0
@@ -59,6 +61,11 @@ class RunTotals(ABC):
     @abstractmethod
     def done(self) -> int:
         """Records with a result so far."""
+
+    @property
+    def taken_over(self) -> int:
+        """Of the records done, those whose result an earlier run had, which took no work."""
+        return 0
 
     @property
     @abstractmethod
@@ -103,6 +110,7 @@ class RunTotals(ABC):
     def account(self, meter: Meter, notices: Sequence[str]) -> None:
         """Takes over calls, tokens, dollars and notices at the end of a run."""
         self.calls = meter.sent
+        self.failed_calls = sum(meter.failures.values())
         self.usage = meter.usage
         self.known_cost_usd = meter.cost_usd
         self.cost_usd = None if meter.unpriced else meter.cost_usd

@@ -13,6 +13,8 @@ NOTHING: Final[dict[str, Any]] = {
     "calibration": None,
     "guarantee": None,
     "outside_guarantee": (),
+    "probability_source": None,
+    "probability_threshold": None,
     "decision": None,
 }
 """Values of these fields in an assessment without an annotation."""

@@ -99,10 +99,12 @@ class Appended:
     Attributes:
         numbers: of the current version of each row, in the block's order: a new one, or the one that was there.
         added: how many assessments and annotations were not there before.
+        changed: how many of its rows added one of these.
     """
 
     numbers: Numbers
     added: int
+    changed: int
 
 
 class BulkStore(Protocol):
@@ -117,6 +119,9 @@ class BulkStore(Protocol):
         Returns:
             How many rows were added or restored.
         """
+
+    async def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Those of these digests of items and of judgments that are not stored, or whose texts were forgotten."""
 
     async def append_block(self, block: AssessmentBlock) -> Appended:
         """Appends assessments and annotations, all or none; in the database on return.

@@ -4,13 +4,18 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
 import duckdb
+
+if sys.platform != "win32":
+    import fcntl
 
 from metajudge.errors import StoreError, StoreLockedError
 from metajudge.files.replacing import sync
@@ -52,6 +57,9 @@ there are 80,000 assessments; with few rows every checkpoint takes the same."""
 _MERGES: Final = 4
 """How many merges of small row groups are made per table when the file is closed: a bound on the time."""
 
+_PATIENCE_S: Final = 10.0
+_RETRY_S: Final = 0.02
+
 _open_paths: set[Path] = set()
 """DuckDB opens the same database twice in one process without an error; two writers would corrupt the numbering."""
 
@@ -70,6 +78,7 @@ class Database:
         self._gate = threading.Condition()
         self._readers = 0
         self._closed = False
+        self._held: int | None = None
         if not self.in_memory:
             _check_place(self.path)
             _claim(self.path)
@@ -202,6 +211,7 @@ class Database:
         with self._gate:
             self._gate.wait_for(lambda: self._readers == 0)
             self._disconnect()
+            self._let_go()
             try:
                 log = self.path.with_name(self.path.name + ".wal")
                 if log.exists():  # it would be replayed into the new file
@@ -211,6 +221,37 @@ class Database:
                 sync(self.path.parent)
             finally:
                 self.writer = self._connect()
+
+    def reopen(self) -> bool:
+        """Closes the file and opens it again; call in the writer thread, after a commit.
+
+        DuckDB keeps a record of every block of every column that it has written or read for as long as the file is
+        open, and so would grow during a run.
+
+        Returns:
+            Whether it was done; False while a read is in progress. :attr:`writer` is another connection then.
+
+        Raises:
+            StoreLockedError: another process opened the file in between and still has it.
+            StoreError: the file cannot be opened again.
+        """
+        if self.in_memory:
+            return True
+        with self._gate:
+            if self._readers or self._closed:
+                return False
+            if self._held is None:
+                self._held = os.open(self.path, os.O_RDWR)
+            self._disconnect()
+            _lock(self._held)
+            self.writer = self._connect()
+        return True
+
+    def _let_go(self) -> None:
+        # Not before DuckDB has closed the file: closing any handle of a file ends all locks that the process has on it.
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def _disconnect(self) -> None:
         for cursor in self._cursors.values():  # an open cursor would keep the file open
@@ -230,6 +271,7 @@ class Database:
                     self.writer.execute(f"SET max_vacuum_tasks = {_MERGES}")
                 self._disconnect()
             finally:
+                self._let_go()
                 _open_paths.discard(self.path)
 
 
@@ -251,6 +293,18 @@ class DuckDBDialect:
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
         (last,) = only_row(connection, f"SELECT coalesce(max({column}), 0) FROM {table}")  # noqa: S608 - our own names
         return list(range(int(last) + 1, int(last) + 1 + count))
+
+
+def _lock(handle: int) -> None:
+    """Keeps other processes from opening a file that DuckDB has just closed; waits for one that was quicker."""
+    if sys.platform == "win32":  # DuckDB locks in another way there
+        return
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_RETRY_S)
 
 
 def _claim(path: Path) -> None:

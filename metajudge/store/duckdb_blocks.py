@@ -102,12 +102,18 @@ class DuckDBBlocks(InputCaches):
             added += await self._write(_kept(*some))
         return added
 
+    async def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
+        missing: tuple[set[str], set[str]] = await self._write(lambda journal: journal.without_texts(items, judgments))
+        return missing
+
     async def append_block(self, block: AssessmentBlock) -> Appended:
         writes = block_writes(block)
         await self._read(lambda _: self._keys.load())
         new: NewRows[BlockWrite] = await self._write(lambda journal: self._append(journal, block, writes))
         self._recent.clear()
-        return Appended(np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations))
+        return Appended(
+            np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations), new.changed
+        )
 
     def _append(self, journal: Journal, block: AssessmentBlock, writes: list[BlockWrite]) -> NewRows[BlockWrite]:
         stored = self._keys.stored([write.hashed for write in writes])

@@ -41,6 +41,8 @@ READERS: Final = 2
 _MAX_SAVED: Final = 10_000
 _TRIM_EVERY: Final = 500
 """Records written before DuckDB's cached pages are freed again."""
+_REOPEN_EVERY: Final = 30_000
+"""Records written before the file is closed and opened again, which frees what DuckDB notes of each block written."""
 
 
 async def open_store(path: str | Path) -> "DuckDBStore":
@@ -84,7 +86,7 @@ class DuckDBStore(StoredQueries):
         except BaseException:
             self._database.close()
             raise
-        self._untrimmed = 0
+        self._untrimmed = self._unopened = 0
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._assessments = RecentAssessments()
@@ -302,6 +304,12 @@ class DuckDBStore(StoredQueries):
         self._untrimmed += len(records)
         if self._untrimmed >= _TRIM_EVERY and self._database.trim():
             self._untrimmed = 0
+        self._unopened += len(records)
+        if self._unopened >= _REOPEN_EVERY and self._database.reopen():
+            self._unopened = 0
+            self._journal.use(self._database.writer)
+            if not self._database.in_memory and self._journal.committed_segment() != segment:
+                raise StoreError("another process opened the file and wrote to it")
 
     def _replayed_log(self) -> WriteAhead:
         """The write-ahead log, after records left in it by a killed process are in the database."""

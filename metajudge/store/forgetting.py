@@ -46,6 +46,37 @@ def known(connection: Connection, item_id: str) -> bool:
     return bool(count)
 
 
+_TABLES: Final[tuple[tuple[str, str, str, Callable[[str], str]], ...]] = (
+    ("annotations", "annotation_id", _ANNOTATED, redact_annotation),
+    ("assessments", "assessment_id", _ASSESSED, redact_assessment),
+    ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
+    ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
+    ("reviews", "review_id", "item_id = $1", redact_review),
+    ("review_decisions", "decision_id", _REVIEWED, redact_decision),
+    ("review_events", "event_id", f"kind IN ('amend', 'comment') AND {_REVIEWED}", redact_event),
+)
+"""Tables with texts: name, key, which rows are about an item, and what redacts a row."""
+_CALLS: Final = f"""
+    NOT redacted AND (key IN ({_LINKED}) OR key IN (SELECT unnest($2::VARCHAR[]))
+        OR (key NOT IN ({_UNLINKED}) AND key NOT IN (SELECT unnest($3::VARCHAR[]))))
+"""
+
+
+def affected(connection: Connection, item_id: str) -> dict[str, int]:
+    """What :func:`redact` would redact: table -> rows; without tables of which no row would be."""
+    if not known(connection, item_id):
+        return {}
+    found = {}
+    for table, _, condition, _ in _TABLES:
+        query = f"SELECT count(*) FROM {table} WHERE NOT redacted AND ({condition})"  # noqa: S608 - our own names
+        (found[table],) = only_row(connection, query, [item_id])
+    found["drafts"] = len(_drafts_about(connection, item_id))
+    cases = [case_requests(connection, item_id), case_requests(connection)]
+    query = f"SELECT count(*) FROM calls WHERE {_CALLS}"  # noqa: S608 - our own names
+    (found["calls"],) = only_row(connection, query, [item_id, *cases])
+    return {table: count for table, count in found.items() if count}
+
+
 def redact(connection: Connection, item_id: str) -> int:
     """Redacts, in the caller's transaction, all texts about an item; returns the number of redacted rows.
 
@@ -55,40 +86,35 @@ def redact(connection: Connection, item_id: str) -> int:
     dropped too; these calls are then made again when needed.
     """
     count = 0
-    for table, key, condition, redacted in (
-        ("annotations", "annotation_id", _ANNOTATED, redact_annotation),
-        ("assessments", "assessment_id", _ASSESSED, redact_assessment),
-        ("items", "item_digest", f"item_digest IN ({_DIGESTS})", redact_item),
-        ("judgments", "judgment_digest", f"judgment_digest IN ({_JUDGED})", redact_judgment),
-        ("reviews", "review_id", "item_id = $1", redact_review),
-        ("review_decisions", "decision_id", _REVIEWED, redact_decision),
-        ("review_events", "event_id", f"kind IN ('amend', 'comment') AND {_REVIEWED}", redact_event),
-    ):
+    for table, key, condition, redacted in _TABLES:
         count += _redact_payloads(connection, table, key, condition, redacted, item_id)
     count += _redact_drafts(connection, item_id)
     input_caches.drop(connection)
+    cases = [case_requests(connection, item_id), case_requests(connection)]
     calls = connection.execute(
         f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
             reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
             failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
-        WHERE NOT redacted AND (key IN ({_LINKED}) OR key IN (SELECT unnest($2::VARCHAR[]))
-            OR (key NOT IN ({_UNLINKED}) AND key NOT IN (SELECT unnest($3::VARCHAR[]))))
-        RETURNING call_id""",  # noqa: S608
-        [item_id, case_requests(connection, item_id), case_requests(connection)],
+        WHERE {_CALLS} RETURNING call_id""",  # noqa: S608
+        [item_id, *cases],
     ).fetchall()
     return count + len(calls)
 
 
 def _redact_drafts(connection: Connection, item_id: str) -> int:
     """Redacts drafted changes whose texts may repeat what reviewers wrote about the item."""
+    found = _drafts_about(connection, item_id)
+    for number, payload in found:
+        connection.execute("UPDATE audit_log SET payload = $1 WHERE entry_id = $2", [redact_draft(payload), number])
+    return len(found)
+
+
+def _drafts_about(connection: Connection, item_id: str) -> list[tuple[int, str]]:
     rows: list[tuple[int, str]] = connection.execute(
         "SELECT entry_id, payload FROM audit_log WHERE kind = 'draft' AND strpos(payload, $1) > 0",
         [orjson.dumps(item_id).decode()],
     ).fetchall()
-    found = [(number, payload) for number, payload in rows if item_id in orjson.loads(payload).get("quotes", ())]
-    for number, payload in found:
-        connection.execute("UPDATE audit_log SET payload = $1 WHERE entry_id = $2", [redact_draft(payload), number])
-    return len(found)
+    return [(number, payload) for number, payload in rows if item_id in orjson.loads(payload).get("quotes", ())]
 
 
 def _redact_payloads(

@@ -6,10 +6,12 @@ that is gone, or a line that another process added, is a line without facts: bot
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from metajudge.store.bulk import DIGEST_BYTES, Numbers
@@ -25,6 +27,15 @@ _PLACES: Final = 24
 """Bits of the number of a line within its segment."""
 _PARSED: Final = 8
 """Segments in memory at a time."""
+_AHEAD: Final = 16
+"""Segments that are read together, as they were written: a database reads through all of them for each query."""
+_FEW: Final = 16
+"""Where a call asks for more than :data:`_PARSED` segments, those with less than one line in so many asked for are left
+unread: making the facts of a few lines anew costs less than reading a whole segment."""
+
+
+_Segment: TypeAlias = tuple[bytes, list[Any]]
+"""Digests of lines, one after the other, and their facts."""
 
 
 class InputCaches:
@@ -45,7 +56,8 @@ class InputCaches:
         """Drops what is in memory; call it when rows were deleted."""
         self._map = CompactMap()
         self._lines: dict[int, int] | None = None
-        self._parsed: OrderedDict[int, tuple[bytes, list[Any]]] = OrderedDict()
+        self._parsed: OrderedDict[int, _Segment] = OrderedDict()
+        self._read_ahead: dict[int, tuple[bytes, bytes]] = {}
 
     async def keep_facts(self, lines: Sequence[bytes], facts: Sequence[Any]) -> None:
         if not lines:
@@ -99,9 +111,7 @@ class InputCaches:
         asked = np.ascontiguousarray(halves_of_bytes(b"".join(lines))[:, 0])
         places, there = self._map.get_many(asked)
         segments, inside = (places >> np.uint64(_PLACES)).tolist(), (places & np.uint64(2**_PLACES - 1)).tolist()
-        found = await self._segments(
-            {segment for segment, known in zip(segments, there.tolist(), strict=True) if known}
-        )
+        found = await self._segments(self._worth_reading(places[there] >> np.uint64(_PLACES)))
         facts: list[Any] = [None] * len(lines)
         for i, (line, segment, place, known) in enumerate(zip(lines, segments, inside, there.tolist(), strict=True)):
             if known and segment in found:
@@ -110,18 +120,30 @@ class InputCaches:
                     facts[i] = rows[place]
         return facts
 
-    async def _segments(self, wanted: Iterable[int]) -> dict[int, tuple[bytes, list[Any]]]:
-        found = {segment: self._parsed[segment] for segment in wanted if segment in self._parsed}
-        missing = sorted(segment for segment in wanted if segment not in found)
-        if missing:
-            rows = await self._ask(lambda connection: _read_segments(connection, missing))
-            read = {
-                segment: (bytes(lines), orjson.loads(zlib.decompress(bytes(facts)))) for segment, lines, facts in rows
-            }
-            self._parsed.update(read)
-            found |= read
-            while len(self._parsed) > _PARSED:
-                self._parsed.popitem(last=False)
+    def _worth_reading(self, asked: npt.NDArray[np.uint64]) -> list[int]:
+        """Segments that the lines asked for are in, each line's given; without those that few are in, if many are."""
+        segments, hits = np.unique(asked, return_counts=True)
+        if len(segments) <= _PARSED or self._lines is None:
+            return [int(segment) for segment in segments.tolist()]
+        sizes = self._lines
+        pairs = zip(segments.tolist(), hits.tolist(), strict=True)
+        return [segment for segment, count in pairs if count * _FEW >= sizes.get(segment, 0)]
+
+    async def _segments(self, wanted: Sequence[int]) -> dict[int, _Segment]:
+        """Segments by number, ascending in ``wanted``; those that are gone are left out."""
+        found = {}
+        for segment in wanted:
+            known = self._parsed.get(segment)
+            if known is None:
+                if segment not in self._read_ahead:
+                    self._read_ahead = await self._ask(partial(_read_segments, first=segment))
+                if segment not in self._read_ahead:
+                    continue
+                lines, facts = self._read_ahead.pop(segment)
+                known = self._parsed[segment] = (lines, orjson.loads(zlib.decompress(facts)))
+            found[segment] = known
+        while len(self._parsed) > _PARSED:
+            self._parsed.popitem(last=False)
         return found
 
     async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
@@ -164,12 +186,11 @@ def _newest_version(connection: Connection) -> int:
     return int(newest)
 
 
-def _read_segments(connection: Connection, segments: Sequence[int]) -> list[Any]:
-    return connection.execute(
-        "SELECT segment, lines, facts FROM input_facts WHERE segment BETWEEN $2 AND $3 "
-        "AND segment IN (SELECT unnest($1::BIGINT[])) ORDER BY segment",
-        [list(segments), segments[0], segments[-1]],
+def _read_segments(connection: Connection, first: int) -> dict[int, tuple[bytes, bytes]]:
+    rows = connection.execute(
+        "SELECT segment, lines, facts FROM input_facts WHERE segment BETWEEN $1 AND $2", [first, first + _AHEAD - 1]
     ).fetchall()
+    return {segment: (bytes(lines), bytes(facts)) for segment, lines, facts in rows}
 
 
 def _read_blocks(connection: Connection, blocks: Sequence[bytes]) -> list[Any]:

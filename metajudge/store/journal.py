@@ -37,19 +37,22 @@ class Once:
     """A table whose rows are kept once per digest, their first column; saving a redacted one restores its texts."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, digest: str) -> None:
-        self._connection = connection
-        self._appender = connection.appender(table)
         self._table, self._digest = table, digest
+        self.use(connection)
         self._restore = f"UPDATE {table} SET payload = $2, redacted = false WHERE {digest} = $1"  # noqa: S608
         self._known = KnownDigests(self._stored)
+
+    def use(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Goes on with another connection to the same rows."""
+        self._connection = connection
+        self._appender = connection.appender(self._table)
 
     def save(self, rows: Iterable[Row | None]) -> int:
         """Adds the rows that are missing; returns how many were added or restored."""
         new = {row[0]: row for row in rows if row is not None}
         if not new:
             return 0
-        digests = list(new)
-        missing = [one for one, kept in zip(digests, self._known.kept(digests).tolist(), strict=True) if not kept]
+        missing = self.missing(list(new))
         forgotten = self._known.forgotten.intersection(missing)
         for digest in forgotten:
             *_, payload, _ = new[digest]
@@ -58,6 +61,10 @@ class Once:
         self._known.add(missing)
         return len(missing)
 
+    def missing(self, digests: Sequence[str]) -> list[str]:
+        """Those of these digests that are not stored, or whose texts were forgotten, in the order given."""
+        return [one for one, kept in zip(digests, self._known.kept(digests).tolist(), strict=True) if not kept]
+
     def _stored(self) -> tuple[Halves, list[str]]:
         name, table = self._digest, self._table
         first, last = f"('0x' || left({name}, 16))::UBIGINT", f"('0x' || substr({name}, 17, 16))::UBIGINT"
@@ -65,28 +72,6 @@ class Once:
         redacted = self._connection.execute(f"SELECT {name} FROM {table} WHERE redacted").fetchall()  # noqa: S608
         numbers = np.stack([np.asarray(found[half], dtype=np.uint64) for half in ("a", "b")], axis=1)
         return numbers, [digest for (digest,) in redacted]
-
-
-def _newest(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) -> dict[Subject, Newest]:
-    """The newest assessment about each of these, with its newest annotation."""
-    wanted = set(subjects)
-    if not wanted:
-        return {}
-    found = connection.execute(
-        "SELECT judgment_digest, panel_digest, max(assessment_id) FROM assessments "
-        "WHERE judgment_digest IN (SELECT unnest($1::VARCHAR[])) GROUP BY judgment_digest, panel_digest",
-        [[subject.judgment_digest for subject in wanted]],
-    ).fetchall()
-    numbers = [number for *subject, number in found if Subject(*subject) in wanted]
-    rows = connection.execute(
-        "SELECT a.judgment_digest, a.panel_digest, a.assessment_id, coalesce(n.annotation_id, a.assessment_id), "
-        "a.payload, n.payload FROM assessments a "
-        "LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
-        "WHERE a.assessment_id BETWEEN $2 AND $3 AND a.assessment_id IN (SELECT unnest($1::BIGINT[])) "
-        "ORDER BY a.assessment_id, n.annotation_id",
-        [numbers, min(numbers, default=0), max(numbers, default=0)],
-    ).fetchall()
-    return {Subject(judgment, panel): Newest(*values) for judgment, panel, *values in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +91,28 @@ class Journal:
     """Turns records into rows, numbers them and commits them; belongs to the writer thread."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-        self._calls = connection.appender("calls")
-        self._assessments = connection.appender("assessments")
-        self._annotations = connection.appender("annotations")
-        self._agent_scores = connection.appender("agent_scores")
         self._items = Once(connection, "items", "item_digest")
         self._judgments = Once(connection, "judgments", "judgment_digest")
         self._lines = Lines(connection)
+        self._use(connection)
         self._next_call = _next_number(connection, "call_id", "calls")
         self._next_version = max(
             _next_number(connection, "assessment_id", "assessments"),
             _next_number(connection, "annotation_id", "annotations"),
         )
+
+    def use(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Goes on with another connection to the same rows, which nobody else has changed."""
+        self._use(connection)
+        for part in (self._items, self._judgments, self._lines):
+            part.use(connection)
+
+    def _use(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._calls = connection.appender("calls")
+        self._assessments = connection.appender("assessments")
+        self._annotations = connection.appender("annotations")
+        self._agent_scores = connection.appender("agent_scores")
 
     def committed_segment(self) -> int:
         """Number of the last segment of the write-ahead log whose records are in the database."""
@@ -148,6 +142,10 @@ class Journal:
         with self._transaction():
             return self._items.save(items) + self._judgments.save(judgments)
 
+    def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Those of these digests of items and of judgments that :meth:`keep_texts` would add or restore."""
+        return set(self._items.missing(items)), set(self._judgments.missing(judgments))
+
     def append_block(
         self, block: AssessmentBlock, writes: Sequence[BlockWrite], probable: Collection[str]
     ) -> NewRows[BlockWrite]:
@@ -160,7 +158,7 @@ class Journal:
         self._lines.load()
         with self._transaction():
             there = self._keys_there(probable)
-            newest = _newest(self._connection, (write.subject for write in writes if write.key in there))
+            newest = self._newest({write.subject for write in writes if write.key in there})
             new = new_rows(writes, there, newest, numbers)
             insert_assessments(self._connection, block, new, now)
             _append(self._annotations, annotation_values(block, new, now))
@@ -187,7 +185,7 @@ class Journal:
 
     def _append_assessments(self, writes: list[AssessmentWrite], numbered: Numbered) -> None:
         known = self._keys_there([write.key for write in writes if write.again])
-        newest = _newest(self._connection, (write.subject for write in writes if write.key in known))
+        newest = self._newest({write.subject for write in writes if write.key in known})
         numbers, now = itertools.count(self._next_version), time.time()
         new = new_rows(writes, known, newest, numbers)
         numbered.repeats.extend(key_hash(write.key) for write in new.repeats)
@@ -198,6 +196,26 @@ class Journal:
         _append(self._annotations, [annotation_row(n, of, write, now) for n, of, write in new.annotations])
         self._next_version = next(numbers)
         self._lines.add((n for n, _ in new.assessments), (of for _, of, _ in new.annotations))
+
+    def _newest(self, subjects: Collection[Subject]) -> dict[Subject, Newest]:
+        """The newest assessment about each of these, with its newest annotation."""
+        numbers = self._lines.newest(list(subjects)) if subjects else []
+        if not numbers:
+            return {}
+        condition = "assessment_id BETWEEN $1 AND $2"
+        values: list[Any] = [numbers[0], numbers[-1]]
+        if len(numbers) <= numbers[-1] - numbers[0]:
+            condition += " AND assessment_id IN (SELECT unnest($3::BIGINT[]))"
+            values.append(numbers)
+        query = f"""
+            SELECT a.judgment_digest, a.panel_digest, a.assessment_id, coalesce(n.annotation_id, a.assessment_id),
+                a.payload, n.payload
+            FROM (SELECT * FROM assessments WHERE {condition}) a
+            LEFT JOIN (SELECT * FROM annotations WHERE {condition}) n ON n.assessment_id = a.assessment_id
+            ORDER BY a.assessment_id, n.annotation_id
+        """  # noqa: S608 - our own text
+        rows = self._connection.execute(query, values).fetchall()
+        return {Subject(judgment, panel): Newest(*found) for judgment, panel, *found in rows}
 
     def _keys_there(self, keys: Collection[str]) -> set[str]:
         if not keys:

@@ -3,7 +3,7 @@
 PostgreSQL keeps its own by triggers (``migrations/postgres/0009_lines.sql``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metajudge.store.compact_map import CompactMap
+from metajudge.store.rows import Subject
 from metajudge.store.sql import only_row
 
 _CURRENT: Final = """
@@ -34,6 +35,10 @@ class Lines:
         self._connection = connection
         self._newest: CompactMap | None = None
         self._settle()
+
+    def use(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Goes on with another connection to the same rows."""
+        self._connection = connection
 
     def _settle(self) -> None:
         """Builds the table anew where the newest version is missing: after a migration, or a copy."""
@@ -67,6 +72,15 @@ class Lines:
     def _subjects(self, query: str, values: list[Any] | None = None) -> list[npt.NDArray[np.uint64]]:
         found = self._connection.execute(query, values or []).fetchnumpy()
         return [np.asarray(found[name]).astype(np.uint64) for name in ("subject", "assessment_id")]
+
+    def newest(self, subjects: Sequence[Subject]) -> list[int]:
+        """Numbers of the newest assessments about these, in ascending order; of a few others too, very rarely."""
+        assert self._newest is not None
+        query = "SELECT hash(judgment, panel) AS subject FROM (SELECT unnest($1::VARCHAR[]) AS judgment, "
+        query += "unnest($2::VARCHAR[]) AS panel)"
+        found = self._connection.execute(query, [list(names) for names in zip(*subjects, strict=True)]).fetchnumpy()
+        numbers, there = self._newest.get_many(np.asarray(found["subject"]).astype(np.uint64))
+        return sorted(numbers[there].tolist())
 
     def add(self, assessments: Iterable[int], annotated: Iterable[int]) -> None:
         """Adds the lines of new assessments and of those with a new annotation, in the caller's transaction."""

@@ -43,10 +43,21 @@ class PostgresBlocks(InputCaches):
         added: int = await self._in_transaction(lambda connection: save_texts(connection, *rows))
         return added
 
+    async def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
+        missing: tuple[set[str], set[str]] = await self._query(
+            lambda connection: (
+                _without(connection, "items", "item_digest", items),
+                _without(connection, "judgments", "judgment_digest", judgments),
+            )
+        )
+        return missing
+
     async def append_block(self, block: AssessmentBlock) -> Appended:
         writes = block_writes(block)
         new: NewRows[BlockWrite] = await self._in_transaction(lambda connection: _append(connection, block, writes))
-        return Appended(np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations))
+        return Appended(
+            np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations), new.changed
+        )
 
     async def read_results(self, numbers: Numbers) -> list[bytes | None]:
         if not len(numbers):
@@ -54,6 +65,11 @@ class PostgresBlocks(InputCaches):
         found: dict[int, Row] = await self._query(lambda connection: _read(connection, numbers.tolist()))
         nothing: Row = (None, None)
         return [merged(payload, said) for payload, said in (found.get(one, nothing) for one in numbers.tolist())]
+
+
+def _without(connection: PgConnection, table: str, digest: str, asked: Sequence[str]) -> set[str]:
+    query = f"SELECT {digest} FROM {table} WHERE {digest} = ANY($1::VARCHAR[]) AND NOT redacted"  # noqa: S608
+    return set(asked).difference(found for (found,) in connection.execute(query, [list(asked)]).fetchall())
 
 
 def _append(connection: PgConnection, block: AssessmentBlock, writes: Sequence[BlockWrite]) -> NewRows[BlockWrite]:

@@ -82,6 +82,12 @@ class NewRows(Generic[W]):
     repeats: list[W] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
 
+    @property
+    def changed(self) -> int:
+        """How many writes added a row."""
+        noted = {of for _, of, _ in self.annotations}.difference(number for number, _ in self.assessments)
+        return len(self.assessments) + len(noted)
+
 
 def new_rows(
     writes: Iterable[W], known: Iterable[str], newest: Mapping[Subject, Newest], numbers: Iterator[int]

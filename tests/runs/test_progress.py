@@ -44,6 +44,48 @@ def test_a_plain_line_now_and_then(clock, capsys):
 def test_how_much_of_the_input_is_read_before_there_are_results(clock):
     progress = Progress(VetSummary(), Meter(), None)
     progress.heard((250_000, 1_000_000))
-    assert progress.line() == "reading: 25 % of 1.0 MB, 1:30 left"
+    assert progress.line() == "reading: 25 % of 1.0 MB, 3:30 left", "results take about as long as reading"
     progress.heard((2_000, None))
     assert progress.line() == "reading: 2,000 judgments"
+
+
+class Clock:
+    """A clock that is set."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def seconds_left(line):
+    minutes, _, seconds = line.rpartition(", ")[2].removesuffix(" left").partition(":")
+    return 60 * int(minutes) + int(seconds)
+
+
+@pytest.mark.parametrize("known", [0, 900])
+def test_the_time_left_is_right_within_a_factor_of_two_after_five_seconds_also_where_most_was_known(known):
+    """64 calls at once, two seconds each; what an earlier run had done comes in the first instant."""
+    clock, totals = Clock(), VetSummary()
+    progress = Progress(totals, Meter(), 1600, clock)
+    totals.judgments = totals.reused = known
+    todo = 1600 - known
+    for second in range(1, 12):
+        clock.now = float(second)
+        totals.judgments = known + 64 * (second // 2)
+        line = progress.line()
+        true = 2 * (todo / 64) - second
+        if second >= 5:
+            assert true / 2 <= seconds_left(line) <= 2 * true, (second, line)
+
+
+def test_results_after_reading_have_a_pace_of_their_own():
+    clock, totals = Clock(), VetSummary()
+    progress = Progress(totals, Meter(), 10_000, clock)
+    progress.heard((1, 10))
+    clock.now = 100.0
+    for count in range(0, 4000, 500):
+        totals.judgments = count or 1
+        line = progress.line()
+        clock.now += 0.5
+    assert 5 <= seconds_left(line) <= 9, f"1,000 a second, 6,500 to go: {line}"

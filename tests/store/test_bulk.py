@@ -225,6 +225,15 @@ class TestReading:
         assert len(await store.judgments()) == 6
 
 
+async def test_texts_that_are_missing_are_those_never_kept_and_those_forgotten(store, judgments) -> None:
+    await keep(store, *judgments[:4])
+    items, digests = [one.item.digest for one in judgments], [one.digest for one in judgments]
+    assert await store.blocks.without_texts(items, digests) == (set(items[4:]), set(digests[4:]))
+    await store.forget(judgments[0].item.id)
+    assert await store.blocks.without_texts(items, digests) == ({*items[:2], *items[4:]}, {*digests[:2], *digests[4:]})
+    assert await store.blocks.without_texts([], []) == (set(), set())
+
+
 class TestFacts:
     @staticmethod
     def line(n: int) -> bytes:
@@ -245,6 +254,27 @@ class TestFacts:
         await later.blocks.drop_input_caches()
         assert await later.blocks.find_facts(asked) == [None] * 101
         await later.close()
+
+    async def test_many_calls_leave_segments_that_are_read_together(self, store, monkeypatch) -> None:
+        for n in range(40):
+            await store.blocks.keep_facts([self.line(10 * n + k) for k in range(10)], [10 * n + k for k in range(10)])
+        store.blocks.clear()
+        asked, reads = [], store.blocks._ask
+        monkeypatch.setattr(store.blocks, "_ask", lambda question: asked.append(1) or reads(question))
+        for n in range(40):
+            lines = [self.line(10 * n + k) for k in range(10)]
+            assert await store.blocks.find_facts(lines) == [10 * n + k for k in range(10)]
+        assert len(asked) == 1 + 3  # all digests, then sixteen segments at a time
+
+    async def test_a_few_lines_of_each_of_many_segments_are_not_worth_reading_them(self, store) -> None:
+        for n in range(12):
+            await store.blocks.keep_facts([self.line(40 * n + k) for k in range(40)], list(range(40)))
+        few = [self.line(40 * n) for n in range(8)]
+        assert await store.blocks.find_facts(few) == [0] * 8
+        scattered = [self.line(40 * n) for n in range(12)]
+        assert await store.blocks.find_facts(scattered) == [None] * 12
+        mixed = [*scattered, *(self.line(k) for k in range(1, 20))]
+        assert await store.blocks.find_facts(mixed) == [0, *([None] * 11), *range(1, 20)]
 
     async def test_forgetting_an_item_drops_all_facts_as_some_name_it(self, store, records) -> None:
         one = records.judgment(0, item='item "é"')

@@ -132,6 +132,7 @@ async def test_other_content_under_the_same_number_is_refused(new_store, records
 
 
 @pytest.mark.parametrize("other", ["duckdb", "postgres"])
+@pytest.mark.slow
 async def test_what_was_forgotten_in_the_source_since_is_not_kept_in_silence(new_store, records, other):
     source, target = new_store("duckdb"), new_store(other)
     await fill(source, records, count=3)
