@@ -1,14 +1,14 @@
 """What an audit returns: the holdings of a file, a card for each judge, the jury, and the rates corrected for errors.
 
-Shares lie in [0, 1], differences of shares in [-1, 1]. Intervals have a nominal coverage of 95 % and are by question:
-verdicts on one question are not taken as independent. A figure that the data cannot give is None, and
-:attr:`AuditReport.supports` says why.
+Shares lie in [0, 1], differences of shares in [-1, 1]. Intervals have a nominal coverage of 95 % and are by question.
+A figure that the data cannot give is None, and :attr:`AuditReport.supports` says why.
 """
 
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from metajudge.evidence.dependence import JudgesTogether
 from metajudge.types.frozen import Finite
 from metajudge.types.verdict import VerdictKind
 
@@ -484,9 +484,8 @@ class AuditReport(Finite):
         level: of the findings of one card, all together (family-wise).
         judges: a card for each judge and kind, in order of name.
         ceilings: human ceilings by kind.
-        juries: by kind, where several judges judged the same items.
-        next_steps: in order of use.
-        notices: what was left out or must be known.
+        juries, independence: by kind, where several judges judged the same items; the latter without labels.
+        next_steps, notices: in order of use; what was left out or must be known.
     """
 
     version: Literal[1] = SCHEMA_VERSION
@@ -496,5 +495,6 @@ class AuditReport(Finite):
     judges: tuple[JudgeCard, ...]
     ceilings: tuple[Ceiling, ...]
     juries: tuple[Jury, ...]
+    independence: tuple[JudgesTogether, ...] = ()
     next_steps: tuple[NextStep, ...]
     notices: tuple[str, ...]

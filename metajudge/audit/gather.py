@@ -102,6 +102,7 @@ class Rows:
     instruction: list[int] = field(default_factory=list)
     id: list[str] = field(default_factory=list)
     rationale: list[str] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
 
 
 class Gathered:
@@ -118,6 +119,7 @@ class Gathered:
         no_verdict: judge -> judgments without a verdict.
         counts: judge -> judgments.
         duplicates: judgments whose id came before.
+        models: judge -> the model behind it, as the records state it.
         relabelled: items whose records have two different labels of their own.
     """
 
@@ -137,6 +139,7 @@ class Gathered:
         self.counts: Counter[str] = Counter()
         self.duplicates = 0
         self.relabelled: set[int] = set()
+        self.models: dict[str, str] = {}
         self._seen: set[str] = set()
         self._items: dict[str, int] = {}
         self._things: dict[tuple[VerdictKind, int, frozenset[str]], int] = {}
@@ -170,6 +173,10 @@ class Gathered:
         rows.instruction.append(self.instructions.of(_short_digest(judgment.instruction)))
         rows.id.append(judgment.id)
         rows.rationale.append(judgment.rationale[:EXCERPT])
+        rows.words.append(judgment.words)
+        model = meta.get("judge_model")
+        if isinstance(model, str) and model:
+            self.models.setdefault(judgment.judge, model)
 
     def _item(self, item: Item) -> int:
         number = self._items.get(item.id)

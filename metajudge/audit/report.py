@@ -24,6 +24,7 @@ from metajudge.audit.figures import (
 )
 from metajudge.audit.gather import gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
+from metajudge.audit.independence import independence_of
 from metajudge.audit.jury import jury_of
 from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
@@ -97,6 +98,8 @@ def audit(
         jury = jury_of(table, peers, costs)
         if jury is not None:
             juries.append(jury)
+    independence = independence_of(source, tables, right)
+    unseen = (independence.not_compared,) if independence.not_compared else ()
     held = holdings_of(source, tables)
     return AuditReport(
         holdings=held,
@@ -105,8 +108,9 @@ def audit(
         judges=tuple(cards),
         ceilings=tuple(ceilings),
         juries=tuple(juries),
+        independence=independence.groups,
         next_steps=_next_steps(held, cards, juries),
-        notices=(*left_out(source, tables), *_silent(held, tables)),
+        notices=(*left_out(source, tables), *_silent(held, tables), *unseen),
     )
 
 

@@ -1,32 +1,38 @@
 """Evidence for one judgment at a time, among all judgments of an input."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+
+import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.evidence.columns import STABILITY, Comparisons, compare
 from metajudge.evidence.comparison import RecordedVerdict
+from metajudge.evidence.dependence import Dependence, dependence_among
 from metajudge.evidence.format import explanation_signal, length_ratio, words_signal
+from metajudge.evidence.grouping import Interned
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.types import Judgment, Right, SignalValue
+from metajudge.types import Judgment, Right, SignalValue, text_digest
 
 
 @dataclass(slots=True)
 class _ItemRecord:
     digest: str
     first_judgment: str
+    question: str
     verdicts: list[RecordedVerdict] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
     start: int = 0
 
 
 class EvidenceIndex:
     """All recorded verdicts by item and judge.
 
-    The index keeps verdicts, not texts: about 250 bytes a judgment. Build it over all records of an input before any
+    The index keeps verdicts, not texts: about 260 bytes a judgment. Build it over all records of an input before any
     filter by judge, since peers and the other order are evidence even where they are not vetted themselves. Verdicts
     are compared at once (:func:`~metajudge.evidence.columns.compare`) when the first judgment is asked about: add all
     of them before.
@@ -48,6 +54,7 @@ class EvidenceIndex:
         self._records: dict[RecordedVerdict, RecordedVerdict] = {}
         # Of all verdicts at once, from the first question after a change on.
         self._compared: Comparisons | None = None
+        self._dependence: Dependence | None = None
 
     @classmethod
     def build(cls, judgments: Iterable[Judgment], right: Right | None = None) -> "EvidenceIndex":
@@ -69,15 +76,16 @@ class EvidenceIndex:
         """
         record = self._record(judgment)
         if record is None:
-            record = _ItemRecord(judgment.item.digest, judgment.id)
+            record = _ItemRecord(judgment.item.digest, judgment.id, text_digest(judgment.item.opening))
             self._items[judgment.item.id] = record
         seen = _seen(judgment)
         record.verdicts.append(self._records.setdefault(seen, seen))
+        record.words.append(judgment.words)
         self.rules.add(judgment.verdict, judgment.item.truth)
         model = judgment.meta.get("judge_model")
         if isinstance(model, str) and model:
             self.models.setdefault(judgment.judge, model)
-        self._compared = None
+        self._compared, self._dependence = None, None
 
     @property
     def items(self) -> list[str]:
@@ -86,7 +94,21 @@ class EvidenceIndex:
 
     def recorded(self) -> Recorded:
         """All verdicts, by item in the order of :attr:`items`."""
-        return Recorded.of((one.verdicts for one in self._items.values()), self.models)
+        found = Recorded.of((one.verdicts for one in self._items.values()), self.models)
+        if self._dependence is None:
+            numbers = Interned[str]()
+            questions = [numbers.code(one.question) for one in self._items.values()]
+            words = [count for one in self._items.values() for count in one.words]
+            self._dependence = dependence_among(found, np.array(questions), np.array(words), self.rules)
+        return replace(found, copies=self._dependence.copies)
+
+    @property
+    def dependence(self) -> Dependence:
+        """What is known of the independence of the judges."""
+        if self._dependence is None:
+            self.recorded()
+        assert self._dependence is not None
+        return self._dependence
 
     def __len__(self) -> int:
         """Number of items."""
@@ -127,7 +149,8 @@ class EvidenceIndex:
         known = self._records.get(seen)
         place = next((at for at, one in enumerate(verdicts) if one is known), None)
         if record is None or place is None:  # not in the index: compared with what is there on its item
-            return compare(Recorded.of([[*verdicts, seen]], self.models), self.rules), len(verdicts)
+            recorded = replace(Recorded.of([[*verdicts, seen]], self.models), copies=self.dependence.copies)
+            return compare(recorded, self.rules), len(verdicts)
         found = self._compared
         if found is None:
             starts = accumulate((len(one.verdicts) for one in self._items.values()), initial=0)

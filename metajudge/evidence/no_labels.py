@@ -4,8 +4,8 @@ It is an estimate under the assumptions of :mod:`metajudge.evidence.latent`, nev
 calibrated probability, no basis for a guarantee or a policy, and wrong where most judges share an error.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -46,7 +46,7 @@ class GroupFit:
 
     Attributes:
         answers: what was fitted.
-        fit: the model.
+        fit: the model, in which copies are one judge.
         bounds: what disagreement alone proves.
     """
 
@@ -97,8 +97,9 @@ class NoLabels:
         """
         groups = {}
         for answers in collect_class_answers(recorded, items, rules):
-            if is_enough(answers):
-                groups[answers.group] = GroupFit(answers, fit_latent(answers, recorded.models), disagreement(answers))
+            voices = one_voice_each(answers, recorded.copies)
+            if is_enough(voices):
+                groups[answers.group] = GroupFit(answers, fit_latent(voices, recorded.models), disagreement(answers))
         return cls(rules, groups)
 
     def column(self, size: int) -> SignalColumn:
@@ -148,6 +149,32 @@ class NoLabels:
         if row is None or named not in classes:
             return None
         return float(group.fit.posterior[row, classes.index(named)]), group
+
+
+def one_voice_each(answers: ClassAnswers, copies: Mapping[str, str]) -> ClassAnswers:
+    """The answers without those of copies on items that the judge, or another of its copies, has answered.
+
+    Args:
+        copies: judge -> the judge whose copy it is; what is left of a copy's answers is taken for that judge's.
+    """
+    if not copies:
+        return answers
+    voices = [copies.get(name, name) for name in answers.judges]
+    voice = np.array([voices.index(name) for name in voices], dtype=np.intp)
+    size, said = len(answers.judges), voice[answers.judge]
+    first = np.full(len(answers.subjects) * size, size, dtype=np.intp)
+    np.minimum.at(first, answers.item * size + said, answers.judge)
+    rows = np.flatnonzero(answers.judge == first[answers.item * size + said])
+    names, judge = np.unique(said[rows], return_inverse=True)
+    return replace(
+        answers,
+        judges=tuple(answers.judges[code] for code in names.tolist()),
+        row=answers.row[rows],
+        item=answers.item[rows],
+        judge=judge.ravel(),
+        said=answers.said[rows],
+        place=answers.place[rows],
+    )
 
 
 def score_of(probability: float) -> float:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.evidence.grouping import Interned, alike
+from metajudge.evidence.grouping import Interned, Key, alike
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.votes import Votes
-from metajudge.stats.arrays import Ints
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, SignalValue
 
 UNDECIDED_VOTES = 1
@@ -20,10 +20,11 @@ UNDECIDED_VOTES = 1
 class PeerSupport:
     """How other judges' verdicts stand to a judgment's verdict.
 
-    Every peer has one vote. On a pair it is the mean signed strength of its verdicts over both orders, divided by the
-    largest strength: a peer that follows the position cancels itself out in this way. On rankings, grades and
-    categories it is the share of its verdicts by which this one is right, minus the share by which it is wrong; there
-    are no strengths, so :data:`UNDECIDED_VOTES` keep a single peer from being taken for certain.
+    Every peer has one vote; copies of one judge have one together, the mean of theirs, and none on that judge's own
+    verdicts (:mod:`metajudge.evidence.dependence`). On a pair it is the mean signed strength of its verdicts over both
+    orders, divided by the largest strength: a peer that follows the position cancels itself out in this way. On
+    rankings, grades and categories it is the share of its verdicts by which this one is right, minus the share by which
+    it is wrong; there are no strengths, so :data:`UNDECIDED_VOTES` keep a single peer from being taken for certain.
 
     Attributes:
         value: mean of the votes in [-1, 1]; None where there is nothing to compare.
@@ -72,21 +73,36 @@ def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSuppo
     known = Interned[PeerSupport]()
     absent = [known.code(PeerSupport(None, one.state, one.detail)) for one in votes.reasons]
     found = np.array([*absent, -1], dtype=np.int64)[votes.why]
-    values, codes = np.unique(votes.vote, return_inverse=True)
     # Summed in a fixed order: the result must not depend on the order of the file's lines.
-    ascending = np.lexsort((codes, np.repeat(np.arange(len(votes.starts) - 1), np.diff(votes.starts))))
+    ascending = np.lexsort((votes.vote, np.repeat(np.arange(len(votes.starts) - 1), np.diff(votes.starts))))
     form = np.array([*map(_form, recorded.verdicts), -1], dtype=np.int64)[recorded.verdict]
     for each in np.unique(form[votes.claim >= 0]).tolist():
         rows = np.flatnonzero((votes.claim >= 0) & (form == each))
         for some, place, of in votes.on(rows):
             heard = ascending[place]
-            kept = votes.judge[heard] != recorded.judge[some[of]]
+            kept = recorded.voice[votes.judge[heard]] != recorded.voice[recorded.judge[some[of]]]
             if each != _PAIR:
                 kept &= ~recorded.are_variants(recorded.judge[some[of]], votes.judge[heard])
-            for members, which, sequences in alike(of[kept], codes[heard[kept]], len(values), len(some)):
+            of, vote = _one_a_voice(recorded, of[kept], votes.judge[heard[kept]], votes.vote[heard[kept]])
+            values, codes = np.unique(vote, return_inverse=True)
+            for members, which, sequences in alike(of, codes, len(values), len(some)):
                 supports = [known.code(_support(values[one].tolist(), each)) for one in sequences]
                 found[some[members]] = np.array(supports, dtype=np.int64)[which]
     return found, known.values
+
+
+def _one_a_voice(recorded: Recorded, of: Ints, judge: Ints, vote: Floats) -> tuple[Ints, Floats]:
+    """The votes on each row in ascending order, those of copies of one judge as their mean.
+
+    Args:
+        of: [m] the row that each vote is for, ascending, and within a row the votes ascend.
+    """
+    if not recorded.copies or not len(of):
+        return of, vote
+    place, first = Key.of(of, int(of[-1]) + 1).then(recorded.voice[judge], len(recorded.judges)).distinct()
+    mean = np.bincount(place, vote, len(first)) / np.bincount(place, minlength=len(first))
+    order = np.lexsort((mean, of[first]))
+    return of[first][order], mean[order]
 
 
 _PAIR, _RANKING, _RESPONSE = range(3)

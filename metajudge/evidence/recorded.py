@@ -1,7 +1,7 @@
 """Recorded verdicts as columns: who said what about which item, in which order."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ class Recorded:
         order, orders: response ids in the order shown, likewise.
         verdict, verdicts: the verdict, likewise; -1 where the judge gave none.
         models: judge -> the model behind it; a judge that is not named is a model of its own.
+        copies: judge -> the judge whose copy it is (:attr:`~metajudge.evidence.dependence.Dependence.copies`), for
+            judges that have one; they have one voice together.
     """
 
     item: Integers
@@ -34,6 +36,7 @@ class Recorded:
     verdict: Integers
     verdicts: Sequence[AnyVerdict]
     models: Mapping[str, str]
+    copies: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, items: Iterable[Sequence[RecordedVerdict]], models: Mapping[str, str]) -> "Recorded":
@@ -57,7 +60,7 @@ class Recorded:
         item, _ = Key.of(self.item[rows], int(self.item.max(initial=-1)) + 1).distinct()
         chosen = replace(self, item=item, judge=self.judge[rows], order=self.order[rows], verdict=self.verdict[rows])
         # What was worked out for the tables holds for the chosen records too.
-        chosen.__dict__.update({name: getattr(self, name) for name in ("names", "model", "shown", "paired", "graded")})
+        chosen.__dict__.update({name: getattr(self, name) for name in _OF_TABLES})
         return chosen
 
     @cached_property
@@ -78,6 +81,12 @@ class Recorded:
         known = Interned[str]()
         named = (self.models.get(judge) for judge in self.judges)
         return np.array([-1 if name is None else known.code(name) for name in named], dtype=np.int64)
+
+    @cached_property
+    def voice(self) -> Ints:
+        """[judges] number of the voice of each judge, which copies share."""
+        known = Interned[str]()
+        return np.array([known.code(self.copies.get(judge, judge)) for judge in self.judges], dtype=np.int64)
 
     def are_variants(self, judge: Integers, other: Integers) -> Bools:
         """[n] whether two judges are one model under different names."""
@@ -103,6 +112,9 @@ class Recorded:
     def graded(self) -> Bools:
         """[verdicts] whether each is a grade or a category."""
         return np.array([isinstance(one, Grade | Category) for one in self.verdicts], dtype=bool)
+
+
+_OF_TABLES = ("names", "model", "voice", "shown", "paired", "graded")
 
 
 def compared(

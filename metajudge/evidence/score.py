@@ -25,7 +25,7 @@ HIGHEST_TERMS = {
 """Signal -> the most it can add to the log-odds."""
 
 
-_TERMS: dict[str, Callable[[float], float]] = {
+TERMS: dict[str, Callable[[float], float]] = {
     "order": lambda value: ORDER_WEIGHT * value,
     "strength": lambda value: STRENGTH_WEIGHT * (value - 1),
     "peers": lambda value: PEERS_WEIGHT * value,
@@ -33,6 +33,7 @@ _TERMS: dict[str, Callable[[float], float]] = {
     "variants": lambda value: STABILITY_WEIGHT * value,
     "rationale": lambda value: CONTRADICTION if value < 0 else 0.0,
 }
+"""Signal -> what a value of it adds to the log-odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         The score, or the reason why it is missing: none of these signals was present.
     """
     contributions: dict[str, float] = {}
-    for name, term in _TERMS.items():
+    for name, term in TERMS.items():
         signal = signals.get(name)
         if signal is not None and signal.value is not None:
             contributions[name] = term(signal.value)

@@ -19,6 +19,7 @@ def page(found: AuditDocument) -> Report:
     sections = [_holds(found), _side_by_side(found)]
     sections += [_judge(found, judge) for judge in found.judges]
     sections += [_jury(jury) for jury in found.juries]
+    sections += _independence(found)
     if found.next:
         sections.append(_next(found))
     if found.notices:
@@ -44,12 +45,18 @@ def card(found: AuditDocument) -> Report:
         sections.append(Section(title="Corrected rates", paragraphs=more, blocks=tuple(rows)))
     if found.juries:
         sections.append(Section(title="Jury", paragraphs=tuple(_jury_words(one) for one in found.juries)))
+    sections += _independence(found)
     weak = tuple(text for judge in found.judges if (text := _underpowered(judge)))
     if weak:
         sections.append(Section(title="Underpowered", paragraphs=weak))
     return Report(
         title="Judge audit", summary=(f"{words.headline(found)}.", words.summary(found)), sections=tuple(sections)
     )
+
+
+def _independence(found: AuditDocument) -> list[Section]:
+    told = tuple(words.independence(found.independence))
+    return [Section(title="Whether the judges are independent (without labels)", paragraphs=told)] if told else []
 
 
 def _change(rate: CorrectedRate) -> float:

@@ -28,8 +28,9 @@ from metajudge.audit.card import (
     Support,
 )
 from metajudge.audit.gather import EXCERPT
+from metajudge.evidence.dependence import JudgesTogether
+from metajudge.files.secrets import without_secrets
 from metajudge.installation import __version__
-from metajudge.report.audit.secrets import without_secrets
 from metajudge.types.frozen import Finite
 from metajudge.types.verdict import VerdictKind
 
@@ -113,6 +114,7 @@ class AuditDocument(Finite):
         judges: one entry for each judge and kind of verdict.
         ceilings: human ceilings by kind.
         juries: by kind, where several judges judged the same items.
+        independence: by kind of answers, whether the judges are independent of one another, without labels.
         next: next steps with their commands, in order of use.
         notices: what was left out or must be known.
     """
@@ -127,6 +129,7 @@ class AuditDocument(Finite):
     judges: tuple[AuditedJudge, ...]
     ceilings: tuple[Ceiling, ...]
     juries: tuple[Jury, ...]
+    independence: tuple[JudgesTogether, ...] = ()
     next: tuple[NextCommand, ...]
     notices: tuple[str, ...]
 
@@ -163,6 +166,7 @@ def published(
         judges=tuple(_judge(card, ceilings.get(card.kind)) for card in found.judges),
         ceilings=found.ceilings,
         juries=found.juries,
+        independence=found.independence,
         next=steps,
         notices=(*notices, *found.notices),
     )

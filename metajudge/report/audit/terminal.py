@@ -55,6 +55,7 @@ def lines(found: AuditDocument) -> Iterator[Line]:
         yield from _judge(found, judge)
     for jury in found.juries:
         yield from _jury(jury)
+    yield from _independence(found)
     if found.notices:
         yield from _section("Notes")
         for notice in found.notices:
@@ -229,6 +230,14 @@ def _jury(jury: Jury) -> Iterator[Line]:
             "  ",
             "    ",
         )
+
+
+def _independence(found: AuditDocument) -> Iterator[Line]:
+    if not found.independence:
+        return
+    yield from _section("Whether the judges are independent (without labels)")
+    for text in words.independence(found.independence):
+        yield from _wrapped(text, "  ", "    ")
 
 
 def _next(steps: tuple[NextCommand, ...]) -> Iterator[Line]:

@@ -1,9 +1,11 @@
 """Figures, checks and holdings of an audit in words, shared by all of its formats."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metajudge.audit.card import Check, CorrectedRate, Figure, Holdings, Kappa
+from metajudge.evidence.dependence import JudgesTogether, sentences
+from metajudge.evidence.local_dependence import FEWEST_QUESTIONS
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Absent, Cell, Kind, Measured
 from metajudge.report.tables import one_line
@@ -198,3 +200,20 @@ def _labels(holds: Holdings) -> str:
     if holds.undecided_labels:
         text += f"; {counted(holds.undecided_labels, 'item')} without a majority"
     return text
+
+
+def independence(groups: Sequence[JudgesTogether]) -> Iterator[str]:
+    """Whether the judges are independent of one another, in sentences."""
+    for group in groups:
+        told = sentences(group)
+        if not told and group.tested:
+            told = [
+                f"None of {counted(group.tested, 'pair')} of judges follow each other ({group.answers}, "
+                f"{group.questions:,} questions)."
+            ]
+        elif not told:
+            told = [
+                f"It cannot be tested ({group.answers}): that takes four judges, {FEWEST_QUESTIONS} questions that "
+                "they share, and answers that vary."
+            ]
+        yield from told

@@ -1,0 +1,173 @@
+"""Judges that are not independent: what is found without labels, what is not, and what the evidence does then."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metajudge.evidence import dependence
+from metajudge.evidence.columns import compare
+from metajudge.evidence.dependence import dependence_of, sentences
+from metajudge.evidence.facts import collected
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.no_labels import NoLabels
+from metajudge.types import Pairwise
+from tests.doubles.dependent_judges import WORTH, judged
+
+
+def found(judgments):
+    facts = collected(judgments)
+    return dependence_of(facts, facts.rules())
+
+
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+def test_independent_judges_are_not_accused_however_hard_the_questions_are(spread):
+    for seed in range(2):
+        (group,) = found(judged(seed=seed, spread=spread)).groups
+        assert (group.pairs, group.tested, group.counts_as) == ((), 10, 5.0)
+
+
+def test_three_copies_of_five_are_found_and_count_once():
+    names = ("ant", "bee", "cat")
+    together = found(judged(copies=("ant-2", "ant-3"), judges=names))
+    (group,) = together.groups
+    assert {(pair.first, pair.second) for pair in group.pairs} == {
+        ("ant", "ant-2"),
+        ("ant", "ant-3"),
+        ("ant-2", "ant-3"),
+    }
+    assert {pair.finding for pair in group.pairs} == {"copy"}
+    assert together.copies == {"ant": "ant", "ant-2": "ant", "ant-3": "ant"}
+    assert group.counts_as == pytest.approx(25 / 11)
+    pair = group.pairs[0]
+    assert (pair.same, pair.answers, pair.questions) == (1.0, 600, 300)
+    assert pair.expected is not None
+    assert 0.4 < pair.expected < 0.8
+    told = sentences(group)
+    assert told[0].startswith("The evidence (choice of 2) comes from 5 judges that count as 2.3 independent ones")
+    assert "ant and ant-2 gave the same verdict on 100 % of 600 answers to 300 questions (expected of" in told[1]
+    assert any("No precision can be promised" in line for line in told)
+
+
+def test_a_follower_is_found_and_keeps_its_vote():
+    together = found(judged(questions=600, copies=("follower",), follows=0.75, judges=tuple(WORTH)[:4]))
+    (pair,) = together.groups[0].pairs
+    assert ((pair.first, pair.second), pair.finding) == (("ant", "follower"), "follower")
+    assert pair.interval is not None
+    assert pair.interval[0] < 0.75 < pair.interval[1] + 0.1
+    assert together.copies == {}
+    assert "one follows the other in about" in sentences(together.groups[0])[1]
+
+
+def test_too_few_other_judges_are_said_and_nothing_is_found():
+    together = found(judged(copies=("ant-2",), judges=("ant", "bee")))
+    (pair,) = together.groups[0].pairs
+    assert (pair.finding, pair.expected, pair.follows) == ("cannot be told", None, None)
+    assert together.copies == {}
+    assert together.groups[0].counts_as == 3.0
+    (line,) = sentences(together.groups[0])
+    assert line.startswith("ant, ant-2 gave the same verdict on 100 %")
+    assert "no precision can be promised" in line
+
+
+def test_four_copies_of_five_are_said_too():
+    together = found(judged(copies=("a2", "a3", "a4"), judges=("ant", "bee")))
+    assert {pair.finding for pair in together.groups[0].pairs} == {"cannot be told"}
+
+
+def test_equal_lengths_of_long_rationales_tell_copies_without_other_judges():
+    together = found(judged(copies=("ant-2",), judges=("ant",), rationale="word"))
+    (pair,) = together.groups[0].pairs
+    assert (pair.finding, pair.same_texts, pair.texts) == ("copy", 1.0, 600)
+    assert together.copies == {"ant": "ant", "ant-2": "ant"}
+
+
+def test_rationales_of_one_length_are_no_sign():
+    judgments = [one.model_copy(update={"rationale": "word " * 30}) for one in judged(judges=("ant", "bee"))]
+    assert found(judgments).groups[0].pairs == ()
+
+
+def test_declared_variants_are_named_and_stay_as_they_are():
+    meta = {"ant": {"judge_model": "m"}, "ant-2": {"judge_model": "m"}}
+    together = found(judged(copies=("ant-2",), judges=tuple(WORTH)[:4], meta=meta))
+    (pair,) = together.groups[0].pairs
+    assert (pair.finding, pair.declared) == ("copy", True)
+    assert (together.copies, together.possible) == ({}, frozenset())
+    assert "1 pairs are one model under different names" in " ".join(sentences(together.groups[0]))
+
+
+def test_small_inputs_say_nothing():
+    assert found(judged(questions=29, copies=("ant-2",))).groups == ()
+    assert found(judged(judges=("ant",))).groups == ()
+
+
+def test_large_inputs_are_looked_at_by_evenly_spaced_questions(monkeypatch):
+    monkeypatch.setattr(dependence, "MOST_RECORDS", 1_200)
+    (group,) = found(judged(copies=("ant-2",), judges=tuple(WORTH)[:4])).groups
+    assert group.questions == 120
+    assert [pair.finding for pair in group.pairs] == ["copy"]
+
+
+def test_the_order_of_the_records_plays_no_part():
+    given = list(judged(questions=120, copies=("ant-2",), judges=tuple(WORTH)[:4]))
+    mixed = [given[at] for at in np.random.default_rng(0).permutation(len(given))]
+    one, other = found(given).groups[0], found(mixed).groups[0]
+    assert (one.judges, one.tested, one.counts_as) == (other.judges, other.tested, other.counts_as)
+    assert [pair.finding for pair in one.pairs] == [pair.finding for pair in other.pairs]
+
+
+def test_judges_that_never_vary_are_no_error():
+    given = [one.model_copy(update={"verdict": Pairwise("A", "B", 1)}) for one in judged(questions=60)]
+    together = found(given)
+    assert together.copies == {}
+    assert together.groups[0].tested == 0
+
+
+def test_a_clique_of_copies_cannot_outvote_and_is_no_evidence_for_itself():
+    given = list(judged(copies=("ant-2", "ant-3"), judges=("ant", "bee", "cat")))
+    facts = collected(given)
+    rules = facts.rules()
+    copies = dependence_of(facts, rules).copies
+    alone = compare(facts.recorded, rules)
+    together = compare(replace(facts.recorded, copies=copies), rules)
+    peers = {name: set() for name in facts.judges}
+    for row, judge in enumerate(facts.judge.tolist()):
+        peers[facts.judges[judge]].add(together.supports[int(together.support[row])].peers)
+        assert alone.supports[int(alone.support[row])].peers == 4
+    assert peers == {"ant": {2}, "ant-2": {2}, "ant-3": {2}, "bee": {2}, "cat": {2}}
+    honest = [one for one in given if one.judge in ("ant", "bee", "cat")]
+    less = collected(honest)
+    plain = compare(less.recorded, rules)
+    places = {name: row for row, name in enumerate(facts.judgment_ids)}
+    for row, name in enumerate(less.judgment_ids):
+        mine, theirs = together.supports[int(together.support[places[name]])], plain.supports[int(plain.support[row])]
+        assert mine.value == pytest.approx(theirs.value)
+
+
+def test_one_judgment_at_a_time_has_the_same_evidence_as_blocks():
+    given = list(judged(questions=150, copies=("ant-2", "ant-3"), judges=("ant", "bee", "cat"), rationale="word"))
+    facts, index = collected(given), EvidenceIndex.build(given)
+    rules = facts.rules()
+    assert index.dependence == dependence_of(facts, rules)
+    columns = compare(replace(facts.recorded, copies=index.dependence.copies), rules)
+    for row in range(0, len(given), 37):
+        assert index.peers(given[row]) == columns.supports[int(columns.support[row])]
+    stranger = given[0].model_copy(update={"id": "new", "judge": "fox"})
+    assert index.peers(stranger).peers == 3
+
+
+def test_copies_count_once_without_labels_too():
+    honest = list(judged(judges=tuple(WORTH)[:4]))
+    given = list(judged(copies=("ant-2", "ant-3"), judges=tuple(WORTH)[:4]))
+    one, other = (NoLabels.fit(EvidenceIndex.build(some)) for some in (honest, given))
+    values = [(one.probability(judgment), other.probability(judgment)) for judgment in honest]
+    plain, copied = np.array(values).T
+    assert copied == pytest.approx(plain)
+
+
+def test_too_many_judges_are_said(monkeypatch):
+    monkeypatch.setattr(dependence, "MOST_JUDGES", 4)
+    together = found(judged(questions=40))
+    assert together.groups == ()
+    assert together.not_compared is not None
+    assert together.not_compared.startswith("5 judges are too many to be compared (4 at most)")
