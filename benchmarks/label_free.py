@@ -107,9 +107,9 @@ def methods_of(judgments: Sequence[Judgment]) -> dict[str, Method]:
     index = EvidenceIndex.build(judgments)
     every = collect_class_answers(index.recorded(), index.items, index.rules)
     answers = [one for one in every if is_enough(one)]
-    tables = {one.group: _Votes(one) for one in answers}
+    tables = {one.group: Votes(one) for one in answers}
 
-    def table(judgment: Judgment) -> "_Votes | None":
+    def table(judgment: Judgment) -> "Votes | None":
         verdict = judgment.verdict
         if verdict is None:
             return None
@@ -136,7 +136,7 @@ def methods_of(judgments: Sequence[Judgment]) -> dict[str, Method]:
     return {"latent": latent, "heuristic": heuristic, "dawid-skene": independent, "peers": peers}
 
 
-class _Votes:
+class Votes:
     """One answer a judge and subject: the one it gave most often, none where several are equally frequent."""
 
     def __init__(self, answers: ClassAnswers) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.sources import DEFAULT_SIGNALS
-from metajudge.calibration.table import SignalTable, absent_from, build_table
+from metajudge.calibration.table import SignalTable, build_table
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
@@ -75,7 +75,4 @@ def _table(bench: "Bench", kind: VerdictKind, scores: AgentScores | None) -> Sig
         agent_scores=scores if signals is not None and "agents" in signals else None,
     )
     rows = table.select(table.labelled).sorted()
-    absent = [group for group in rows.signals if bench.request.signals is None and absent_from(rows.columns, group)]
-    for group in absent:  # the judges asked for may lack what others have
-        rows = rows.without(group)
-    return rows
+    return rows.without_absent()[0] if bench.request.signals is None else rows  # the judges asked for may lack some

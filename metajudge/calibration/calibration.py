@@ -18,8 +18,10 @@ from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import Quality
 from metajudge.calibration.sources import EvidenceScales, SignalGroup
 from metajudge.calibration.table import SignalTable
+from metajudge.calibration.transfer import EVIDENCE, Transfer, evidence_of
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
+from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.scale_use import ScaleUse
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Right, VerdictKind, parse_right, text_digest
@@ -57,6 +59,27 @@ class Identity(Frozen):
     version: int = CALIBRATION_VERSION
 
 
+class KnownDependence(Frozen):
+    """Judges that were not independent where a calibration was fitted; pairs of names, sorted.
+
+    Attributes:
+        copies: pairs found to be copies.
+        possible: pairs that were found dependent, or of which it could not be excluded.
+    """
+
+    copies: tuple[tuple[str, str], ...] = ()
+    possible: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, found: Dependence) -> "KnownDependence":
+        return cls(copies=tuple(sorted(found.found("copy"))), possible=tuple(sorted(found.possible)))
+
+    def is_exceeded_by(self, found: Dependence) -> bool:
+        """Whether judges are copies that were none here, or followers or as good as the same where it was excluded."""
+        others = found.found("follower") | found.found("cannot be told")
+        return bool(found.found("copy") - set(self.copies) or others - set(self.possible))
+
+
 class Provenance(Frozen):
     """What a calibration was fitted on: never a ground for refusal.
 
@@ -72,6 +95,7 @@ class Provenance(Frozen):
         folds: by question.
         repeats: out-of-fold probabilities are means over so many divisions into folds.
         selection: how it came that just these judgments have a label, where that is not by chance.
+        dependence: judges that were not independent; None in files that do not record it.
     """
 
     data: str
@@ -82,6 +106,7 @@ class Provenance(Frozen):
     folds: int
     repeats: int
     selection: str | None = Field(default=None, exclude_if=lambda given: given is None)
+    dependence: KnownDependence | None = Field(default=None, exclude_if=lambda given: given is None)
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> "Provenance":
@@ -181,6 +206,12 @@ class Calibration(Frozen):
     categories: dict[str, int]
     guarantees: tuple[Guarantee, ...] = ()
     looks: Ledger | None = Field(default=None, exclude_if=lambda given: given is None)
+    transfer: Transfer | None = Field(default=None, exclude_if=lambda given: given is None)
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it is the shipped default as it is: for any judge and kind of verdicts, and without guarantees."""
+        return self.transfer is not None and self.transfer.own is None
 
     @cached_property
     def scales(self) -> EvidenceScales:
@@ -302,6 +333,8 @@ class Calibration(Frozen):
         Raises:
             InputError: the table does not match the identity, with what differs.
         """
+        if self.transfer is not None and self.is_shipped:
+            return _shipped(self.transfer, table)
         if not allow_other_identity:
             self._check_identity(table)
         scaled = table if table.scales is self.scales else table.with_scales(self.scales)
@@ -312,10 +345,16 @@ class Calibration(Frozen):
             for level, rows in answering(group.levels, table, np.flatnonzero(known)):
                 values[rows], found[rows] = level.probabilities(scaled, rows), True
             group.levels[0].mark(scaled, known, marks)
+        if self.transfer is not None:
+            values, found = self.transfer.probabilities(scaled)
+            self.transfer.mark(scaled, marks)
         self._mark_missing_evidence(scaled, marks)
         self._take_stored(table, values, marks)
         marks.add(Mark.OTHER_JUDGE, ~whose.among(self.identity.judges))
         marks.add(Mark.CROWDED, self.crowded(table))
+        fitted = self.provenance.dependence
+        if fitted is not None and fitted.is_exceeded_by(table.dependence):
+            marks.add(Mark.DEPENDENT, np.ones(len(table), dtype=bool))
         return Predictions(np.ma.MaskedArray(values, mask=~found), marks.bits)
 
     def to_json(self) -> bytes:
@@ -361,6 +400,24 @@ class Calibration(Frozen):
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
                 "`metajudge calibrate fit`, or apply it anyway with --allow-other-calibration"
             )
+
+
+def _shipped(transfer: Transfer, table: SignalTable) -> Predictions:
+    """The shipped default's probabilities, each marked with what leaving sets out showed of such verdicts."""
+    values, found = transfer.probabilities(table)
+    marks, of_result = (
+        Marks(len(table)),
+        {"no_better": Mark.NO_BETTER, "beside": Mark.BESIDE, "untested": Mark.UNTESTED},
+    )
+    marks.add(Mark.TRANSFERRED, np.ones(len(table), dtype=bool))
+    state, _ = evidence_of(table)
+    for place, evidence in enumerate(EVIDENCE):
+        mark = of_result.get(transfer.prior.standing(table.kind, evidence).result)
+        if mark is not None:
+            marks.add(mark, state == place)
+    questions = Named.of(table.questions)
+    marks.add(Mark.SEEN_QUESTION, transfer.prior.fitted_on(questions.names)[questions.codes])
+    return Predictions(np.ma.MaskedArray(values, mask=~found), marks.bits)
 
 
 def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:

@@ -21,6 +21,16 @@ class Mark(StrEnum):
     """The question has more judgments here than the guarantee was set for."""
     BROKEN = "promise_broken"
     """Monitoring had found the guarantee's promise broken before this judgment was decided."""
+    DEPENDENT = "dependent_judges"
+    """Judges of the input are copies or followers that were none in the fit."""
+    TRANSFERRED = "transferred"
+    """The probability is the shipped default's: no label of these judges was seen."""
+    NO_BETTER = "no_better_than_base_rate"
+    """The shipped default was no better than the base rate on such verdicts of sets left out: it decides nothing."""
+    BESIDE = "free_evidence_is_better"
+    """The shipped default was no better than free evidence on such verdicts of sets left out, which decides."""
+    UNTESTED = "untested_kind"
+    """The shipped default was not tested on such verdicts; free evidence decides."""
 
 
 MEANINGS: Mapping[str, str] = {
@@ -31,6 +41,11 @@ MEANINGS: Mapping[str, str] = {
     Mark.ABSENT_SIGNAL: "lack a signal that was always there in the fit",
     Mark.CROWDED: "are of questions with more judgments than the guarantee was set for",
     Mark.BROKEN: "came after monitoring had found the promise broken: `metajudge monitor`",
+    Mark.DEPENDENT: "have peers of which some are copies or followers that were none in the fit: `metajudge audit`",
+    Mark.TRANSFERRED: "have a probability transferred from other sets: no guarantee is made from it",
+    Mark.NO_BETTER: "are of a kind where it was no better than the base rate: it decides nothing on them",
+    Mark.BESIDE: "are of a kind where it was no better than free evidence, which decides",
+    Mark.UNTESTED: "are of a kind that it was not tested on; free evidence decides",
 }
 """What a mark says of the judgments that carry it, as counts are printed."""
 
@@ -64,6 +79,12 @@ def none_covered_line(outside: Mapping[str, int]) -> str:
     """That a guarantee covers nothing here, and why; its promise is then not repeated."""
     why = ", ".join(f"{count} {outside_words(reason)}" for reason, count in sorted(outside.items()))
     return f"The calibration has a guarantee, and it covers none of these judgments{f': {why}' if why else ''}."
+
+
+def transfer_decides(marks: Iterable[str]) -> bool:
+    """Whether a transferred probability with these marks decides in place of the score of free evidence."""
+    given = set(marks)
+    return Mark.TRANSFERRED in given and not given & {Mark.NO_BETTER, Mark.BESIDE, Mark.UNTESTED}
 
 
 def outside_domain(marks: Iterable[str]) -> tuple[str, ...]:

@@ -3,17 +3,19 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 
 import orjson
 from pydantic import ValidationError
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration
+from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration, Identity, Provenance
 from metajudge.calibration.cascade import CascadePlan
+from metajudge.calibration.transfer import Prior, Transfer
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
-from metajudge.types import Assessment
+from metajudge.types import Assessment, digest
 
 
 def save_calibration(calibration: Calibration, path: Path | str) -> None:
@@ -71,12 +73,47 @@ def locked(path: Path | str) -> Iterator[None]:
         os.close(folder)
 
 
+SHIPPED = "shipped"
+"""In place of a calibration file: the shipped default."""
+
+
+def shipped_prior() -> Prior:
+    """The prior over sets that comes with the package; its card is `docs/transfer.md`."""
+    text = (resources.files("metajudge.calibration") / "shipped.json").read_text("utf-8")
+    return Prior.model_validate_json(text)
+
+
+def shipped_calibration() -> Calibration:
+    """The shipped default as a calibration: for any judge and kind of verdicts, and without guarantees."""
+    prior = shipped_prior()
+    return Calibration(
+        identity=Identity(judges=(), signals=("free",)),
+        provenance=Provenance(
+            data=digest([one.data for one in prior.sets]),
+            n=sum(one.n for one in prior.sets),
+            questions={},
+            seed=0,
+            folds=0,
+            repeats=0,
+        ),
+        reliabilities={},
+        reward_scales={},
+        groups=(),
+        quality={},
+        profiles={},
+        categories={},
+        transfer=Transfer(prior=prior),
+    )
+
+
 def load_calibration(path: Path | str) -> Calibration:
-    """Reads a calibration.
+    """Reads a calibration; the name :data:`SHIPPED` stands for the shipped default.
 
     Raises:
         InputError: the file is missing, no calibration, or one of another version.
     """
+    if str(path) == SHIPPED:
+        return shipped_calibration()
     try:
         data = orjson.loads(Path(path).read_bytes())
     except OSError as error:

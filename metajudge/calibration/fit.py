@@ -15,6 +15,7 @@ from metajudge.calibration.calibration import (
     JudgeGroup,
     JudgeReliability,
     JudgeScale,
+    KnownDependence,
     Provenance,
     Sharing,
 )
@@ -84,7 +85,17 @@ def fit_calibration(
         made = _Fit.of(rows, pooled, _Options(seed, folds, repeats))
         slopes = {depth: _slope(made.parts, depth) for depth in _depths(rows)}
         groups = tuple(_group(part, slopes) for part in made.parts)
-    return _calibration(rows, groups, made, selection)
+    repeats = max(part.repeats for part in made.parts)
+    return calibration_of(
+        rows,
+        groups,
+        np.round(made.probabilities, 9),
+        seed=seed,
+        folds=folds,
+        repeats=repeats,
+        sharing=made.sharing,
+        selection=selection,
+    )
 
 
 def out_of_fold(
@@ -321,8 +332,26 @@ def _levels(part: _Part, slopes: dict[Depth, float]) -> list[Level]:
     return levels
 
 
-def _calibration(rows: SignalTable, groups: tuple[JudgeGroup, ...], made: _Fit, selection: str | None) -> Calibration:
-    options, probabilities = made.options, np.round(made.probabilities, 9)
+def calibration_of(
+    rows: SignalTable,
+    groups: tuple[JudgeGroup, ...],
+    probabilities: Floats,
+    *,
+    seed: int,
+    folds: int,
+    repeats: int,
+    sharing: Sharing | None,
+    selection: str | None,
+) -> Calibration:
+    """A calibration with its identity, provenance and quality.
+
+    Args:
+        rows: labelled, sorted by judgment id.
+        groups: the models; none where a prior over sets answers.
+        probabilities: [n] out of fold.
+        seed, folds, repeats, selection: recorded.
+        sharing: how judges came to share a model.
+    """
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
     verdicts: dict[str, str | tuple[str, ...]] = {}
@@ -335,12 +364,12 @@ def _calibration(rows: SignalTable, groups: tuple[JudgeGroup, ...], made: _Fit, 
     for question, each in said.items():
         verdicts[question] = "".join(each) if rows.kind == "pairwise" else tuple(each)
     judges = tuple(sorted(set(rows.judges)))
-    figures = {"": quality(probabilities, rows.correct, rows.questions, options.seed)}
+    figures = {"": quality(probabilities, rows.correct, rows.questions, seed)}
     names = np.array(rows.judges)
     for judge in judges:
         at = np.flatnonzero(names == judge)
         questions = [rows.questions[index] for index in at]
-        figures[judge] = quality(probabilities[at], rows.correct[at], questions, options.seed)
+        figures[judge] = quality(probabilities[at], rows.correct[at], questions, seed)
     return Calibration(
         identity=Identity(
             judges=judges,
@@ -356,10 +385,11 @@ def _calibration(rows: SignalTable, groups: tuple[JudgeGroup, ...], made: _Fit, 
             n=len(rows),
             questions=stored,
             verdicts=verdicts,
-            seed=options.seed,
-            folds=options.folds,
-            repeats=max(part.repeats for part in made.parts),
+            seed=seed,
+            folds=folds,
+            repeats=repeats,
             selection=selection,
+            dependence=KnownDependence.of(rows.dependence),
         ),
         reliabilities={
             name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share, sides=dict(one.sides))
@@ -371,7 +401,7 @@ def _calibration(rows: SignalTable, groups: tuple[JudgeGroup, ...], made: _Fit, 
         },
         reward_scales=dict(rows.scales.rewards),
         groups=groups,
-        sharing=made.sharing,
+        sharing=sharing,
         quality=figures,
         profiles=profiles_of(rows),
         categories=dict(sorted(Counter(rows.categories).items())),

@@ -194,6 +194,7 @@ def logistic(
     *,
     intercept: bool = True,
     solved: dict[float, Solution] | None = None,
+    offset: Floats | None = None,
 ) -> list[Logistic]:
     """Fits an L2-penalised logistic regression for each penalty C; what was learned leaves as plain numbers.
 
@@ -208,6 +209,7 @@ def logistic(
         weights: [n] at least 0.
         intercept: whether there is one; it is not penalised.
         solved: solutions of an earlier fit with the same features by penalty, to start from; updated.
+        offset: [n] log-odds that are known already; the models are what is to be added to them.
     """
     x = np.column_stack([matrix, np.ones(len(matrix))]) if intercept else matrix
     rough, free = x.astype(np.float32), np.arange(x.shape[1]) >= matrix.shape[1]
@@ -215,7 +217,7 @@ def logistic(
     found, last = [], Solution(np.zeros(x.shape[1]), None)
     for penalty in penalties:
         ridge = np.where(free, 0.0, 1 / penalty)
-        last = _minimum(x, rough, correct, weights, ridge, known.get(penalty, last))
+        last = _minimum(x, rough, correct, weights, ridge, known.get(penalty, last), offset)
         known[penalty], coefficients = last, last.at[: matrix.shape[1]].tolist()
         constant = float(last.at[-1]) if intercept else 0.0
         found.append(Logistic(penalty=penalty, intercept=constant, coefficients=tuple(coefficients)))
@@ -223,12 +225,19 @@ def logistic(
 
 
 def _minimum(
-    x: Floats, rough: NDArray[np.float32], correct: Bools, weights: Floats, ridge: Floats, start: Solution
+    x: Floats,
+    rough: NDArray[np.float32],
+    correct: Bools,
+    weights: Floats,
+    ridge: Floats,
+    start: Solution,
+    offset: Floats | None = None,
 ) -> Solution:
     """Newton's method; a step that does not lower the loss is halved."""
     signs, at, total = np.where(correct, 1.0, -1.0), start.at, float(weights.sum())
     curvature, factor, before = start.curvature, None, np.inf
-    margins = signs * (x @ at)
+    known: Floats | float = 0.0 if offset is None else offset
+    margins = signs * (x @ at + known)
     loss = -float(weights @ log_expit(margins)) + float(ridge @ at**2) / 2
     for _ in range(MOST_STEPS):
         wrong = expit(-margins)
@@ -242,7 +251,7 @@ def _minimum(
         step = whole = cho_solve(factor, gradient, check_finite=False)
         for _ in range(MOST_HALVINGS):
             tried = at - step
-            margins = signs * (x @ tried)
+            margins = signs * (x @ tried + known)
             reached = -float(weights @ log_expit(margins)) + float(ridge @ tried**2) / 2
             if reached <= loss + 1e-12 * abs(loss):
                 break

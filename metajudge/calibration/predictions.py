@@ -13,7 +13,8 @@ N = TypeVar("N", bound=Hashable)
 
 ORDER = (
     *(Mark.UNKNOWN_CATEGORY, Mark.ABSENT_SIGNAL, Mark.SEEN, Mark.SEEN_QUESTION),
-    *(Mark.OTHER_JUDGE, Mark.CROWDED, Mark.BROKEN),
+    *(Mark.OTHER_JUDGE, Mark.CROWDED, Mark.BROKEN, Mark.DEPENDENT),
+    *(Mark.TRANSFERRED, Mark.NO_BETTER, Mark.BESIDE, Mark.UNTESTED),
 )
 """Marks in the order in which a judgment names them; each is a bit."""
 
@@ -85,6 +86,15 @@ class Predictions:
     def marks_of(self, row: int) -> tuple[Mark, ...]:
         """The marks of one."""
         return MARK_SETS[self.bits[row]]
+
+
+def joined(parts: Sequence[Predictions]) -> Predictions:
+    """Predictions of several tables, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    values = np.concatenate([np.ma.getdata(one.probabilities) for one in parts])
+    masks = np.concatenate([np.ma.getmaskarray(one.probabilities) for one in parts])
+    return Predictions(np.ma.MaskedArray(values, mask=masks), np.concatenate([one.bits for one in parts]))
 
 
 def in_domain(predicted: Predictions, approximate: bool) -> Bools:

@@ -12,7 +12,7 @@ from metajudge.evidence.facts import Facts
 from metajudge.stats.arrays import Indices
 from metajudge.types import Category, Grade
 
-TEXT_SIGNALS = frozenset(("confidence", "rationale", "format"))
+TEXT_SIGNALS = frozenset(("confidence", "rationale", "format", "free"))
 """Groups of signals that are read off a record's texts, or stated beside them."""
 
 SPREAD = "~spread"

@@ -27,6 +27,7 @@ SignalGroup = Literal[
     "rewards",
     "rationale",
     "format",
+    "free",
     "agents",
 ]
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.free_columns import free_columns
 from metajudge.calibration.row_columns import TEXT_SIGNALS, agent_columns, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
@@ -24,6 +25,7 @@ from metajudge.calibration.sources import (
 from metajudge.errors import InputError
 from metajudge.evidence.answers import is_row
 from metajudge.evidence.consensus import Column
+from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Codes, Facts, FactsBuilder
 from metajudge.evidence.games import answer_rows_of, games_of
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
@@ -67,6 +69,7 @@ class SignalTable:
         scales: what the columns took from the whole of the data.
         agent_scores: agents' scores and what they depend on, where they were given.
         left_out: reason -> how many of the judgments to report are no rows here.
+        dependence: what is known of the independence of the input's judges.
     """
 
     kind: VerdictKind
@@ -87,6 +90,7 @@ class SignalTable:
     left_out: Mapping[str, int]
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     """[n] what rows count for in a fit, where they were not all equally likely to be labelled; None for all alike."""
+    dependence: Dependence = field(default_factory=Dependence, kw_only=True)
     _source: Source = field(repr=False)
     _leave_out_kin: bool = False
 
@@ -163,6 +167,15 @@ class SignalTable:
         """The same table without one group of signals."""
         kept = {name: column for name, column in self.columns.items() if group_of(name) != group}
         return replace(self, columns=kept, signals=tuple(name for name in self.signals if name != group))
+
+    def without_absent(self) -> "tuple[SignalTable, tuple[SignalGroup, ...]]":
+        """The same table without the groups that no labelled row has a value of, and these groups."""
+        rows = self.select(self.labelled)
+        absent = tuple(group for group in self.signals if len(rows) and absent_from(rows.columns, group))
+        found = self
+        for group in absent:
+            found = found.without(group)
+        return found, absent
 
     def of_group(self, group: SignalGroup) -> dict[str, Column]:
         """The columns of one group."""
@@ -265,6 +278,7 @@ def table_of(
     families: Mapping[str, str] | None = None,
     scales: EvidenceScales | None = None,
     labels: _Labels | None = None,
+    dependence: Dependence | None = None,
 ) -> SignalTable:
     """The same as :func:`build_table` of facts that are collected already.
 
@@ -274,6 +288,7 @@ def table_of(
         scales: reliabilities and scales from elsewhere, such as a calibration; None to take them from these records.
         labels: what people say of the items; None for what each record states
             (:attr:`~metajudge.types.Item.truth`).
+        dependence: of the judges of a larger input; None for that of these records.
     """
     groups = None if signals is None else _groups(signals)
     _check_given(groups or (), rewards, agent_scores)
@@ -295,6 +310,8 @@ def table_of(
     scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
     leave_out_kin = families is not None
     columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
+    if "free" in chosen:
+        columns |= free_columns(facts, rows, rule)
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales, leave_out_kin)
@@ -316,6 +333,7 @@ def table_of(
         scales=scales,
         agent_scores=agent_scores if "agents" in chosen else None,
         left_out=dict(sorted(left_out.items())),
+        dependence=dependence_of(facts, facts.rules(rule)) if dependence is None else dependence,
         _source=source,
         _leave_out_kin=leave_out_kin,
     )

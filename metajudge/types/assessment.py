@@ -239,7 +239,9 @@ class Assessment(Frozen):
     status: Status
     final_score: float | None = None
     score_bounds: tuple[float, float] | None = None
-    accepted: bool | None = None
+    accepted: bool | None = Field(
+        default=None, description="The former name of kept.", json_schema_extra={"deprecated": True}
+    )
     renormalised: bool = Field(
         default=False, description="The score is an average over the valid answers of an incomplete panel."
     )
@@ -260,6 +262,18 @@ class Assessment(Frozen):
     )
     probability_marks: tuple[str, ...] = Field(
         default=(), description="Notes on the probability, or why it is missing."
+    )
+    probability_source: Literal["transferred"] | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="Where the probability is no calibrated one: `transferred` from labelled sets of others by the "
+        "shipped default. No guarantee is made from it.",
+    )
+    probability_threshold: float | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="Where ``accepted`` follows the transferred probability in place of the score: what the "
+        "probability had to exceed. Nothing is guaranteed by it.",
     )
     calibrated: bool = Field(default=False, description="Whether there is a calibrated probability.")
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
@@ -302,6 +316,19 @@ class Assessment(Frozen):
         description="What to do with the judgment: follows from the other fields; ignored where it is sent.",
     )
 
+    given_kept: Annotated[bool | None, BeforeValidator(lambda _given: None)] = Field(
+        default=None,
+        validation_alias="kept",
+        exclude=True,
+        description="Whether it is kept: follows from the other fields; ignored where it is sent.",
+    )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def kept(self) -> bool | None:
+        """Whether the score, or the guarantee, keeps it; null without a decision. See do for what a policy says."""
+        return self.accepted
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def do(self) -> ToDo:
@@ -322,6 +349,10 @@ class Assessment(Frozen):
             return (
                 f"the probability {self.probability:.4g} {verb} the guaranteed threshold {self.guarantee.threshold:.4g}"
             )
+        if self.probability_threshold is not None and self.probability is not None:
+            above = "is above" if self.accepted else "is not above"
+            bound = f"{self.probability_threshold:.4g}; nothing is guaranteed"
+            return f"the transferred probability {self.probability:.4g} {above} {bound}"
         if self.final_score is not None:
             above = "is above" if self.accepted else "is not above"
             return f"the score {self.final_score:.4g} {above} the threshold {self.threshold:g}"

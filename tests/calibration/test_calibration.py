@@ -12,6 +12,7 @@ from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from tests.calibration.fitted_crowd import FREE, values
 from tests.doubles.crowds import SKILLS, crowd
+from tests.doubles.dependent_judges import judged
 
 
 def test_questions_of_the_fit_get_their_out_of_fold_probability_and_are_marked(table, fitted):
@@ -176,3 +177,29 @@ def test_votes_keep_their_sign_and_share_one_scale(fitted, table):
     assert fitted.voices == ("jay", "owl", "wren")
     assert {one.mean for one in votes} == {0.0}
     assert len({one.scale for one in votes}) == 1
+
+
+def test_judges_that_became_copies_put_a_judgment_outside_the_domain():
+    honest = list(judged(60, judges=("ant", "bee", "cat", "dog")))
+    fitted = fit_calibration(build_table(honest, FREE), repeats=1)
+    same = build_table(list(judged(60, seed=5, judges=("ant", "bee", "cat", "dog"), prefix="n")), FREE)
+    assert all(Mark.DEPENDENT not in marks for marks in fitted.probabilities(same).marks)
+    report = {"ant", "bee", "cat", "dog"}
+    attacked = list(judged(60, seed=5, judges=("ant", "bee", "cat", "dog"), copies=("fox",), prefix="n"))
+    table = build_table(attacked, FREE, report=lambda one: one.judge in report)
+    assert all(Mark.DEPENDENT in marks for marks in fitted.probabilities(table).marks)
+    again = type(fitted).model_validate_json(fitted.to_json())
+    assert again.provenance.dependence == fitted.provenance.dependence
+    before = fitted.provenance.model_copy(update={"dependence": None})
+    earlier = fitted.model_copy(update={"provenance": before})
+    assert b"dependence" not in earlier.to_json()
+    assert all(Mark.DEPENDENT not in marks for marks in earlier.probabilities(table).marks)
+
+
+@pytest.mark.slow
+def test_copies_that_were_there_in_the_fit_are_inside():
+    names = {"judges": ("ant", "bee", "cat", "dog"), "copies": ("fox",)}
+    fitted = fit_calibration(build_table(list(judged(120, **names)), FREE), repeats=1)
+    assert fitted.provenance.dependence.copies == (("ant", "fox"),)
+    fresh = build_table(list(judged(60, seed=5, prefix="n", **names)), FREE)
+    assert all(Mark.DEPENDENT not in marks for marks in fitted.probabilities(fresh).marks)

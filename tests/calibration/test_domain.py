@@ -30,6 +30,11 @@ def test_marks_are_stored_by_these_words():
         "absent_signal",
         "more_judgments_than_declared",
         "promise_broken",
+        "dependent_judges",
+        "transferred",
+        "no_better_than_base_rate",
+        "free_evidence_is_better",
+        "untested_kind",
     ]
 
 

@@ -11,6 +11,7 @@ from metajudge.evidence.facts import collected
 from metajudge.evidence.rewards import RewardScore
 from metajudge.types import Judgment
 from tests.doubles.crowds import crowd, relabelled
+from tests.doubles.graders import graded
 from tests.doubles.judgments import judgment
 
 FREE = ["order", "strength", "peers"]
@@ -206,3 +207,13 @@ def test_scales_from_elsewhere_are_those_that_are_laid_on_afterwards():
     fitted, records = build_table(crowd(30, seed=4), FREE), crowd(12)
     found = table_of(collected(records), FREE, scales=fitted.scales)
     assert columns(found) == columns(build_table(records, FREE).with_scales(fitted.scales))
+
+
+def test_groups_that_no_labelled_row_has_are_left_out_and_named():
+    labelled = [one.model_copy(update={"rationale": ""}) for one in graded(6)]
+    others = graded(4, prefix="new", labelled=False)
+    table, absent = build_table([*labelled, *others], ["peers", "rationale"], kind="category").without_absent()
+    assert absent == ("rationale",)
+    assert table.signals == ("peers",)
+    assert not table.of_group("rationale")
+    assert table.without_absent() == (table, ())
