@@ -15,6 +15,9 @@ from metajudge.types.right import DEFAULTS
 
 from .peer_agreement import PeerAgreement
 
+IN_WORDS = {"none": "no verdict", "tie": "the verdict names no winner"}
+"""Reason why a judgment is neither right nor wrong (:func:`undecided`) -> in words, where it is not in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:

@@ -9,7 +9,7 @@ many requests came, ``POST /reset`` sets that to 0.
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import orjson
@@ -46,7 +46,7 @@ class Exchange(asyncio.Protocol):
             else:
                 self._server.requests += 1
                 build = message if b"/messages " in head.partition(b"\r\n")[0] else completion
-                answer = build(orjson.loads(body))
+                answer = build(orjson.loads(body), self._server.answer)
                 asyncio.get_running_loop().call_later(self._server.latency_s, self._send, answer)
 
     def _send(self, body: bytes) -> None:
@@ -60,10 +60,12 @@ class Upstream:
 
     Args:
         latency_s: every answer is held back this long.
+        answer: from a request to the text of its answer.
     """
 
-    def __init__(self, latency_s: float) -> None:
+    def __init__(self, latency_s: float, answer: "Answer | None" = None) -> None:
         self.latency_s = latency_s
+        self.answer = answer or agreeing
         self.requests = 0
 
     async def serve(self, port: int) -> None:
@@ -78,10 +80,21 @@ def _content_length(head: bytes) -> int:
     return int(rest.partition(b"\r\n")[0]) if found else 0
 
 
-def completion(request: dict[str, Any]) -> bytes:
+Answer = Callable[[dict[str, Any]], str]
+"""From a request's body to the text of its answer."""
+
+
+def agreeing(request: dict[str, Any]) -> str:
+    """An instance of the requested schema with good scores."""
+    form = (request.get("response_format") or {}).get("json_schema") or (request.get("output_config") or {}).get(
+        "format"
+    )
+    return orjson.dumps(instance(form["schema"])).decode() if form else "All is well."
+
+
+def completion(request: dict[str, Any], answer: Answer = agreeing) -> bytes:
     """A whole answer to a request."""
-    form = (request.get("response_format") or {}).get("json_schema")
-    text = "All is well." if form is None else orjson.dumps(instance(form["schema"])).decode()
+    text = answer(request)
     prompt = sum(len(str(message["content"])) for message in request["messages"]) // 4
     usage = {"prompt_tokens": prompt, "completion_tokens": len(text) // 4, "total_tokens": prompt + len(text) // 4}
     message = {"role": "assistant", "content": text, "refusal": None}
@@ -90,10 +103,9 @@ def completion(request: dict[str, Any]) -> bytes:
     return orjson.dumps({**known, "choices": [choice], "usage": usage})
 
 
-def message(request: dict[str, Any]) -> bytes:
+def message(request: dict[str, Any], answer: Answer = agreeing) -> bytes:
     """A whole answer to a request in Anthropic's protocol."""
-    form = (request.get("output_config") or {}).get("format")
-    text = "All is well." if form is None else orjson.dumps(instance(form["schema"])).decode()
+    text = answer(request)
     prompt = sum(len(str(part["content"])) for part in request["messages"]) // 4
     known = {"id": "msg_0", "type": "message", "role": "assistant", "model": request["model"]}
     ended = {"stop_reason": "end_turn", "stop_sequence": None}
@@ -101,20 +113,20 @@ def message(request: dict[str, Any]) -> bytes:
     return orjson.dumps({**known, **ended, "content": [{"type": "text", "text": text}], "usage": usage})
 
 
-def instance(schema: dict[str, Any]) -> Any:
-    """A value that a schema allows, with good scores."""
+def instance(schema: dict[str, Any], score: int = SCORE) -> Any:
+    """A value that a schema allows, with good scores or the score given."""
     if "enum" in schema:
         points = schema["enum"]
-        return SCORE if SCORE in points else points[0]
+        return score if score in points else points[0]
     if "anyOf" in schema:
-        return instance(schema["anyOf"][0])
+        return instance(schema["anyOf"][0], score)
     match schema.get("type"):
         case "object":
-            return {name: instance(part) for name, part in schema["properties"].items()}
+            return {name: instance(part, score) for name, part in schema["properties"].items()}
         case "array":
-            return [instance(schema["items"])]
+            return [instance(schema["items"], score)]
         case "integer" | "number":
-            return SCORE
+            return score
         case "boolean":
             return True
         case _:
@@ -126,8 +138,13 @@ def main(
     latency_ms: float = 200.0,
 ) -> None:
     """Serves until it is interrupted."""
+    serve(Upstream(latency_ms / 1000), port)
+
+
+def serve(server: Upstream, port: int) -> None:
+    """Serves until it is interrupted."""
     with contextlib.suppress(KeyboardInterrupt), _fast_loop() as runner:
-        runner.run(Upstream(latency_ms / 1000).serve(port))
+        runner.run(server.serve(port))
 
 
 @contextlib.contextmanager
