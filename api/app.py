@@ -41,6 +41,7 @@ from .service import Kept, Service
 from .tasks import Tasks
 from .unrouted import unrouted
 from .visitors import OwnVisitors
+from .watches import Watches
 
 __all__ = ["Limits", "ServiceOptions", "create_app"]
 
@@ -152,6 +153,9 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
     stack.push_async_callback(outcomes.close)
     await kept.jobs.start()
     stack.push_async_callback(kept.jobs.stop)
+    watches = Watches(options, panels, engine.store, metrics)
+    watches.start()
+    stack.push_async_callback(watches.close)
     return Service(
         options=options,
         engine=engine,
@@ -167,6 +171,7 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         metrics=metrics,
         promises=promises,
         outcomes=outcomes,
+        watches=watches,
         hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )
 

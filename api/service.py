@@ -19,6 +19,7 @@ from .promises import Promises
 from .queue import JobQueue
 from .tasks import Tasks
 from .visitors import Visitors
+from .watches import Watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Service:
     metrics: Metrics
     promises: Promises
     outcomes: OutcomeFlow
+    watches: Watches
     hosts: HostRule
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -60,3 +62,4 @@ class Service:
         """Called at the stop signal: streams that only watch end, and an unreachable database is not waited for."""
         self.leaving.set()
         self.jobs.hurry()
+        self.watches.leave()

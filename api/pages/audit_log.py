@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metajudge.reviews.seen import KIND as SEEN
 from metajudge.store import overview
+from metajudge.systems.watch import KIND as WATCH
 
 from ..deps import StoreDep
 from .access import ViewerDep
@@ -43,12 +44,12 @@ class Wish(BaseModel):
 
 @router.get("")
 async def audit_log(request: Request, viewer: ViewerDep, store: StoreDep, wish: Annotated[Wish, Query()]) -> Response:
-    """Records of what a person was shown are listed if their kind is chosen."""
+    """Records of what a person was shown, and of positions of watches, are listed if their kind is chosen."""
     found = await store.ask(
         lambda connection: overview.entries(
             connection,
             kinds=[wish.kind] if wish.kind else None,
-            without=() if wish.kind else (SEEN,),
+            without=() if wish.kind else (SEEN, WATCH),
             subject=wish.subject.strip() or None,
             person=wish.person.strip() or None,
             before=wish.before,

@@ -19,10 +19,11 @@ from . import (
     reviews,
     rubrics,
     vet,
+    watches,
 )
 
 NOUNS = (
-    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor),
+    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor, watches),
     *(rubrics, policies, calibrations, export, changes, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)

@@ -77,7 +77,7 @@ async def metrics_text(running: Service) -> bytes:
         "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
         "metajudge_queue_depth": ("Jobs that wait to be started.", await jobs.waiting()),
     }
-    return running.metrics.text(running.engine.meter, gauges, running.promises.last)
+    return running.metrics.text(running.engine.meter, gauges, running.promises.last, running.watches.states)
 
 
 @router.get("/version", summary="Version")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,9 @@ SystemArgument = Annotated[str, typer.Argument(help=f"One of {', '.join(SYSTEMS)
 UrlOption = Annotated[
     str | None, typer.Option("--url", help="Its address; default: the variable that its own client reads.")
 ]
+ProjectOption = Annotated[
+    str | None, typer.Option("--project", help="Its project, experiment or dataset; default its default one.")
+]
 RateOption = Annotated[float, typer.Option("--per-second", help="Requests a second at most.")]
 
 
@@ -34,6 +38,7 @@ def push(
     system: SystemArgument,
     assessments: Annotated[Path, typer.Argument(help="A file of `vet --out`.", metavar="FILE")],
     url: UrlOption = None,
+    project: ProjectOption = None,
     name: Annotated[str, typer.Option(help="Name under which it is shown there.")] = NAME,
     link: Annotated[
         str | None, typer.Option(help="Address of an assessment, with {judgment_id} in it; part of the explanation.")
@@ -52,10 +57,10 @@ def push(
     if link is not None and "{judgment_id}" not in link:
         raise ConfigurationError("--link needs {judgment_id} where the judgment's id belongs")
     notes = (note_of(one, name=name, link=link) for one in read_assessments(assessments))
-    opened = open_system(system, Settings.load().environ, address=url, per_second=per_second)
+    opened = open_system(system, Settings.load().environ, address=url, project=project, per_second=per_second)
     with closing(opened):
         if dry_run:
-            _preview(list(notes), opened.address, as_json)
+            _preview(notes, opened.address, as_json)
             return
         where = ledger or assessments.with_name(f"{assessments.name}.{system}.pushed.jsonl")
         counts = push_notes(notes, opened, where)
@@ -67,7 +72,7 @@ def pull(
     system: SystemArgument,
     out: Annotated[Path, typer.Option(help="The folder to write to, or to add to.", metavar="DIR")],
     url: UrlOption = None,
-    project: Annotated[str | None, typer.Option(help="Its project or experiment; default its default one.")] = None,
+    project: ProjectOption = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -79,7 +84,7 @@ def pull(
     per_second: RateOption = 10.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch verdicts from MLflow or Phoenix, with what they are about, into a folder that `vet` and `audit` read.
+    """Fetch verdicts from where they live, with what they are about, into a folder that `vet` and `audit` read.
 
     Run it again to fetch what is new; changed records take the place of earlier ones.
     """
@@ -93,12 +98,14 @@ def pull(
     _tell_pulled(counts, opened.source, out, as_json)
 
 
-def _preview(notes: list[Note], address: str, as_json: bool) -> None:
+def _preview(notes: Iterator[Note], address: str, as_json: bool) -> None:
+    first = list(islice(notes, SHOWN))
+    count = len(first) + sum(1 for _ in notes)
     if as_json:
-        echo_json({"address": address, "notes": len(notes), "first": asdict(notes[0])})
+        echo_json({"address": address, "notes": count, "first": asdict(first[0]) if first else None})
         return
-    typer.echo(f"Nothing was sent. To {address}: {len(notes)} notes. The first ones:")
-    for note in notes[:SHOWN]:
+    typer.echo(f"Nothing was sent. To {address}: {count} notes" + (". The first ones:" if first else ""))
+    for note in first:
         score = "no score" if note.score is None else f"{note.score:g}"
         typer.echo(f"  on {note.target}: {note.name} = {note.label}, {score}: {note.explanation}")
 
@@ -121,8 +128,8 @@ def _tell_pushed(counts: PushCounts, address: str, ledger: Path, as_json: bool) 
 
 def _tell_pulled(counts: PullCounts, source: str, folder: Path, as_json: bool) -> None:
     if as_json:
-        since = None if counts.since is None else counts.since.isoformat()
-        echo_json({"source": source, "folder": str(folder), **asdict(counts), "since": since})
+        times = {name: time and time.isoformat() for name, time in (("since", counts.since), ("newest", counts.newest))}
+        echo_json({"source": source, "folder": str(folder), **asdict(counts), **times})
         return
     for line in _pulled_lines(counts):
         typer.echo(line)

@@ -1,11 +1,15 @@
 """The systems there are, and what opens one: its address, its keys, which are read from the usual variables."""
 
 import base64
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from metajudge.errors import ConfigurationError
+from metajudge.systems.argilla import Argilla
 from metajudge.systems.connection import Connection
+from metajudge.systems.langfuse import Langfuse
+from metajudge.systems.langsmith import LangSmith
 from metajudge.systems.mlflow import MLflow
 from metajudge.systems.phoenix import Phoenix
 from metajudge.systems.system import System
@@ -36,15 +40,32 @@ def _mlflow_headers(given: Mapping[str, str]) -> dict[str, str]:
     token, user = given.get("MLFLOW_TRACKING_TOKEN"), given.get("MLFLOW_TRACKING_USERNAME")
     if token:
         return {"authorization": f"Bearer {token}"}
-    if user:
-        pair = f"{user}:{given.get('MLFLOW_TRACKING_PASSWORD', '')}"
-        return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
-    return {}
+    return _basic(user, given.get("MLFLOW_TRACKING_PASSWORD", "")) if user else {}
 
 
 def _phoenix_headers(given: Mapping[str, str]) -> dict[str, str]:
     key = given.get("PHOENIX_API_KEY")
     return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _langfuse_headers(given: Mapping[str, str]) -> dict[str, str]:
+    public, secret = given.get("LANGFUSE_PUBLIC_KEY"), given.get("LANGFUSE_SECRET_KEY")
+    return _basic(public, secret) if public and secret else {}
+
+
+def _langsmith_headers(given: Mapping[str, str]) -> dict[str, str]:
+    key = given.get("LANGSMITH_API_KEY") or given.get("LANGCHAIN_API_KEY")
+    workspace = given.get("LANGSMITH_WORKSPACE_ID")
+    return ({"x-api-key": key} if key else {}) | ({"x-tenant-id": workspace} if workspace else {})
+
+
+def _argilla_headers(given: Mapping[str, str]) -> dict[str, str]:
+    key = given.get("ARGILLA_API_KEY")
+    return {"x-argilla-api-key": key} if key else {}
+
+
+def _basic(user: str, password: str) -> dict[str, str]:
+    return {"authorization": f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"}
 
 
 SYSTEMS: Mapping[str, Entry] = {
@@ -64,6 +85,30 @@ SYSTEMS: Mapping[str, Entry] = {
         ("PHOENIX_API_KEY",),
         Phoenix,
     ),
+    "langfuse": Entry(
+        "Langfuse",
+        ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+        "https://cloud.langfuse.com",
+        _langfuse_headers,
+        ("LANGFUSE_SECRET_KEY",),
+        Langfuse,
+    ),
+    "langsmith": Entry(
+        "LangSmith",
+        ("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"),
+        "https://api.smith.langchain.com",
+        _langsmith_headers,
+        ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"),
+        LangSmith,
+    ),
+    "argilla": Entry(
+        "Argilla",
+        ("ARGILLA_API_URL",),
+        "http://localhost:6900",
+        _argilla_headers,
+        ("ARGILLA_API_KEY",),
+        Argilla,
+    ),
 }
 
 
@@ -74,6 +119,7 @@ def open_system(
     address: str | None = None,
     project: str | None = None,
     per_second: float = 10.0,
+    wait: Callable[[float], None] = time.sleep,
 ) -> System:
     """Opens a system by its name.
 
@@ -81,6 +127,7 @@ def open_system(
         environ: where keys, and the address if none is given, are read from.
         project: the project or experiment that is pulled.
         per_second: requests at most.
+        wait: pauses for so many seconds between requests; what it raises ends them.
 
     Raises:
         ConfigurationError: no such system, or an address that is none.
@@ -93,4 +140,4 @@ def open_system(
     given = address or next((environ[one] for one in entry.address if environ.get(one)), entry.default)
     headers = entry.headers(environ)
     secrets = (*(environ.get(one, "") for one in entry.keys), *headers.values())
-    return entry.make(Connection(given, headers, secrets, per_second=per_second), project)
+    return entry.make(Connection(given, headers, secrets, per_second=per_second, wait=wait), project)

@@ -88,11 +88,6 @@ def _assessment(note: Note) -> dict[str, Any]:
         "source": {"source_type": kind, "source_id": NAME},
         "feedback": {"value": note.label},
         "rationale": note.explanation,
-        "metadata": {name: _text(value) for name, value in note.metadata.items()},
+        "metadata": note.text_metadata,
         "valid": True,
     }
-
-
-def _text(value: object) -> str:
-    """Metadata are texts in MLflow."""
-    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -36,12 +36,14 @@ class PullCounts:
         new: part -> records that were not there before.
         replaced: part -> records that took the place of earlier ones.
         since: from when on it was asked for; None for everything.
+        newest: when the newest record began or changed, of this pull and those before; None where none says.
         complete: whether the system was read to the end; if not, the same command starts from the same place.
     """
 
     new: dict[str, int] = field(default_factory=dict)
     replaced: dict[str, int] = field(default_factory=dict)
     since: datetime | None = None
+    newest: datetime | None = None
     complete: bool = False
 
 
@@ -92,6 +94,7 @@ def pull(system: System, folder: Path, since: str | None, *, now: datetime, limi
                 newest = _gather(system, start, gathered, newest, limit, counts)
             finally:
                 gathered.merge(counts)
+        counts.newest = newest
         if counts.complete:
             _write(folder / STATE, {"source": system.source, "newest": None if newest is None else newest.isoformat()})
     return counts

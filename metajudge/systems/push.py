@@ -41,6 +41,7 @@ class PushCounts:
     Attributes:
         notes: that were to be put.
         known: of them, those that the ledger says are there with this content; nothing was sent for them.
+        missing: of those that failed, the ones about what is not there.
         failures: why notes were not taken, with the judgment's id; the ledger has all of them.
         stopped: why the push ended early; None where it went through.
     """
@@ -51,6 +52,7 @@ class PushCounts:
     updated: int = 0
     unchanged: int = 0
     failed: int = 0
+    missing: int = 0
     failures: list[str] = field(default_factory=list)
     stopped: str | None = None
 
@@ -129,4 +131,5 @@ def _count(counts: PushCounts, sent: Sent) -> None:
             counts.unchanged += 1
         case None:
             counts.failed += 1
+            counts.missing += sent.missing
             counts.failures.append(f"{sent.judgment_id}: {sent.failure}")

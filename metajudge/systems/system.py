@@ -8,11 +8,10 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from metajudge.errors import MetajudgeError
-from metajudge.readers.own_notes import KEY
+from metajudge.readers.own_notes import KEY, NAME
 from metajudge.types import Assessment, digest
 
-NAME = "metajudge"
-"""How our notes are named where the user does not say."""
+__all__ = ["NAME", "Found", "Note", "System", "SystemCallError", "Wrote", "answers_of", "note_of", "utc"]
 
 
 class SystemCallError(MetajudgeError):
@@ -67,6 +66,11 @@ class Note:
     def metadata(self) -> dict[str, Any]:
         """The details with the key."""
         return {KEY: self.key, "judgment_id": self.about, **self.details}
+
+    @property
+    def text_metadata(self) -> dict[str, str]:
+        """The metadata for a system that keeps texts."""
+        return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in self.metadata.items()}
 
     @property
     def digest(self) -> str:
@@ -132,7 +136,8 @@ class Found:
 
     Attributes:
         part: which file of the pulled folder it belongs to, such as ``spans``.
-        at: when it began or changed, as far as the system says; a later pull starts from the newest.
+        at: when it began or changed, as far as the system says; a later pull starts from the newest. None for notes of
+            ours, which come after what they are about.
         record: plain data that the reader of the system's export takes.
     """
 
@@ -142,12 +147,15 @@ class Found:
 
 
 def utc(given: str | None) -> datetime | None:
-    """A system's time with its zone, in UTC; None where it gives none.
+    """A system's time in UTC, which one without a zone is taken to be; None where it gives none.
 
     Raises:
         ValueError: no time.
     """
-    return None if given is None else datetime.fromisoformat(given).astimezone(UTC)
+    if given is None:
+        return None
+    found = datetime.fromisoformat(given)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 class System(Protocol):

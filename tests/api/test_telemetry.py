@@ -14,7 +14,9 @@ import importlib
 assert importlib.import_module("metajudge.api.telemetry").configure_traces()
 from opentelemetry import trace
 with trace.get_tracer("test").start_as_current_span("one"):
-    pass
+    importlib.import_module("metajudge.api.tracing").event_logger().emit(event_name="gen_ai.evaluation.result")
+from opentelemetry import _logs
+_logs.get_logger_provider().shutdown()
 trace.get_tracer_provider().shutdown()
 """
 
@@ -37,7 +39,7 @@ def test_an_endpoint_without_the_sdk_is_refused_with_what_to_install(monkeypatch
 
 
 @pytest.mark.slow
-def test_spans_reach_the_endpoint(monkeypatch):
+def test_spans_and_events_reach_the_endpoint(monkeypatch):
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     paths = []
 
@@ -56,4 +58,4 @@ def test_spans_reach_the_endpoint(monkeypatch):
         monkeypatch.setenv(telemetry.ENDPOINTS[0], f"http://127.0.0.1:{server.server_port}")
         subprocess.run([sys.executable, "-c", SPAN], check=True, timeout=60)
         server.shutdown()
-    assert paths == ["/v1/traces"]
+    assert sorted(paths) == ["/v1/logs", "/v1/traces"]

@@ -3,9 +3,13 @@ import importlib
 import pytest
 
 from metajudge.providers import tracing
+from metajudge.types import Assessment
 from tests.api.conftest import panel_of
 from tests.api.logged import SECRET, record
 from tests.doubles.llm_server import score_answer
+
+api_tracing = importlib.import_module("metajudge.api.tracing")
+PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 @pytest.fixture
@@ -18,6 +22,18 @@ def spans(monkeypatch):
     provider.add_span_processor(export.SimpleSpanProcessor(memory))
     monkeypatch.setattr(tracing, "tracer", lambda: provider.get_tracer("test"))
     return memory.get_finished_spans
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """What was emitted as log records, as the SDK's exporter has it."""
+    sdk = pytest.importorskip("opentelemetry.sdk._logs", reason="the SDK of OpenTelemetry is not installed")
+    export = importlib.import_module("opentelemetry.sdk._logs.export")
+    memory = export.InMemoryLogRecordExporter()
+    provider = sdk.LoggerProvider()
+    provider.add_log_record_processor(export.SimpleLogRecordProcessor(memory))
+    monkeypatch.setattr(api_tracing._logs, "get_logger_provider", lambda: provider)
+    return lambda: [one.log_record for one in memory.get_finished_logs()]
 
 
 def of_vets(spans):
@@ -37,7 +53,8 @@ class TestTraces:
         told = [event.attributes for event in span.events if event.name == "gen_ai.evaluation.result"]
         assert [one["gen_ai.evaluation.name"] for one in told] == ["a", "b", "metajudge"]
         assert {one["gen_ai.evaluation.score.value"] for one in told} == {5.0}
-        assert told[-1]["gen_ai.evaluation.score.label"] == "accepted"
+        assert told[-1]["gen_ai.evaluation.score.label"] == "keep"
+        assert not any("gen_ai.evaluation.explanation" in one for one in told)
         assert span.attributes["metajudge.judgment.id"] == "j1"
         assert span.attributes["gen_ai.usage.input_tokens"] > 0
         assert "Gertrude" not in str(span.to_json())
@@ -71,8 +88,7 @@ class TestTraces:
         assert "Gertrude" not in "".join(span.to_json() for span in calls)
 
     def test_a_caller_s_trace_goes_on(self, serve, spans):
-        parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-        serve().post("/v1/vet", json=record(), headers={"traceparent": parent})
+        serve().post("/v1/vet", json=record(), headers={"traceparent": PARENT})
         (span,) = of_vets(spans)
         assert f"{span.context.trace_id:032x}" == "4bf92f3577b34da6a3ce929d0e0e4736"
         assert f"{span.parent.span_id:016x}" == "00f067aa0ba902b7"
@@ -88,3 +104,50 @@ class TestTraces:
     def test_without_the_package_everything_works(self, serve, monkeypatch):
         monkeypatch.setattr(tracing, "tracer", lambda: None)
         assert serve().post("/v1/vet", json=record()).status_code == 200
+
+
+class TestEvents:
+    """The names are held against the package of the semantic conventions."""
+
+    def test_results_are_records_of_the_caller_s_trace_with_who_evaluated(self, serve, models, spans, records):
+        names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
+        server = models(answer=score_answer(5))
+        client = serve(panels={"default": panel_of(server)})
+        said = record(rationale=SECRET, meta={"gen_ai.response.id": "chatcmpl-1"})
+        found = Assessment.model_validate(client.post("/v1/vet", json=said, headers={"traceparent": PARENT}).json())
+        (span,) = of_vets(spans)
+        assert not span.events, "events are not told twice"
+        told = records()
+        assert {one.event_name for one in told} == {"gen_ai.evaluation.result"}
+        assert {(one.trace_id, one.span_id) for one in told} == {(span.context.trace_id, span.context.span_id)}
+        assert f"{told[0].trace_id:032x}" in PARENT
+        agent, whole = dict(told[0].attributes), dict(told[-1].attributes)
+        assert [one.attributes[names.GEN_AI_EVALUATION_NAME] for one in told] == ["a", "b", "metajudge"]
+        assert whole[names.GEN_AI_EVALUATION_SCORE_VALUE] == 5.0
+        assert whole[names.GEN_AI_EVALUATION_SCORE_LABEL] == "keep"
+        assert whole[names.GEN_AI_RESPONSE_ID] == "chatcmpl-1"
+        assert (agent["metajudge.evaluator.kind"], agent["gen_ai.request.model"]) == ("model", found.agents[0].model)
+        assert whole["metajudge.evaluator.panel"] == found.panel_digest
+        assert whole["metajudge.evaluator.version"] == found.metajudge_version
+        assert whole["metajudge.judge"] == found.judge
+        known = {value for name, value in vars(names).items() if name.startswith("GEN_AI_")}
+        for one in (agent, whole):
+            assert {name for name in one if name.startswith("gen_ai.")} <= known
+        assert "Gertrude" not in str([one.attributes for one in told])
+        assert names.GEN_AI_EVALUATION_EXPLANATION not in agent.keys() | whole.keys()
+
+    def test_explanations_are_there_only_where_content_is_captured(self, serve, models, spans, records, monkeypatch):
+        client = serve(panels={"default": panel_of(models(answer=score_answer(5)))})
+        for value, texts in (("true", True), ("EVENT_ONLY", True), ("false", False), ("NO_CONTENT", False)):
+            monkeypatch.setenv(api_tracing.CAPTURE, value)
+            client.post("/v1/vet", json=record(id=value))
+            said = [one.attributes.get("gen_ai.evaluation.explanation") for one in records()[-3:]]
+            assert (said[-1] == "the score 5 is above the threshold 4.5") is texts
+            assert all((one is not None) is texts for one in said)
+
+    def test_a_judgment_links_to_the_span_it_is_about(self, serve, spans):
+        client = serve()
+        for meta in ({"traceparent": PARENT}, {"traceparent": "nonsense"}, {"traceparent": 7}):
+            client.post("/v1/vet", json=record(meta=meta))
+        links = [[f"{link.context.span_id:016x}" for link in span.links] for span in of_vets(spans)]
+        assert links == [["00f067aa0ba902b7"], [], []]
