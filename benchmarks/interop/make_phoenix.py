@@ -44,6 +44,17 @@ def main(folder: Path) -> None:
         (folder / "phoenix-json" / f"{name}.jsonl").write_text(lines)
 
 
+def log_one(client: Any, number: int) -> None:
+    """Logs the first case again, as a span with another number."""
+    name = f"{number + 1:016x}"
+    context = {"trace_id": f"{number + 1:032x}", "span_id": name}
+    at = {"start_time": f"2026-11-01T10:0{number}:00Z", "end_time": f"2026-11-01T10:0{number}:01Z"}
+    client.spans.log_spans(project_identifier=_PROJECT, spans=[{**_span(0, name), "context": context, **at}])
+    while len(client.spans.get_spans(project_identifier=_PROJECT)) <= number:
+        time.sleep(0.5)
+    _annotate(client, name, 0)
+
+
 def log(client: Any) -> list[str]:
     """Logs the cases as spans with their annotations; returns the spans' ids."""
     names = [f"{number:016x}" for number in range(1, len(CASES) + 1)]

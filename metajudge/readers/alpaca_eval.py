@@ -1,13 +1,15 @@
 """AlpacaEval's annotations (Li et al., "AlpacaEval: An Automatic Evaluator of Instruction-following Models", 2023).
 
 The shape is that of ``annotations.json`` as alpaca_eval 0.6 writes it: one JSON list of ``instruction, output_1,
-generator_1, output_2, generator_2, annotator, preference, raw_completion``. ``preference`` is 1 where output_1 is
-better, 2 where output_2 is, 1.5 (formerly 0) for a tie; an annotator with logprobs gives 1 + P(output_2 is better),
-which is kept in ``meta.preference``. Response ``A`` is output_1, ``B`` output_2.
+generator_1, output_2, generator_2, annotator, preference``, with the judge's text in ``preference_raw_completion`` (in
+published files ``raw_completion``) and ``preference_date``, which is kept as ``meta.time``. ``preference`` is 1 where
+output_1 is better, 2 where output_2 is, 1.5 (formerly 0) for a tie; an annotator with logprobs gives 1 + P(output_2 is
+better), which is kept in ``meta.preference``. Response ``A`` is output_1, ``B`` output_2.
 
-Annotators see the outputs in a random order that the file does not record. Where the completion names them ``m`` (shown
-first) and ``M``, as the published annotators do, the order follows from it and the preference; else the order is the
-item's, and ``meta.order_known`` is false. Ids are ``annotator/digest``: the file has none.
+Annotators see the outputs in a random order that the file does not record. Where the completion names the better one
+(``m``, shown first, or ``M``; ``Output (a)``; one of ``[[A]]`` and ``[[B]]``), as the published annotators do, the
+order follows from it and the preference; else the order is the item's, and ``meta.order_known`` is false. Ids are
+``annotator/digest``: the file has none.
 """
 
 from typing import Any
@@ -16,10 +18,13 @@ from metajudge.readers.lines import Line
 from metajudge.readers.pairs import BenchmarkLine
 from metajudge.readers.reader import LineReader
 from metajudge.readers.recorded_games import FIRST, SECOND
+from metajudge.readers.stated_scores import reason_text
 from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment, Pairwise
 
-_LABELS = ("m", "M")
+_LABELS = (("m", "M"), ("Output (a)", "Output (b)"))
+"""What annotators call the outputs, the first one shown first; such a completion is a mark and no rationale."""
+_BRACKETED = ("A", "B")
 
 
 class AnnotationRow(BenchmarkLine):
@@ -34,6 +39,9 @@ class AnnotationRow(BenchmarkLine):
     generator_2: str | None = None
     dataset: str | None = None
     raw_completion: Any = None
+    preference_raw_completion: Any = None
+    preference_date: str | None = None
+    preference_version: str | None = None
 
 
 def is_annotation(record: dict[str, Any]) -> bool:
@@ -59,9 +67,12 @@ def _judgment(entry: Line) -> Judgment:
     )
     item = item.model_copy(update={"id": f"alpaca/{item.digest[:16]}"})
     verdict, why = _verdict(row.preference)
-    text, chosen = _completion(row.raw_completion)
+    written = row.preference_raw_completion if row.raw_completion is None else row.raw_completion
+    text, chosen = _completion(written)
     order = _order(verdict, chosen)
     meta = {"preference": row.preference, "order_known": order is not None, "dataset": "alpaca_eval"}
+    said = {"time": row.preference_date, "judge_version": row.preference_version}
+    meta |= {name: value for name, value in said.items() if value is not None}
     return Judgment(
         id=f"{row.annotator}/{item.digest[:16]}",
         item=item,
@@ -70,7 +81,7 @@ def _judgment(entry: Line) -> Judgment:
         no_verdict=why,
         rationale=text,
         order=order or (FIRST, SECOND),
-        labels=_LABELS if order is not None else None,
+        labels=_names(chosen) if order is not None else None,
         meta=meta,
     )
 
@@ -86,27 +97,39 @@ def _verdict(preference: float | None) -> tuple[Pairwise | None, str | None]:
 
 
 def _completion(raw: Any) -> tuple[str, str | None]:
-    """What the annotator wrote, and which of ``m`` and ``M`` it ranked first, where it says so."""
+    """What the annotator wrote, and the name by which it calls the better output, where it says so."""
     if isinstance(raw, str):
-        return raw, raw.strip() if raw.strip() in _LABELS else None
+        return ("", raw.strip()) if _names(raw.strip()) else (raw, _bracketed(raw))
     if not isinstance(raw, dict):
-        return "", None
+        return reason_text(raw), None
     explanation = raw.get("concise_explanation")
     ranked = raw.get("ordered_models")
     if isinstance(ranked, list):
         best = [one.get("model") for one in ranked if isinstance(one, dict) and one.get("rank") == 1]
-        chosen = best[0] if len(best) == 1 and best[0] in _LABELS else None
+        chosen = best[0] if len(best) == 1 and isinstance(best[0], str) and _names(best[0]) else None
         return str(explanation or ""), chosen
     text = raw.get("text")
     if isinstance(text, str):
-        # A single token is a mark, not a rationale.
-        return ("", text.strip()) if text.strip() in _LABELS else (text, None)
-    return str(explanation or ""), None
+        return _completion(text)
+    return reason_text(raw if explanation is None else explanation), None
 
 
 def _order(verdict: Pairwise | None, chosen: str | None) -> tuple[str, str] | None:
-    """Ids in the order shown: the preferred one was shown first where the completion calls it ``m``."""
+    """Ids in the order shown: the preferred one was shown first where the completion calls it so."""
     if verdict is None or verdict.winner is None or chosen is None:
         return None
-    first = verdict.winner if chosen == _LABELS[0] else (SECOND if verdict.winner == FIRST else FIRST)
+    names = _names(chosen)
+    shown_first = names is not None and chosen == names[0]
+    first = verdict.winner if shown_first else (SECOND if verdict.winner == FIRST else FIRST)
     return (first, SECOND if first == FIRST else FIRST)
+
+
+def _names(chosen: str | None) -> tuple[str, str] | None:
+    """The names of both outputs, of which one is given; None where it is no such name."""
+    return next((names for names in (*_LABELS, _BRACKETED) if chosen in names), None)
+
+
+def _bracketed(text: str) -> str | None:
+    """The only one of ``[[A]]`` and ``[[B]]`` in a text."""
+    said = [name for name in _BRACKETED if f"[[{name}]]" in text]
+    return said[0] if len(said) == 1 else None

@@ -88,7 +88,9 @@ def is_arena_hard(record: dict[str, Any]) -> bool:
 
 def arena_hard_judgments(source: Source) -> LineReader:
     """Reads a file of model judgments."""
-    return LineReader("Arena-Hard judgments", source, lambda: read_lines(source), _judgments)
+    return LineReader(
+        "Arena-Hard judgments", source, lambda: read_lines(source, nan_is_null=True, infinite_is_text=True), _judgments
+    )
 
 
 def _judgments(line: Line) -> list[Judgment]:

@@ -4,7 +4,9 @@ Read is what ``dataset.records.to_json(path)`` writes (argilla 2.8; the shape is
 JSON list of ``{"id", "fields", "metadata", "suggestions": {QUESTION: {"value", "agent"}}, "responses": {QUESTION:
 [{"value", "user_id"}]}}``. Each question that an agent answered makes an item; the answers of people to it are its
 labels. The judge is ``AGENT/QUESTION``. The field named ``prompt``, ``question``, ``instruction`` or the like is the
-question, else the first one; the other fields are the responses.
+question, else the first one; the other fields are the responses. Records that ``metajudge pull argilla`` writes say
+also when a person answered, and whether it was submitted: drafts and discarded answers are no labels. Suggestions by
+``metajudge push`` are no verdicts.
 """
 
 import re
@@ -14,10 +16,12 @@ from typing import Any
 from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import BadLine
+from metajudge.readers.own_notes import AGENT
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import ANSWER_KEYS, QUESTION_KEYS, RecordedRun, RecordedScore, asked_and_answered
 
 FORMAT = "Argilla records"
+_NOT_SUBMITTED = ("draft", "discarded")
 _SIDE = re.compile(r"(?:response|output|answer|completion|generation|candidate)s?[\s_.-]?([a-h]|[1-8])", re.I)
 _QUESTIONS = (*(key for key in QUESTION_KEYS if key not in ("messages", "text")), "instruction", "context")
 
@@ -40,23 +44,30 @@ def record_of(row: Mapping[str, Any]) -> AssessedRun:
             judge=f"{one.get('agent') or 'suggestion'}/{question}",
             value=_value(one.get("value")),
             comment=None,
-            meta={"source": "suggestion", "judge_model": one.get("agent"), "score": one.get("score")},
+            meta={
+                "source": "suggestion",
+                "judge_model": one.get("agent"),
+                "score": one.get("score"),
+                "time": one.get("updated_at"),
+            },
             name=str(question),
         )
         for question, one in (row.get("suggestions") or {}).items()
-        if isinstance(one, Mapping) and one.get("value") is not None
+        if isinstance(one, Mapping) and one.get("value") is not None and not str(one.get("agent")).startswith(AGENT)
     ]
-    return AssessedRun(_run(name, row["fields"]), scores, list(_people(row.get("responses") or {})))
+    return AssessedRun(run_of_fields(name, row["fields"]), scores, list(_people(row.get("responses") or {})))
 
 
 def _people(responses: Mapping[str, Any]) -> Iterator[PersonScore]:
     for question, given in responses.items():
         for one in given or ():
-            user = one.get("user_id")
-            yield PersonScore(str(question), None if user is None else str(user), None, _value(one.get("value")))
+            if one.get("status") in _NOT_SUBMITTED:
+                continue
+            user, time = one.get("user_id"), one.get("updated_at")
+            yield PersonScore(str(question), None if user is None else str(user), None, _value(one.get("value")), time)
 
 
-def _run(name: str, fields: Mapping[str, Any]) -> RecordedRun:
+def run_of_fields(name: str, fields: Mapping[str, Any]) -> RecordedRun:
     given = {key: value for key, value in fields.items() if value is not None}
     asked = next((key for wanted in _QUESTIONS for key in given if key.lower() == wanted), next(iter(given), None))
     others = {key: value for key, value in given.items() if key != asked}

@@ -1,10 +1,12 @@
 """Runs that carry their own assessments, by judges and by people: a row is a run with everything said of it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.mapped import stem_of
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, attempt, why
@@ -58,7 +60,7 @@ class AssessedRuns:
         self._vocabulary = Vocabulary(values, categories=True)
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        for row in self._rows():
+        for place, row in enumerate(self._rows(), start=1):
             if isinstance(row, Reject):
                 yield row
                 continue
@@ -66,7 +68,7 @@ class AssessedRuns:
             if isinstance(found, Reject):
                 yield found
                 continue
-            for score in found.scores:
+            for score in self._named(found.scores, place):
                 try:
                     judgment = judgment_of(score, found.run, self._vocabulary)
                 except UNREADABLE as error:
@@ -88,6 +90,20 @@ class AssessedRuns:
             for person in found.people:
                 about = replace(person, target=found.run.id)
                 yield Target(found.run.id, person.name, ByPeople(about, self.source.name, row.number), ids)
+
+    def _named(self, scores: Iterable[RecordedScore], place: int) -> Iterator[RecordedScore]:
+        """The scores with ids: where the export has none, of the file's name, the judge and the record's place.
+
+        The place, unlike the line, is the same in every format of a file.
+        """
+        seen: Counter[str] = Counter()
+        for score in scores:
+            name = score.id
+            if name is None:
+                name = f"{stem_of(self.source.name)}:{place}/{score.judge}"
+                seen[name] += 1
+                name = name if seen[name] == 1 else f"{name}/{seen[name]}"
+            yield replace(score, id=name)
 
     def _assessed(self, row: Line) -> AssessedRun | Reject:
         return attempt(self.source, row, lambda line: self._run_of(line.data), self.format)

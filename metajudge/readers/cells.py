@@ -1,15 +1,27 @@
 """A row's cells: a column's value, or one inside nested data, and the text by which values are looked up."""
 
+import ast
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+TURNS: Final = "turns:"
+"""Before a column's name: its cells are lists of texts, one for each turn of a conversation, perhaps as JSON text."""
+LONGEST_LITERAL: Final = 1_000_000
+"""Characters of the longest text that is read as a list or an object of Python."""
 
 
 def cell(data: Mapping[str, Any], column: str) -> Any:
-    """A row's value in a column, or at a dotted path in nested data; None if missing."""
+    """A row's value in a column, or at a dotted path in nested data, also where that is JSON text; None if missing."""
     if column in data:
         return data[column]
+    if column.startswith(TURNS):
+        return nested(cell(data, column.removeprefix(TURNS)))
     value: Any = data
     for part in column.split("."):
+        value = nested(value)
         if isinstance(value, Mapping):
             value = value.get(part)
         elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part[:9]) < len(value):
@@ -20,11 +32,33 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
 
 
 def key_of(value: Any) -> str:
-    """A cell as the text it is looked up by: ``1.0`` and ``1`` are one value, ``True`` is ``true``."""
-    if value is None:
+    """A cell as the text it is looked up by: ``1.0`` and ``1`` are one value, ``True`` is ``true``, NaN is empty."""
+    if value is None or value != value:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+def nested(value: Any) -> Any:
+    """A text that is a JSON list or object, or one as Python prints it, as data; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return _parsed(value)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    if len(text) > LONGEST_LITERAL:
+        return text
+    try:
+        found = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return found if isinstance(found, list | dict) else text

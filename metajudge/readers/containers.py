@@ -11,6 +11,7 @@ from metajudge.readers.csv_table import CsvTable, looks_like_csv
 from metajudge.readers.lines import Source, open_bytes
 from metajudge.readers.parquet_table import ParquetTable
 from metajudge.readers.tables import JsonLineTable, JsonListTable, Table
+from metajudge.readers.workbook import WorkbookTable, is_workbook
 
 HEAD_BYTES = 4096
 _SIGNATURE_BYTES = 4
@@ -28,6 +29,7 @@ class Container(Enum):
     PARQUET = "Parquet"
     ARROW = "Arrow"
     ZIP = "a zip archive"
+    WORKBOOK = "an Excel workbook"
 
 
 def container_of(source: Source) -> Container:
@@ -42,7 +44,7 @@ def container_of(source: Source) -> Container:
     if signature == b"ARRO":
         return Container.ARROW
     if signature == b"PK\x03\x04":
-        return Container.ZIP
+        return Container.WORKBOOK if is_workbook(source) else Container.ZIP
     with open_bytes(source) as stream:
         try:
             head = stream.read(HEAD_BYTES)
@@ -88,6 +90,8 @@ def table_of(source: Source, container: Container | None = None) -> Table:
             return JsonListTable(source)
         case Container.LINES:
             return JsonLineTable(source)
+        case Container.WORKBOOK:
+            return WorkbookTable(source)
         case Container.ZIP:
             raise InputError(f"{source.name} is a zip archive; unpack it first")
 

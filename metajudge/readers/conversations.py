@@ -81,6 +81,38 @@ def is_chat(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "content" in one for one in value)
 
 
+def in_turns(question: Any, answers: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Lists of texts, one text a turn, as conversations; a list of one text as that text, anything else as it is.
+
+    Args:
+        question: a list of the user's texts.
+        answers: response id -> a list of the assistant's texts, as many.
+
+    Raises:
+        BadLine: the lists have different lengths.
+    """
+    if not _are_texts(question) or not all(map(_are_texts, answers.values())):
+        return question, dict(answers)
+    for name, texts in answers.items():
+        if len(texts) != len(question):
+            raise BadLine(f"the question has {len(question)} turns, and responses.{name} has {len(texts)}")
+    if len(question) == 1:
+        return question[0] or "", {name: texts[0] or "" for name, texts in answers.items()}
+    chats = {
+        name: [
+            message
+            for asked, answered in zip(question, texts, strict=True)
+            for message in ({"role": "user", "content": asked or ""}, {"role": "assistant", "content": answered or ""})
+        ]
+        for name, texts in answers.items()
+    }
+    return next(iter(chats.values())), dict(chats)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(one is None or isinstance(one, str) for one in value)
+
+
 def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> tuple[str, dict[str, str]]:
     """What was asked and what was answered, as texts, from cells that may contain conversations.
 

@@ -2,22 +2,24 @@
 
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
-from functools import cache
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, NoVerdictsError
+from metajudge.files.secrets import without_secrets
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Line, Reject, Source, open_bytes
-from metajudge.readers.mapping import FieldMap, own_columns
+from metajudge.readers.mapping import FieldMap, check_columns, own_columns
 from metajudge.readers.reader import Reader
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.tables import Table
+from metajudge.readers.shapes import APART, Shape, shape_of
+from metajudge.readers.tables import JsonListTable, RecordTable, Table
+from metajudge.readers.wrapped import wrapped_table
 
 SNIFFED_LINES = 1_000
 """How many lines are looked at for a record of a known format."""
@@ -25,56 +27,10 @@ SNIFFED_LINES = 1_000
 EXPECTED = (
     "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
     "response_A, response_B, judgments), a JudgeBench, LLMBar or MT-Bench folder (a file of pairs or items and one of "
-    "judgments), recorded verdicts of ReaLMistake or RewardBench 2, results of Arena-Hard, AlpacaEval, Inspect, "
-    "promptfoo, LangSmith, Langfuse, MLflow, Phoenix or Argilla, or any table with a mapping (`metajudge inspect FILE` "
-    "guesses one)"
+    "judgments), recorded verdicts of ReaLMistake or RewardBench 2, results of Arena-Hard, AlpacaEval, FastChat, "
+    "Inspect, promptfoo, DeepEval, Ragas, lm-evaluation-harness, OpenAI Evals, LangSmith, Langfuse, MLflow, Phoenix, "
+    "Argilla or Label Studio, or any table with a mapping (`metajudge import FILE` asks for one)"
 )
-
-
-class Shape(Enum):
-    """What a file's records are."""
-
-    JUDGMENTS = "judgments"
-    OUTPUT = "JudgeBench output"
-    ARENA_HARD = "Arena-Hard judgments"
-    ALPACA_EVAL = "AlpacaEval annotations"
-    PROMPTFOO = "promptfoo results"
-    FEEDBACK = "LangSmith feedback without its runs"
-    RUNS = "LangSmith runs"
-    SCORES = "Langfuse scores without their traces"
-    TRACES = "Langfuse traces"
-    ANNOTATIONS = "Phoenix annotations without their spans"
-    SPANS = "Phoenix spans"
-    MLFLOW = "MLflow traces"
-    ARGILLA = "Argilla records"
-    PAIRS = "pairs without judgments"
-    GAMES = "judgments without their pairs (JudgeBench)"
-    EVALUATIONS = "judgments without their pairs (LLMBar)"
-    MTBENCH_ITEMS = "items without judgments (MT-Bench)"
-    MTBENCH_VERDICTS = "judgments without their items (MT-Bench)"
-    DETECTIONS = "ReaLMistake detections"
-    PASSES = "RewardBench 2 passes"
-    OBJECT = "one JSON object"
-    TABLE = "a table"
-    EMPTY = "nothing"
-    UNKNOWN = "something else"
-
-
-_APART = {
-    Shape.GAMES: "contains judgments that name pairs by item_id, but not the pairs: give the folder with both files",
-    Shape.PAIRS: "contains pairs, but no judgments: give the folder with both files",
-    Shape.FEEDBACK: "contains LangSmith feedback, but not the runs it is about: give the folder with both (runs "
-    "have id, inputs, outputs)",
-    Shape.RUNS: "contains LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
-    Shape.SCORES: "contains Langfuse scores, but not the traces they are about: give the folder with scores/ and "
-    "traces/ or observations_v2/",
-    Shape.TRACES: "contains Langfuse traces, but no scores: give the folder with both",
-    Shape.ANNOTATIONS: "contains Phoenix annotations, but not the spans they are about: give the folder with both",
-    Shape.SPANS: "contains Phoenix spans, but no annotations: give the folder with both",
-}
-_APART[Shape.EVALUATIONS] = _APART[Shape.GAMES]
-_APART[Shape.MTBENCH_ITEMS] = "contains MT-Bench items, but no judgments: give the folder with both files"
-_APART[Shape.MTBENCH_VERDICTS] = "contains MT-Bench judgments, but not the items: give the folder with both files"
 
 
 def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
@@ -98,57 +54,6 @@ def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[R
     return [_file(Source(path, name), mapping)]
 
 
-def shape_of(record: Mapping[str, Any]) -> Shape:
-    """What one record is, by its keys."""
-    data = dict(record)
-    if JudgmentLines.recognises(data):
-        return Shape.JUDGMENTS
-    return next((shape for shape, recognises in _other_formats().items() if recognises(data)), Shape.UNKNOWN)
-
-
-@cache
-def _other_formats() -> dict[Shape, Callable[[dict[str, Any]], bool]]:
-    """What recognises a record of another tool's format; their modules are imported where a file is not our own."""
-    from metajudge.readers import (
-        alpaca_eval,
-        arena_hard,
-        argilla,
-        judgebench,
-        langfuse,
-        langsmith,
-        llmbar,
-        mlflow,
-        mtbench,
-        phoenix,
-        promptfoo,
-        realmistake,
-        rewardbench2,
-    )
-    from metajudge.readers.pairs import is_pair
-
-    return {
-        Shape.OUTPUT: judgebench.is_output,
-        Shape.ARENA_HARD: arena_hard.is_arena_hard,
-        Shape.ALPACA_EVAL: alpaca_eval.is_annotation,
-        Shape.PROMPTFOO: promptfoo.is_promptfoo_result,
-        Shape.EVALUATIONS: llmbar.is_evaluation,
-        Shape.GAMES: judgebench.is_game,
-        Shape.PAIRS: is_pair,
-        Shape.MLFLOW: mlflow.is_trace,
-        Shape.ARGILLA: argilla.is_record,
-        Shape.ANNOTATIONS: phoenix.is_annotation,
-        Shape.SPANS: phoenix.is_span,
-        Shape.MTBENCH_VERDICTS: mtbench.is_verdict,
-        Shape.MTBENCH_ITEMS: mtbench.is_item,
-        Shape.DETECTIONS: realmistake.is_detection,
-        Shape.PASSES: rewardbench2.is_pass,
-        Shape.FEEDBACK: langsmith.is_feedback,
-        Shape.SCORES: langfuse.is_score,
-        Shape.RUNS: langsmith.is_run,
-        Shape.TRACES: langfuse.is_run,
-    }
-
-
 def _file(source: Source, mapping: FieldMap | None) -> Reader:
     container = container_of(source)
     if container is Container.ZIP:
@@ -157,6 +62,11 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         if inspect_log.is_inspect_archive(source):
             return inspect_log.InspectLog(source, archive=True)
         open_bytes(source).close()  # says what it is instead
+    if container is Container.CSV and (mapping is None or not mapping.columns):
+        from metajudge.readers import promptfoo_table
+
+        if promptfoo_table.is_promptfoo_table(source):
+            return promptfoo_table.promptfoo_table(source)
     if container is Container.LIST:
         from metajudge.readers.llmbar_results import ResultFile, is_result_path
 
@@ -164,11 +74,14 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
             return ResultFile(source)
     table = table_of(source, container)
     shape, found = _sniff(table)
+    if shape in (Shape.UNKNOWN, Shape.OBJECT) and (inner := wrapped_table(table, is_written_whole, mapping)):
+        table, (shape, found) = inner, _sniff(inner)
     if shape is Shape.JUDGMENTS:
-        return JudgmentLines(source, table)
+        return JudgmentLines(source, _own_records(table, container))
     mapped = mapping if mapping is not None and mapping.columns else None
-    if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE):
-        mapped = _kept(source, mapping)
+    if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE, Shape.ALPACA_EVAL, Shape.ASSESSED):
+        kept = _kept(source, mapping)
+        mapped = kept if shape is not Shape.ASSESSED or (kept is not None and _fits(kept, table)) else None
     if mapped is not None:
         return _mapped(table, mapped)
     values = mapping.values if mapping is not None else {}
@@ -187,14 +100,11 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
     from metajudge.readers import (
         alpaca_eval,
         arena_hard,
-        argilla,
         judgebench,
-        mlflow,
         promptfoo,
         realmistake,
         rewardbench2,
     )
-    from metajudge.readers.assessed_runs import AssessedRuns
 
     source = table.source
     makers: dict[Shape, Callable[[], Reader]] = {
@@ -202,8 +112,7 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
         Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
         Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
-        Shape.MLFLOW: lambda: AssessedRuns(mlflow.FORMAT, source, table.rows, mlflow.trace_of, values),
-        Shape.ARGILLA: lambda: AssessedRuns(argilla.FORMAT, source, table.rows, argilla.record_of, values),
+        Shape.ASSESSED: lambda: _assessed(table, values),
         Shape.DETECTIONS: lambda: realmistake.realmistake_detections(source),
         Shape.PASSES: lambda: rewardbench2.rewardbench2_passes(source),
         Shape.OBJECT: lambda: _object(source, values),
@@ -211,8 +120,34 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         Shape.UNKNOWN: lambda: _table(table, values, found),
     }
     if shape not in makers:
-        raise InputError(f"{source.name} {_APART[shape]}")
+        raise InputError(f"{source.name} {APART[shape]}")
     return makers[shape]()
+
+
+def _assessed(table: Table, values: Mapping[str, str]) -> Reader:
+    """A reader for the format of the first record that has one; records of another format are rejects."""
+    from metajudge.readers.assessed_formats import format_of
+    from metajudge.readers.assessed_runs import AssessedRuns
+
+    rows = (row.data for row in table.rows() if isinstance(row, Line))
+    found = next(one for row in rows if (one := format_of(row)) is not None)
+    return AssessedRuns(found.name, table.source, table.rows, found.read, values)
+
+
+def _own_records(table: Table, container: Container) -> Table:
+    """Records of our own, in which an infinite number is no word."""
+    if container is Container.LIST:
+        return JsonListTable(table.source, infinite_is_text=False)
+    return RecordTable(table) if container in (Container.PARQUET, Container.ARROW) else table
+
+
+def _fits(mapping: FieldMap, table: Table) -> bool:
+    """Whether a table has the columns of a mapping: one kept for a folder need not be meant for every file in it."""
+    try:
+        check_columns(mapping, table.columns(), table.source.name)
+    except InputError:
+        return False
+    return True
 
 
 def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
@@ -224,18 +159,22 @@ def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:
-    from metajudge.readers import inspect_log, langfuse, mlflow, promptfoo
+    from metajudge.readers import deepeval, inspect_log, langfuse, promptfoo
+    from metajudge.readers.assessed_formats import assessed_formats
     from metajudge.readers.assessed_runs import AssessedRuns
 
     data = read_object(source)
-    if mlflow.is_trace(data):
-        return AssessedRuns(mlflow.FORMAT, source, lambda: entries_of([data]), mlflow.trace_of, values)
+    for one in assessed_formats():
+        if (records := one.records(data)) is not None:
+            return AssessedRuns(one.name, source, partial(entries_of, records), one.read, values)
     if inspect_log.is_inspect_log(data):
         return inspect_log.InspectLog(source, archive=False)
     if promptfoo.is_promptfoo_output(data):
         return promptfoo.PromptfooResults(source, lines=False)
     if langfuse.is_trace(data):
         return langfuse.LangfuseTrace(source, values)
+    if deepeval.is_test_run(data):
+        return deepeval.DeepEvalRun(source)
     keys = ", ".join(list(data)[:8])
     raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
 
@@ -263,10 +202,10 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     reason = f": {found}" if found else ""
     if len(guess.fields) < 3:
         raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
-    problems = "".join(f"\n  {problem}" for problem in guess.problems)
+    problems = without_secrets("".join(f"\n  {problem}" for problem in guess.problems))
     raise InputError(
         f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
-        f"  {guess.mapping.to_flags()}{problems}\n`metajudge inspect {name}` shows what that gives."
+        f"  {guess.mapping.to_flags()}{problems}\n`metajudge import {name}` asks about each."
     )
 
 
@@ -276,7 +215,7 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     if splits:
         return [_dataset(Source(split, str(Path(name) / split.relative_to(path))), mapping) for split in splits]
     readers: list[Reader] = []
-    apart: dict[Shape, list[Source]] = {shape: [] for shape in _APART}
+    apart: dict[Shape, list[Source]] = {shape: [] for shape in APART}
     files = _files(path, name)
     for source in files:
         shape = _sniff_quietly(source)
@@ -293,7 +232,7 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
-        raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
+        raise NoVerdictsError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
     return readers
 
 
@@ -305,10 +244,11 @@ def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
-    from metajudge.readers import alpaca_eval
-
-    if alpaca_eval.is_annotation(first.data):
-        return alpaca_eval.alpaca_eval_annotations(table)
+    shape = shape_of(first.data)
+    if shape is Shape.JUDGMENTS:
+        return JudgmentLines(source, RecordTable(table))
+    if shape in (Shape.ALPACA_EVAL, Shape.ASSESSED):
+        return _of_other_format(shape, table, mapping.values if mapping is not None else {}, "")
     return _table(table, mapping.values if mapping is not None else {}, "")
 
 
@@ -345,21 +285,21 @@ def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: 
     spans = [table_of(one) for one in apart[Shape.SPANS]]
     for source in apart[Shape.ANNOTATIONS]:
         if not spans:
-            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.ANNOTATIONS]}")
+            raise InputError(f"{name} ({source.path.name}) {APART[Shape.ANNOTATIONS]}")
         parts = (phoenix.run_of, phoenix.score_of)
         yield ScoredRuns(phoenix.FORMAT, spans, table_of(source), *parts, values, separate=True)
 
     feedback, runs = apart[Shape.FEEDBACK], [*apart[Shape.RUNS]]
     for source in feedback:
         if not runs:
-            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.FEEDBACK]}")
+            raise InputError(f"{name} ({source.path.name}) {APART[Shape.FEEDBACK]}")
         tables = [table_of(one) for one in runs]
         yield ScoredRuns("LangSmith feedback", tables, table_of(source), langsmith.run_of, langsmith.score_of, values)
     scores = [*apart[Shape.SCORES], *_below(path, name, langfuse.SCORE_FOLDERS)]
     traces = [*apart[Shape.TRACES], *_below(path, name, langfuse.RUN_FOLDERS)] if scores else []
     for source in scores:
         if not traces:
-            raise InputError(f"{name} ({source.path.name}) {_APART[Shape.SCORES]}")
+            raise InputError(f"{name} ({source.path.name}) {APART[Shape.SCORES]}")
         tables = [table_of(one) for one in traces]
         yield ScoredRuns("Langfuse scores", tables, table_of(source), langfuse.run_of, langfuse.score_of, values)
 
@@ -399,6 +339,11 @@ def _sniff_quietly(source: Source) -> Shape:
             from metajudge.readers import inspect_log
 
             return Shape.OBJECT if inspect_log.is_inspect_archive(source) else Shape.UNKNOWN
+        if container is Container.CSV:
+            from metajudge.readers import promptfoo_table
+
+            if promptfoo_table.is_promptfoo_table(source):
+                return Shape.PROMPTFOO
         return _sniff(table_of(source, container))[0]
     except InputError:
         return Shape.UNKNOWN
@@ -419,7 +364,7 @@ def _sniff(table: Table) -> tuple[Shape, str]:
     for number, row in enumerate(table.rows()):
         if isinstance(row, Line):
             shape = shape_of(row.data)
-            if lines and shape is Shape.UNKNOWN and number == 0 and _is_object(row.data):
+            if lines and shape is Shape.UNKNOWN and number == 0 and is_written_whole(row.data):
                 return Shape.OBJECT, ""
             if shape is not Shape.UNKNOWN:
                 return shape, ""
@@ -437,12 +382,15 @@ def _sniff(table: Table) -> tuple[Shape, str]:
 _SPREAD = "half a JSON object"
 
 
-def _is_object(data: dict[str, Any]) -> bool:
+def is_written_whole(data: dict[str, Any]) -> bool:
     """Whether another tool writes such an object as a whole file."""
-    from metajudge.readers import inspect_log, langfuse, mlflow, promptfoo
+    from metajudge.readers import deepeval, inspect_log, langfuse, promptfoo
+    from metajudge.readers.assessed_formats import assessed_formats
 
-    written = (inspect_log.is_inspect_log, promptfoo.is_promptfoo_output, langfuse.is_trace, mlflow.is_trace)
-    return any(recognises(data) for recognises in written)
+    written = (inspect_log.is_inspect_log, promptfoo.is_promptfoo_output, langfuse.is_trace, deepeval.is_test_run)
+    return any(recognises(data) for recognises in written) or any(
+        one.records(data) is not None for one in assessed_formats()
+    )
 
 
 def _is_whole_object(first: Reject, table: Table) -> bool:
@@ -457,7 +405,7 @@ def _is_whole_object(first: Reject, table: Table) -> bool:
         data = read_object(table.source)
     except InputError:
         return False
-    return spread or _is_object(data)
+    return spread or is_written_whole(data)
 
 
 def _description(line: Line | Reject, what: str) -> str:

@@ -29,8 +29,8 @@ from metajudge.readers.parquet_table import plain, raw_of
 from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex
 from metajudge.readers.scales import scale_text
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking
+from metajudge.readers.vocabulary import NONE, NoVerdict, UnknownValueError, Vocabulary
+from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking, digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -56,7 +56,8 @@ def from_pandas(
         mapping: which column is what (``"verdict=winner,question=prompt,responses.A=a,responses.B=b"``); None where the
             columns are named after the fields, as :func:`to_pandas` names them.
         judge: who judged all rows, where no column says so.
-        values: what values of the verdict mean: ``{"C": "tie", 0.5: "tie", 1: "A"}``; case does not matter.
+        values: what values of the verdict mean: ``{"C": "tie", 0.5: "tie", 1: "A", 9: None}``; case does not matter,
+            and None stands for no verdict.
 
     Raises:
         InputError: a column that is not there, a verdict that means nothing, or a row that cannot be read (with its
@@ -137,6 +138,40 @@ def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Table":
     )
 
 
+def read_rows(
+    rows: Iterable[Mapping[str, Any]],
+    mapping: Mapped = None,
+    *,
+    judge: str | None = None,
+    values: Mapping[Any, Any] | None = None,
+) -> list[Judgment | str]:
+    """Rows as judgments, one each, in their order: where one cannot be read, the reason in its place.
+
+    Arguments as for :func:`from_pandas`. A judgment without an id of its own is named by its content, so that it has
+    the same id in whatever part of a table it is read.
+
+    Raises:
+        InputError: a column that is not there, or a verdict that means nothing in any row.
+    """
+    given = [dict(row) for row in rows]
+    names = list(dict.fromkeys(name for row in given for name in row))
+    table = _FrameTable("Dataset", names, iter(given))
+    reader = _reader(table, mapping, judge, values)
+    own = "id" in reader.mapping.columns
+    found: list[Judgment | str] = ["a person gave it: it is no verdict"] * len(given)
+    for one in reader.read():
+        if isinstance(one, Reject):
+            found[one.line - 1] = one.reason
+        elif not isinstance(one, ByPeople):
+            found[one.line - 1] = one.judgment if own else _named_by_content(one.judgment)
+    return found
+
+
+def _named_by_content(judgment: Judgment) -> Judgment:
+    said = digest([judgment.judge, str(judgment.verdict), judgment.rationale, list(judgment.order)])[:12]
+    return judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
+
+
 class _FrameTable:
     """Rows in memory, as a table that a mapping reads."""
 
@@ -159,11 +194,7 @@ class _FrameTable:
 def _judgments(
     table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None
 ) -> list[Judgment]:
-    whole = _mapping(table, mapping).with_values({key_of(key): key_of(value) for key, value in (values or {}).items()})
-    if judge is not None:
-        columns = {name: column for name, column in whole.columns.items() if name != "judge"}
-        whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
-    reader = MappedTable(table, whole, wording=ARGUMENTS)
+    reader = _reader(table, mapping, judge, values)
     index, people = PeopleIndex([reader]), PeopleCount()
     seen: dict[str, tuple[int, Judgment]] = {}
     for found in reader.read():
@@ -182,6 +213,19 @@ def _judgments(
     if people.count > people.matched:
         warnings.warn(people.notice() or "", stacklevel=4)
     return [judgment for _, judgment in seen.values()]
+
+
+def _reader(table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None) -> MappedTable:
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError(
+            f'values is a {type(values).__name__}: give a dict of meanings, such as {{1: "A", "C": "tie"}}'
+        )
+    meanings = {key_of(key): NONE if value is None else key_of(value) for key, value in (values or {}).items()}
+    whole = _mapping(table, mapping).with_values(meanings)
+    if judge is not None:
+        columns = {name: column for name, column in whole.columns.items() if name != "judge"}
+        whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
+    return MappedTable(table, whole, wording=ARGUMENTS)
 
 
 def _mapping(table: _FrameTable, given: Mapped) -> FieldMap:

@@ -3,12 +3,28 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.conversations import is_chat
 from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_judges_name, is_label_name
+from metajudge.readers.guessed_values import (
+    NAMES,
+    TIE_WORDS,
+    as_turns,
+    column_that_names_columns,
+    columns_of_models,
+    example_ranges,
+    few_values,
+    inside,
+    nested_paths,
+    numbers_in,
+    paired_columns,
+    question_column,
+    suggested,
+    unknown_values,
+)
 from metajudge.readers.lines import Line
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.one_hot import PREFIX, find_one_hot
@@ -59,6 +75,7 @@ _TEXT_COLUMN = re.compile(
 )
 _MODEL_COLUMN = re.compile(r"(?:model|generator|system|assistant)(?:_?name)?s?[\s_.-]?([a-h]|[1-8])(?:_name)?", re.I)
 _ALPACA: Final = {"1": "A", "2": "B", "1.5": "tie", "0": "tie"}
+_TEXTS: Final = ("question", "responses", "rationale")
 _DEPTH: Final = 3
 
 
@@ -96,20 +113,34 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
         columns: the table's columns.
         rows: some of its rows.
     """
-    names = list(dict.fromkeys([*columns, *(path for row in rows[:20] for path in _paths(row.data))]))
+    paths = (path for row in rows[:20] for path in (*_paths(row.data), *nested_paths(row.data)))
+    names = list(dict.fromkeys([*columns, *paths]))
     guess = Guess()
-    taken = _responses(names, guess)
+    taken = _responses(names, rows, guess)
     _verdict(names, rows, guess, taken)
     _labels(names, rows, guess, taken)
     for name in ("question", "judge", "id", "item_id", "rationale", *_NAMES):
         if name not in taken.values() and (name != "turn" or _chats(rows, taken)):
             _by_name(name, names, guess, taken)
+    _by_values(names, rows, guess, taken)
     _asked_in_chat(rows, guess, taken)
     _drop_ambiguous_ids(rows, guess, taken)
     values = _values(rows, guess, taken)
-    guess.mapping = FieldMap(columns={one.field: one.column for one in guess.fields}, values=values)
+    columns_of = {one.field: one.column for one in guess.fields}
+    turns = as_turns(rows, columns_of)
+    texts = {name: inside(rows, column) for name, column in columns_of.items() if name.split(".")[0] in _TEXTS}
+    columns_of |= texts | turns
+    guess.fields = [replace(one, column=columns_of[one.field]) for one in guess.fields]
+    guess.mapping = FieldMap(columns=columns_of, values=values)
     _missing(guess)
     return guess
+
+
+def is_text_name(column: str) -> bool:
+    """Whether a column's name says that it has a question, a response or a verdict."""
+    name = base_name(column)
+    known = (*_NAMES["question"], *NAMES["question"], *_NAMES["verdict"], *NAMES["verdict"], *_SINGLE)
+    return (name in known and name != "result") or _TEXT_COLUMN.fullmatch(name) is not None
 
 
 def verdict_values(rows: Sequence[Line], column: str) -> Counter[str]:
@@ -117,7 +148,7 @@ def verdict_values(rows: Sequence[Line], column: str) -> Counter[str]:
     return Counter(key_of(cell(row.data, column)) for row in rows)
 
 
-def _responses(names: Sequence[str], guess: Guess) -> dict[str, str]:
+def _responses(names: Sequence[str], rows: Sequence[Line], guess: Guess) -> dict[str, str]:
     """The columns of responses and models; column -> field."""
     taken: dict[str, str] = {}
     for family, pattern in (("responses", _TEXT_COLUMN), ("models", _MODEL_COLUMN)):
@@ -132,6 +163,10 @@ def _responses(names: Sequence[str], guess: Guess) -> dict[str, str]:
                 continue
             taken[name] = target
             guess.fields.append(FieldGuess(target, name, "high", f"the name ends in {found[1]}"))
+    for mark, name in paired_columns(names, rows).items() if not guess.fields else ():
+        taken[name] = f"responses.{mark}"
+        why = f"its name and that of another column differ in {mark} alone"
+        guess.fields.append(FieldGuess(f"responses.{mark}", name, "medium", why))
     if not guess.fields:
         single = next((name for known in _SINGLE for name in names if _base(name) == known), None)
         if single is not None:
@@ -148,7 +183,7 @@ def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: di
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
     if len(ids) > 1 and _one_hot_verdict(names, rows, ids, guess, taken):
         return
-    known = (*_GRADES, *_NAMES["verdict"], *_WORDS) if len(ids) == 1 else _NAMES["verdict"]
+    known = (*_GRADES, *_NAMES["verdict"], *_WORDS) if len(ids) == 1 else (*_NAMES["verdict"], *NAMES["verdict"])
     best: tuple[float, int, str] | None = None
     for place, name in _verdict_columns(known, names, taken):
         share = _understood(rows, name, ids, guess)
@@ -219,7 +254,7 @@ _VOCABULARY: Final = Vocabulary({}, categories=True)
 
 
 def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, str]) -> None:
-    for place, wanted in enumerate(_NAMES[target]):
+    for place, wanted in enumerate((*_NAMES[target], *NAMES.get(target, ()))):
         # A column of the table itself goes before one inside nested data.
         for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
             taken[name] = target
@@ -251,6 +286,43 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
             return
         taken[column] = target
         guess.fields.append(FieldGuess(target, column, "medium", "the name, beside a label"))
+
+
+def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
+    """What names did not say: by the values of columns, with little confidence."""
+    free = [name for name in names if name not in taken]
+    fields = {one.field for one in guess.fields}
+    if not any(one.startswith("responses.") for one in fields) and "verdict" not in fields:
+        found = column_that_names_columns(free, rows)
+        if found is not None:
+            verdict, columns = found
+            why = "its values are the names of two other columns"
+            guess.verdicts = verdict_values(rows, verdict)
+            _take(guess, taken, "verdict", verdict, "medium", why)
+            for place, name in enumerate(columns):
+                _take(guess, taken, f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
+    ids = [one.field.split(".")[1] for one in guess.fields if one.field.startswith("responses.")]
+    if "verdict" not in taken.values() and len(ids) > 1:
+        for name in few_values([name for name in names if name not in taken], rows):
+            unknown = _unknown(rows, name, ids, guess)
+            if not unknown or (len(unknown) > 1 and all(suggested(value, ids) for value in unknown)):
+                guess.verdicts = verdict_values(rows, name)
+                _take(guess, taken, "verdict", name, "low", "all of its values are verdicts")
+                break
+    column = next((one.column for one in guess.fields if one.field == "verdict"), None)
+    if column is not None and len(ids) == 2 and not any(one.field == "models.A" for one in guess.fields):
+        models = columns_of_models([name for name in names if name not in taken], rows, column)
+        for mark, name in zip(ids, models or (), strict=False):
+            _take(guess, taken, f"models.{mark}", name, "medium", f"{column!r} has its values")
+    if "question" not in taken.values() and not _chats(rows, taken):
+        question = question_column([name for name in names if name not in taken], rows)
+        if question is not None:
+            _take(guess, taken, "question", question, "low", "its texts look like questions")
+
+
+def _take(guess: Guess, taken: dict[str, str], target: str, name: str, sure: Confidence, why: str) -> None:
+    taken[name] = target
+    guess.fields.append(FieldGuess(target, name, sure, why))
 
 
 def _is_list(value: Any) -> bool:
@@ -364,7 +436,19 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
             f"the verdicts are numbers: 1 is taken for the first response, 2 for the second, in {column!r}; check that"
         )
         return {value: _ALPACA[value] for value in numbered}
-    meanings = {value: "tie" for value in unknown if value.casefold() in ("c", "0.5") and not _is_id(value, ids)}
+    span = numbers_in(guess.verdicts)
+    if unknown and span is not None:
+        guess.problems.append(
+            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
+            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
+        )
+        return {}
+    meant = {value.casefold(): suggested(value, ids) for value in unknown}
+    if len(meant) > 1 and all(meant.values()):
+        if "1" in meant:
+            guess.problems.append(f"1 in {column!r} is taken for the first response, 2 for the second; check that")
+        return {value: meaning for value, meaning in meant.items() if meaning}
+    meanings = {value: "tie" for value in unknown if value.casefold() in TIE_WORDS and not _is_id(value, ids)}
     left = [value for value in unknown if value not in meanings]
     if meanings:
         guess.problems.append(f"{', '.join(map(repr, meanings))} in {column!r} are taken for ties; check that")
@@ -378,15 +462,8 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
 
 
 def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> list[str]:
-    models = {f.field.split(".")[1]: f.column for f in guess.fields if f.field.startswith("models.")}
-    found: dict[str, None] = {}
-    for row in rows:
-        named = {name: key_of(cell(row.data, model)) for name, model in models.items()}
-        try:
-            Vocabulary({}).read(cell(row.data, column), ids, named)
-        except UnknownValueError:
-            found[key_of(cell(row.data, column))] = None
-    return list(found)
+    columns = {one.field: one.column for one in guess.fields}
+    return unknown_values(rows, FieldMap(columns={**columns, "verdict": column}))
 
 
 def _missing(guess: Guess) -> None:

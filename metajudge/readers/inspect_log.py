@@ -1,20 +1,18 @@
 """Inspect's evaluation logs (UK AI Security Institute, ``inspect_ai``): model-graded scores as grades.
 
-Both formats of the documentation's page "Eval Logs" are read, as inspect_ai 0.3 writes them (checked against
-0.3.285): ``.eval``, a zip archive with ``header.json`` and one member a sample (``samples/ID_epoch_N.json``; an
-unfinished log has ``_journal/start.json`` in place of the header), one sample at a time; and ``.json``, one object
-with ``eval`` and ``samples``. A score is a model's judgment where its metadata contains the grader's conversation
-(``metadata.grading``, as ``model_graded_qa`` and ``model_graded_fact`` leave it), or where its scorer is one of
-these; what programs scored (``match``, ``includes``) is kept in ``meta.scores``.
+Both formats of the documentation's page "Eval Logs" are read, as inspect_ai 0.3 writes them (fixtures made by 0.3.285
+are in ``tests/readers/interop/``): ``.eval``, a zip archive with ``header.json`` and one member a sample
+(``samples/ID_epoch_N.json``; an unfinished log has ``_journal/start.json`` in place of the header), one sample at a
+time; and ``.json``, one object with ``eval`` and ``samples``. What a score says is in
+:mod:`metajudge.readers.inspect_scores`; what programs scored (``match``, ``includes``) is kept in ``meta.scores``.
 
-The sample's input is the question, the answer that was graded the only response, the target the reference. ``C``,
-``P`` and ``I`` are the grades 1, 0.5 and 0, as Inspect counts them, any other word a category; ``N``, and a score
-without a value (NaN), are no verdict, with the scorer's reason. The judge is the grader's model, with ``/SCORER``
-behind it unless the scorer is ``model_graded_qa``. Ids are ``task/sample/epoch/run/scorer``, so that the same log in
-both formats gives the same records.
+The sample's input is the question, the answer that was graded the only response, the target the reference. Scores that
+answer different instructions, or have several values, are items apart. What a person changed in a score
+(``edit_score``, with its author) is a label, and the score as it was the verdict. The time is when the sample was
+completed. Ids are ``task/sample/epoch/run/scorer``, so that the same log in both formats gives the same records. An
+item's id ends with a digest of what it is: the grades of one answer in several epochs or logs are about one item.
 """
 
-import math
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -23,14 +21,15 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.readers.conversations import messages, text_of
+from metajudge.readers.inspect_scores import Said, edits_of, finite, is_graded, said_in, verdict_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
+from metajudge.readers.people import ByPeople, PersonScore
+from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
-from metajudge.readers.vocabulary import MOST_CHARACTERS
-from metajudge.types import Category, Grade, Item, Judgment
-
-STANDARD = "model_graded_qa"
-_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
+from metajudge.readers.stated_scores import reason_text
+from metajudge.types import Item, Judgment
+from metajudge.types.digests import digest
 
 
 def is_inspect_log(data: dict[str, Any]) -> bool:
@@ -48,56 +47,103 @@ def is_inspect_archive(source: Source) -> bool:
 
 
 class InspectLog:
-    """Reads one log."""
+    """Reads one log.
+
+    Attributes:
+        separate: scores that answer different instructions are items apart.
+    """
 
     format = "Inspect log"
+    separate = True
 
     def __init__(self, source: Source, *, archive: bool) -> None:
         self.source = source
         self._archive = archive
 
-    def read(self) -> Iterator[FoundJudgment | Reject]:
-        header: dict[str, Any] | None = None
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         others: set[str] = set()
-        graded = False
+        graded = unscored = False
+        status = None
         for number, (head, sample) in enumerate(self._samples(), start=1):
-            header = head
-            if isinstance(sample, InputError):
-                yield Reject(self.source.name, number, str(sample), "")
+            status = head.get("status")
+            problem = _problem(sample)
+            if problem is not None or not isinstance(sample, dict):
+                yield Reject(self.source.name, number, problem or "", "")
                 continue
-            scores = sample.get("scores") if isinstance(sample, dict) else []
-            if not isinstance(scores, dict | None):
-                yield Reject(self.source.name, number, "not the shape of an Inspect sample", "")
+            scores = sample.get("scores") or {}
+            others |= {name for name, score in scores.items() if not is_graded(name, score)}
+            unscored = unscored or not scores
+            for found in self._of_sample(number, head, sample):
+                graded = graded or not isinstance(found, ByPeople)
+                yield found
+        if not graded and (others or unscored or status is None):
+            yield Reject(self.source.name, 1, self._nothing(others, unscored=unscored), "")
+
+    def targets(self) -> Iterator[Target]:
+        """What every score and correction is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        for number, (head, sample) in enumerate(self._samples(), start=1):
+            if not isinstance(sample, dict) or _problem(sample) is not None:
                 continue
-            for name, score in (scores or {}).items():
-                if not _is_graded(name, score):
-                    others.add(name)
-                    continue
-                graded = True
-                yield self._found(number, head, sample, name, score)
-        if header is not None and not graded and others:
-            reason = (
+            try:
+                found = [(said, _item(head, sample, said.answer)) for said in said_in(sample, head["eval"])]
+                people = _people(head, sample)
+            except UNREADABLE:
+                continue
+            yield from (Target(item.id, said.aspect) for said, item in found)
+            for person in people:
+                if person.target is not None:
+                    yield Target(person.target, person.name, ByPeople(person, self.source.name, number))
+
+    def _nothing(self, others: set[str], *, unscored: bool) -> str:
+        """Why a log contains no verdict of a model."""
+        if others:
+            return (
                 f"the log contains no score of a model: its scorers are {', '.join(sorted(others))}, which leave no "
                 "conversation of a grader; judgments are the scores of model_graded_qa and its like"
             )
-            yield Reject(self.source.name, 1, reason, "")
+        if unscored:
+            return "the samples of the log are not scored: `inspect score LOG` adds scores"
+        status = self._status()
+        if status == "success":
+            return "the log has no samples: it was written without them, or is the header alone"
+        return (
+            f"the log has the status {status!r} and no samples: the evaluation ended before any was finished; the log "
+            "says why under error, and `inspect eval-retry LOG` repeats it"
+        )
 
-    def _found(
-        self, number: int, head: dict[str, Any], sample: dict[str, Any], name: str, score: Any
-    ) -> FoundJudgment | Reject:
+    def _status(self) -> str:
+        if self._archive:
+            with zipfile.ZipFile(self.source.path) as archive:
+                if "header.json" not in archive.namelist():
+                    return "started"
+                return str(parsed_object(read_member(archive, "header.json", self.source), "header.json").get("status"))
+        return str(read_object(self.source).get("status"))
+
+    def _of_sample(
+        self, number: int, head: dict[str, Any], sample: dict[str, Any]
+    ) -> Iterator[FoundJudgment | Reject | ByPeople]:
         try:
-            return FoundJudgment(_judgment(head, sample, name, score), self.source.name, number)
+            verdicts = [*said_in(sample, head["eval"])]
         except UNREADABLE as error:
-            reason = f"scores.{name}: {why(error, 'an Inspect sample')}"
-        short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"scores": {name: score}}
-        return self.source.reject(number, reason, orjson.dumps(short, default=str)[: EXCERPT * 4])
+            yield self.source.reject(number, why(error, "an Inspect sample"), b"")
+            return
+        for said in verdicts:
+            try:
+                judgment = _judgment(head, sample, said)
+            except UNREADABLE as error:
+                reason = f"scores.{said.name}: {why(error, 'an Inspect sample')}"
+                short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
+                yield self.source.reject(number, reason, orjson.dumps(short, default=str)[: EXCERPT * 4])
+            else:
+                yield FoundJudgment(judgment, self.source.name, number, said.aspect)
+        yield from (ByPeople(one, self.source.name, number) for one in _people(head, sample))
 
     def _samples(self) -> Iterator[tuple[dict[str, Any], dict[str, Any] | InputError]]:
         """Header and sample, one at a time."""
         if not self._archive:
             data = read_object(self.source)
             samples = data.get("samples")
-            yield from ((data, sample) for sample in (samples if isinstance(samples, list) else ()))
+            yield from ((data, _current(data, sample)) for sample in (samples if isinstance(samples, list) else ()))
             return
         try:
             archive = zipfile.ZipFile(self.source.path)
@@ -114,75 +160,91 @@ class InspectLog:
                     yield head, error
 
 
-def _is_graded(name: str, score: Any) -> bool:
-    metadata = score.get("metadata") if isinstance(score, dict) else None
-    grading = metadata.get("grading") if isinstance(metadata, dict) else None
-    return bool(grading) or name.split("/")[-1].startswith("model_graded")
+def _current(head: dict[str, Any], sample: Any) -> Any:
+    """A sample of the first logs, with the one score that they have under its scorer's name."""
+    if not isinstance(sample, dict) or "scores" in sample or "score" not in sample:
+        return sample
+    scorer = (head.get("results") or {}).get("scorer")
+    name = scorer.get("name") if isinstance(scorer, dict) else None
+    return {**sample, "scores": None if sample["score"] is None else {str(name or "score"): sample["score"]}}
 
 
-def _judgment(head: dict[str, Any], sample: dict[str, Any], name: str, score: dict[str, Any]) -> Judgment:
+def _problem(sample: object) -> str | None:
+    """Why a sample gives no verdict at all; None where it may."""
+    if isinstance(sample, InputError):
+        return str(sample)
+    if not isinstance(sample, dict) or not isinstance(sample.get("scores"), dict | None):
+        return "not the shape of an Inspect sample"
+    if sample.get("error") and not sample.get("scores"):
+        message = sample["error"].get("message") if isinstance(sample["error"], dict) else sample["error"]
+        kind = str(message).partition("(")[0][:60]
+        return f"the sample {sample.get('id')!r} ended with an error before it was scored ({kind})"
+    return None
+
+
+def _place(head: dict[str, Any], sample: dict[str, Any]) -> str:
     run = head["eval"]
-    place = f"{run['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(run.get('run_id', ''))[:8]}"
-    answer = score.get("answer")
+    return f"{run['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(run.get('run_id', ''))[:8]}"
+
+
+def _item(head: dict[str, Any], sample: dict[str, Any], given: Any) -> Item:
+    """What was graded.
+
+    Args:
+        head: of the log.
+        sample: of the log.
+        given: the answer that the score names; None for the sample's output.
+    """
+    run, answer = head["eval"], given
     if answer is None:
         answer = (sample.get("output") or {}).get("completion")
     if answer is None:
         raise BadLine("the score has no 'answer' and the sample no output")
     target = sample.get("target")
-    item = Item.model_validate(
-        {
-            "id": place,
-            "question": text_of(sample["input"]),
-            "responses": {"A": str(answer)},
-            "category": (sample.get("metadata") or {}).get("category"),
-            "reference": "\n".join(map(str, target)) if isinstance(target, list) else target,
-            "models": {"A": run["model"]} if run.get("model") else None,
-            "conversation": [{"role": role, "content": text} for role, text in messages(sample["input"], {})],
-        }
-    )
-    verdict, why = _verdict(score)
-    prompt, grader = _grading(score, run)
-    others = {key: value.get("value") for key, value in sample["scores"].items() if not _is_graded(key, value)}
-    standard = name.split("/")[-1].rstrip("0123456789") == STANDARD
-    meta = {"scorer": name, "value": _finite(score.get("value"))} | ({"scores": others} if others else {})
-    if grader and not standard:
-        meta["judge_model"] = grader
+    content = {
+        "question": text_of(sample["input"]),
+        "responses": {"A": str(answer)},
+        "category": (sample.get("metadata") or {}).get("category"),
+        "reference": "\n".join(map(str, target)) if isinstance(target, list) else target,
+        "models": {"A": run["model"]} if run.get("model") else None,
+    }
+    spoken = [{"role": role, "content": text} for role, text in messages(sample["input"], {})]
+    name = f"{run['task']}/{sample['id']}/{digest(content)[:12]}"
+    return Item.model_validate({"id": name, **content, "conversation": spoken})
+
+
+def _people(head: dict[str, Any], sample: dict[str, Any]) -> list[PersonScore]:
+    """What people changed in a sample's scores."""
+    found: list[PersonScore] = []
+    judged = {said.name: (said.asked, said.answer) for said in said_in(sample, head["eval"])}
+    for name, score in (sample.get("scores") or {}).items():
+        asked, answer = judged.get(name, (name, None))
+        try:
+            item = _item(head, sample, answer)
+        except UNREADABLE:
+            continue  # its scores are rejects
+        found += edits_of(score, asked, item.id)
+    return found
+
+
+def _judgment(head: dict[str, Any], sample: dict[str, Any], said: Said) -> Judgment:
+    place, item = _place(head, sample), _item(head, sample, said.answer)
+    verdict, no_verdict = verdict_of(said)
+    others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
+    meta = {
+        "scorer": said.name,
+        "value": finite(said.value),
+        "scores": others or None,
+        "judge_model": None if said.standard else said.model,
+        "time": sample.get("completed_at"),
+    }
     return Judgment(
-        id=f"{place}/{name}",
+        id="/".join([place, said.name, *said.part]),
         item=item,
-        judge=(grader if standard else f"{grader}/{name}") if grader else name,
+        judge=said.judge,
         verdict=verdict,
-        no_verdict=why,
-        rationale=str(score.get("explanation") or ""),
-        instruction=prompt.partition("[END DATA]")[2].strip() or None,
-        meta=meta,
+        no_verdict=no_verdict,
+        rationale=reason_text(said.explanation),
+        instruction=said.instruction,
+        meta={key: value for key, value in meta.items() if value is not None or key == "value"},
     )
-
-
-def _verdict(score: dict[str, Any]) -> tuple[Grade | Category | None, str | None]:
-    value = score.get("value")
-    if isinstance(value, str) and value in _GRADES:
-        return Grade(_GRADES[value]), None
-    if isinstance(value, bool | int | float) and math.isfinite(value):
-        return Grade(float(value)), None
-    if value == "N":
-        return None, "the scorer said N: no answer, or a refusal"
-    if value is None or isinstance(value, float):  # NaN, which Inspect writes for a score without a value
-        reason = score.get("reason") or (score.get("metadata") or {}).get("unscored_reason")
-        return None, f"the scorer gave no value{f' ({reason})' if reason else ''}"
-    if isinstance(value, str) and 0 < len(value.strip()) <= MOST_CHARACTERS:
-        return Category(value.strip()), None
-    raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I, N or a number")
-
-
-def _grading(score: dict[str, Any], run: dict[str, Any]) -> tuple[str, str | None]:
-    """The grader's prompt, and its model."""
-    messages = [one for one in (score.get("metadata") or {}).get("grading") or () if isinstance(one, dict)]
-    prompt = next((text_of(one.get("content") or "") for one in messages if one.get("role") == "user"), "")
-    model = next((one["model"] for one in messages if one.get("role") == "assistant" and one.get("model")), None)
-    role = (run.get("model_roles") or {}).get("grader")
-    return prompt, model or (role.get("model") if isinstance(role, dict) else None)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,19 +9,25 @@ from typing import Literal
 
 from metajudge.errors import InputError
 from metajudge.readers import FieldMap, JudgmentSource, Reject, open_judgments
+from metajudge.readers.cells import TURNS, cell, key_of, nested
 from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.conversations import is_chat, text_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.detect import is_written_whole
+from metajudge.readers.guessed_values import numbers_in, unknown_values
 from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.joined_labels import JoinReport
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, check_columns, quoted
+from metajudge.readers.one_hot import PREFIX
 from metajudge.readers.people import PeopleCount
 from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.verdict_kinds import VerdictKinds
+from metajudge.readers.wrapped import wrapped_table
 from metajudge.types import Judgment, Right
 
 Origin = Literal["format", "given", "kept", "guessed"]
@@ -40,7 +46,10 @@ class Inspection:
         complete: whether every record can be read in the way shown.
         mapping: which column is what; None for formats that need none.
         fields: the reasons of a guess.
-        columns: of a table that needs a mapping.
+        columns: of a table that needs a mapping; ``samples`` has the first different values of each, as text.
+        unknown: values of the verdict among the first rows that mean nothing.
+        numbers: the lowest and the highest of them, where they are many different numbers.
+        turns: the most turns of a conversation among the first rows, where no column says which one was judged.
         judgments: counted over the whole input; None where it cannot be read yet.
         rejects: records that cannot be read, likewise.
         duplicates: records that came before, likewise.
@@ -61,6 +70,10 @@ class Inspection:
     mapping: FieldMap | None = None
     fields: list[FieldGuess] = field(default_factory=list)
     columns: tuple[str, ...] = ()
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    numbers: tuple[float, float] | None = None
+    turns: int | None = None
     judgments: int | None = None
     rejects: int | None = None
     duplicates: int | None = None
@@ -86,6 +99,7 @@ def inspect_input(
     prefix_ids: bool = False,
     join: Join | None = None,
     right: Right | None = None,
+    as_table: bool = False,
 ) -> Inspection:
     """Looks at a file or folder, all of it where it can be read.
 
@@ -96,17 +110,20 @@ def inspect_input(
         prefix_ids: as for :func:`metajudge.readers.open_judgments`.
         join: adds labels of another file; None without any.
         right: what counts as right; None for the default of each kind of verdict.
+        as_table: whether to guess at the columns of a file of another tool's format, too.
 
     Raises:
         InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
     """
     look = _Look(name, records, prefix_ids, join, right)
     try:
+        if as_table and given is None:
+            raise InputError(f"{name} is no table")
         return look.counted(given)
     except LabelsError:
         raise
     except InputError:
-        table = _table(name)
+        table = _table(name, given)
         if table is None:
             raise
         rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
@@ -115,8 +132,6 @@ def inspect_input(
         known = given or saved_map(name) or FieldMap()
         check_columns(known, table.columns(), name)
         guess = guess_mapping(table.columns(), rows)
-        if len(guess.fields) < 2 and not known.columns:
-            raise
     mapping = _merged(guess.mapping, known)
     try:
         if mapping.missing():
@@ -132,6 +147,8 @@ def inspect_input(
         _preview(found, MappedTable(table, _with_judge(mapping), survey=False) if _previewable(mapping) else None, rows)
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
+    _open_values(found, mapping, rows)
+    found.samples = {name: sample_values(rows, name) for name in found.columns}
     found.fields = [one for one in guess.fields if mapping.columns.get(one.field) == one.column]
     return found
 
@@ -194,6 +211,33 @@ class LabelsError(InputError):
     """Labels of another file cannot be read or joined."""
 
 
+def _open_values(found: Inspection, mapping: FieldMap, rows: Sequence[Line]) -> None:
+    """Notes what the values of a mapping's columns leave open."""
+    column = mapping.columns.get("verdict")
+    if column is not None and len(mapping.response_ids) > 1 and not column.startswith(PREFIX):
+        found.unknown = unknown_values(rows, mapping)
+        values = Counter(key_of(cell(row.data, column)) for row in rows)
+        found.numbers = numbers_in(values) if found.unknown else None
+    if "turn" not in mapping.columns and "turn" not in mapping.constants:
+        chats = (nested(cell(row.data, one)) for row in rows for one in mapping.response_columns.values())
+        turns = [len(one) // 2 for one in chats if is_chat(one)]
+        lists = (cell(row.data, one) for row in rows for one in mapping.response_columns.values() if TURNS in one)
+        turns += [len(one) for one in lists if isinstance(one, list)]
+        found.turns = max(turns) if turns and max(turns) > 1 else None
+
+
+def sample_values(rows: Sequence[Line], column: str, most: int = 3) -> list[str]:
+    """The first different values of a column, as text."""
+    found: dict[str, None] = {}
+    for row in rows:
+        value = text_of(cell(row.data, column)) if cell(row.data, column) is not None else ""
+        if value:
+            found.setdefault(value)
+        if len(found) >= most:
+            break
+    return list(found)
+
+
 def _as_items(mapping: FieldMap, name: str) -> list[str]:
     """What a table without verdicts is good for."""
     if mapping.missing(ASKED) or "verdict" not in mapping.missing():
@@ -252,7 +296,7 @@ def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
     ]
 
 
-def _table(name: str) -> Table | None:
+def _table(name: str, known: FieldMap | None) -> Table | None:
     path = Path(name)
     if path.is_dir():
         splits = dataset_folders(path)
@@ -260,6 +304,7 @@ def _table(name: str) -> Table | None:
     try:
         source = Source(path, name)
         container = container_of(source)
-        return None if container is Container.ZIP else table_of(source, container)
+        table = None if container is Container.ZIP else table_of(source, container)
+        return None if table is None else wrapped_table(table, is_written_whole, known) or table
     except InputError:
         return None

@@ -13,13 +13,13 @@ from pathlib import Path
 from metajudge.errors import InputError
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
-from metajudge.readers.detect import Shape, shape_of
 from metajudge.readers.guessing import guess_mapping
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, FieldMap, own_columns
 from metajudge.readers.reader import each
 from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Item, Judgment

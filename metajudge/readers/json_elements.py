@@ -16,7 +16,9 @@ _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_elements(source: Source, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
+def read_elements(
+    source: Source, *, nan_is_null: bool = False, infinite_is_text: bool = False
+) -> Iterator[Line | Reject]:
     """Parses the objects of a file that contains one JSON list; ``number`` is 1 for the first one.
 
     An element that is no object, or a damaged one, is a :class:`Reject`; the others are read as long as brackets and
@@ -32,7 +34,7 @@ def read_elements(source: Source, *, nan_is_null: bool = False) -> Iterator[Line
                     yield source.reject(number, reason, raw[:EXCERPT])
                     continue
                 try:
-                    data = parse_object(raw, nan_is_null=nan_is_null)
+                    data = parse_object(raw, nan_is_null=nan_is_null, infinite_is_text=infinite_is_text)
                 except BadLine as bad:
                     yield source.reject(number, str(bad).replace("the line ", "the entry "), raw)
                 else:

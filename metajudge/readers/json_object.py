@@ -1,6 +1,7 @@
 """Files that are one JSON object, and the members of zip archives: read whole, within a limit."""
 
 import json
+import math
 import struct
 import zipfile
 import zlib
@@ -40,7 +41,7 @@ def read_object(source: Source) -> dict[str, Any]:
 
 
 def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
-    """Parses an object in which numbers may be NaN, as Inspect writes them.
+    """Parses an object in which numbers may be NaN, as Inspect writes them; an infinite number is its text.
 
     Raises:
         InputError: no JSON, or no object.
@@ -49,7 +50,7 @@ def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         try:
-            data = json.loads(raw)
+            data = json.loads(raw, parse_constant=lambda name: math.nan if name == "NaN" else name)
         except (ValueError, RecursionError):
             raise InputError(f"{name} is no valid JSON: {error}") from None
     if not isinstance(data, dict):

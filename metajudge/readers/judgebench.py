@@ -139,7 +139,12 @@ def is_output(record: dict[str, Any]) -> bool:
 
 def judgebench_output(source: Source) -> LineReader:
     """Reads an output file of the benchmark's runner."""
-    return LineReader("JudgeBench output", source, lambda: read_lines(source), lambda line: _from_output(line, source))
+    return LineReader(
+        "JudgeBench output",
+        source,
+        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
+        lambda line: _from_output(line, source),
+    )
 
 
 def _judge_of_file(source: Source) -> str | None:
@@ -153,7 +158,11 @@ def _judge_of_file(source: Source) -> str | None:
         return None
     if "_" not in name:
         return name
-    models = (_judge_of_line(line) for line in read_lines(source) if isinstance(line, Line))
+    models = (
+        _judge_of_line(line)
+        for line in read_lines(source, nan_is_null=True, infinite_is_text=True)
+        if isinstance(line, Line)
+    )
     return next((model for model in models if model is not None and model.replace("/", "_") == name), None)
 
 

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from metajudge.errors import InputError
 from metajudge.readers.containers import Container, container_of
-from metajudge.readers.detect import Shape, shape_of
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.rankings import FileBallot, Groups, RankingFile
 from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import open_judgments
 from metajudge.types import AnyVerdict, Grade, Judgment, Pairwise
 

@@ -16,11 +16,12 @@ from metajudge.errors import InputError
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
-from metajudge.readers.detect import Shape, readers_of, shape_of
+from metajudge.readers.detect import readers_of
 from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_label_name
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapping import columns_there, quoted
 from metajudge.readers.people_index import ScoredByPeople
+from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment, Label

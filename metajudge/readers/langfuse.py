@@ -1,25 +1,29 @@
 """Langfuse's score exports: scores by evaluators, as grades of what the trace answered.
 
-Two documented shapes are read (langfuse.com, as of October 2026):
+Three documented shapes are read (langfuse.com and its SDK 5.0, as of November 2026):
 
 - the blob storage export ("Blob storage export field reference"): ``scores/`` with ``id, trace_id, observation_id,
   name, value, source, comment, data_type, string_value, ...``, joined with ``traces/`` or ``observations_v2/`` (``id,
-  input, output``) in the same folder, as JSONL, JSON, CSV or Parquet. The names of the API's v3 (``traceId,
-  stringValue, dataType``) are read too;
+  input, output``) in the same folder, as JSONL, JSON, CSV or Parquet;
+- records of the API, as ``metajudge pull langfuse`` writes them: scores of its v3 (``dataType``, ``subject`` with
+  ``kind``, ``id`` and ``traceId``) beside observations of its v2;
 - a trace as JSON, as the UI downloads it or ``GET /api/public/traces/{id}`` gives it: the trace with its ``scores``.
 
 ``EVAL`` scores (LLM as a judge) and ``API`` scores are verdicts; ``ANNOTATION`` scores are people's: labels of the
-verdicts of the same name on the same trace or observation.
+verdicts of the same name on the same trace or observation. Scores by ``metajudge push`` are neither.
 The judge is the score's name, because the export does not name the evaluator's model. ``NUMERIC`` values are grades,
-``BOOLEAN`` and ``CATEGORICAL`` ones categories (grades where ``--map-values`` says which); ``TEXT`` is neither.
+``BOOLEAN`` and ``CATEGORICAL`` ones categories (grades where ``--map-values`` says which); ``TEXT`` and
+``CORRECTION`` are neither.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
+from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader
@@ -36,10 +40,11 @@ from metajudge.types import Judgment
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
 _PEOPLE = "ANNOTATION"
+_TEXTS = ("TEXT", "CORRECTION")
 
 
 def is_score(record: Mapping[str, Any]) -> bool:
-    return record.keys() >= {"name", "value", "source"} and ("trace_id" in record or "traceId" in record)
+    return record.keys() >= {"name", "value", "source"} and bool(record.keys() & {"trace_id", "traceId", "subject"})
 
 
 def is_run(record: Mapping[str, Any]) -> bool:
@@ -60,7 +65,8 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     if not row.get("id"):
         return None
     trace = _get(row, "trace_id", "traceId")
-    root = trace is not None and not _get(row, "parent_observation_id", "parentObservationId")
+    top = row.get("isRootObservation") is True or not _get(row, "parent_observation_id", "parentObservationId")
+    root = trace is not None and top
     return RecordedRun(
         id=str(row["id"]),
         aliases=(str(trace),) if root else (),
@@ -70,33 +76,43 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     )
 
 
-def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
-    """A score, by an evaluator or by a person.
+def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+    """A score, by an evaluator or by a person; None for what ``metajudge push`` wrote.
 
     Raises:
         BadLine: free text, which is no grade.
     """
+    if is_ours(row.get("metadata")):
+        return None
     kind = _get(row, "data_type", "dataType") or "NUMERIC"
     text = _get(row, "string_value", "stringValue")
-    run = _get(row, "observation_id", "observationId", "trace_id", "traceId")
+    run = _get(row, "observation_id", "observationId", "trace_id", "traceId") or _subject(row)
     if row.get("source") == _PEOPLE:
         author = _text(_get(row, "author_user_id", "authorUserId"))
-        value = None if kind == "TEXT" else _value(kind, row.get("value"), text)
+        value = None if kind in _TEXTS else _value(kind, row.get("value"), text)
         return PersonScore(str(row["name"]), author, _text(run), value, row.get("timestamp"))
-    if kind == "TEXT":
-        raise BadLine("data_type: a TEXT score is no grade")
+    if kind in _TEXTS:
+        raise BadLine(f"data_type: a {kind} score is no grade")
     return RecordedScore(
         id=str(row.get("id") or f"{run}/{row['name']}"),
         run=None if run is None else str(run),
         judge=str(row["name"]),
         value=_value(kind, row.get("value"), text),
-        comment=_text(row.get("comment")),
+        comment=text_of(row["comment"]) if row.get("comment") else None,
         meta={
             "source": row.get("source"),
             "evaluator": _get(row, "evaluator_id", "evaluatorId"),
             "string_value": text,
+            "time": row.get("timestamp"),
         },
     )
+
+
+def _subject(row: Mapping[str, Any]) -> str | None:
+    """What a score of the API's v3 is about; None for a session or an experiment, which have no answer."""
+    subject = row.get("subject")
+    known = isinstance(subject, dict) and subject.get("kind") in ("trace", "observation")
+    return str(subject["id"]) if isinstance(subject, dict) and known and subject.get("id") else None
 
 
 def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
@@ -126,6 +142,8 @@ class LangfuseTrace:
 
         def made(row: Line) -> list[Judgment | PersonScore]:
             score = score_of(row.data)
+            if score is None:
+                return []
             if isinstance(score, PersonScore):
                 return [replace(score, target=score.target or whole)]
             run = runs.get(score.run or whole)

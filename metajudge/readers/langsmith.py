@@ -10,7 +10,7 @@ Two documented shapes are read (docs.langchain.com and the ``langsmith`` client 
 
 Feedback from ``app`` is people's: labels of the verdicts of the same key on the same run. The judge is the key:
 feedback does not name the evaluator's model. A score is the grade; where it is missing, ``value`` is a category (or a
-grade, where ``--map-values`` says which).
+grade, where ``--map-values`` says which). Feedback by ``metajudge push`` is neither.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +18,10 @@ from typing import Any
 
 import orjson
 
+from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import Line, Reject
 from metajudge.readers.mapped import stem_of
+from metajudge.readers.own_notes import KEY, NAME, is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.readers.scored_runs import (
@@ -35,6 +37,7 @@ from metajudge.readers.vocabulary import Vocabulary
 
 _PEOPLE = "app"
 _FEEDBACK = "feedback."
+_OURS = f"{_FEEDBACK}{NAME}"
 
 
 def is_feedback(record: Mapping[str, Any]) -> bool:
@@ -61,11 +64,14 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     )
 
 
-def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
-    """A record of feedback, by an evaluator or by a person."""
+def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+    """A record of feedback, by an evaluator or by a person; None for what ``metajudge push`` wrote."""
     origin = row.get("feedback_source")
     if isinstance(origin, str) and origin.startswith("{"):
         origin = _parsed(origin)
+    said = origin.get("metadata") if isinstance(origin, dict) else row.get("feedback_source.metadata")
+    if is_ours(said) or row.get(f"feedback_source.metadata.{KEY}"):
+        return None
     kind = origin.get("type") if isinstance(origin, dict) else row.get("feedback_source.type", origin)
     if kind == _PEOPLE:
         names = ("user_name", "user_id", "ls_user_id")
@@ -84,8 +90,8 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore:
         run=str(row["run_id"]) if row.get("run_id") else None,
         judge=str(row["key"]),
         value=score,
-        comment=str(row["comment"]) if row.get("comment") else None,
-        meta={"source": kind, "value": value if value != "" else None},
+        comment=text_of(row["comment"]) if row.get("comment") else None,
+        meta={"source": kind, "value": value if value != "" else None, "time": row.get("created_at")},
     )
 
 
@@ -113,7 +119,7 @@ class LangSmithTestResults:
                 yield row
                 continue
             run = self._run(row)
-            for name in [column for column in row.data if column.startswith(_FEEDBACK)]:
+            for name in [column for column in row.data if column.startswith(_FEEDBACK) and column != _OURS]:
                 value = number_or_text(row.data[name])
                 if value is None:
                     continue

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.files.secrets import without_secrets
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A longer line is rejected without being held in memory."""
@@ -43,14 +44,19 @@ class Reject:
         file: the path as the user gave it (or a file in the folder given).
         line: 1 for the first line; for a format that is one JSON list, 1 for the first entry.
         reason: what is wrong, in terms of the file's own fields.
-        text: the line as written in the file; bytes that are not UTF-8 are replaced, and only the beginning
-            is kept where the line is longer than :data:`MAX_LINE_BYTES`.
+        text: the line as written in the file; bytes that are not UTF-8 are replaced, only the beginning is kept where
+            the line is longer than :data:`MAX_LINE_BYTES`, and what looks like a key or a password is hidden, as it is
+            in the reason.
     """
 
     file: str
     line: int
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        for name in ("reason", "text"):
+            object.__setattr__(self, name, without_secrets(getattr(self, name)))
 
     def to_json(self) -> str:
         data = {"file": self.file, "line": self.line, "reason": self.reason, "text": self.text}
@@ -170,25 +176,34 @@ def raw_lines(source: Source, span: ByteSpan | None = None) -> Iterator[RawLine 
                 yield RawLine(number, begin, raw)
 
 
-def read_lines(source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False) -> Iterator[Line | Reject]:
+def read_lines(
+    source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False, infinite_is_text: bool = False
+) -> Iterator[Line | Reject]:
     """Parses a JSONL file line by line; bad lines are yielded as :class:`Reject`. See :func:`raw_lines`.
 
     Args:
         nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
+        infinite_is_text: read an infinite number as its text, so that a score is a reject and not the whole line.
     """
     for line in raw_lines(source, span):
-        yield line if isinstance(line, Reject) else parsed_line(source, line, nan_is_null=nan_is_null)
+        if isinstance(line, Reject):
+            yield line
+        else:
+            yield parsed_line(source, line, nan_is_null=nan_is_null, infinite_is_text=infinite_is_text)
 
 
-def parsed_line(source: Source, line: RawLine, *, nan_is_null: bool = False) -> Line | Reject:
+def parsed_line(
+    source: Source, line: RawLine, *, nan_is_null: bool = False, infinite_is_text: bool = False
+) -> Line | Reject:
     """The object of a line, or why there is none."""
     try:
-        return Line(line.number, line.raw, parse_object(line.raw, nan_is_null=nan_is_null))
+        data = parse_object(line.raw, nan_is_null=nan_is_null, infinite_is_text=infinite_is_text)
+        return Line(line.number, line.raw, data)
     except BadLine as bad:
         return source.reject(line.number, str(bad), line.raw)
 
 
-def parse_object(raw: bytes, *, nan_is_null: bool = False) -> dict[str, Any]:
+def parse_object(raw: bytes, *, nan_is_null: bool = False, infinite_is_text: bool = False) -> dict[str, Any]:
     """Parses one JSON object.
 
     A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
@@ -201,23 +216,31 @@ def parse_object(raw: bytes, *, nan_is_null: bool = False) -> dict[str, Any]:
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        data = _parse_carefully(raw, nan_is_null)
+        data = _parse_carefully(raw, nan_is_null, infinite_is_text)
     if not isinstance(data, dict):
         raise BadLine(f"the line contains {_kind(data)}, not an object")
     keys, marks = _count_keys(data), raw.count(b'":')
     if marks != keys and marks - raw.count(b'\\":') != keys:
-        _parse_carefully(raw, nan_is_null)
+        _parse_carefully(raw, nan_is_null, infinite_is_text)
     return data
 
 
-def _parse_carefully(raw: bytes, nan_is_null: bool) -> Any:
+def _parse_carefully(raw: bytes, nan_is_null: bool, infinite_is_text: bool) -> Any:
     """Parses with the standard library, which can say what is wrong."""
+
+    def constant(name: str) -> str | None:
+        if name == "NaN" and nan_is_null:
+            return None
+        if name == "NaN" or not infinite_is_text:
+            raise BadLine(f"{name} is not a JSON number; leave the field out or give null")
+        return name
+
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadLine(f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start} of the line") from None
     try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_nan if nan_is_null else _refuse_constant)
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=constant)
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:
         raise BadLine(_syntax(text, error)) from None
@@ -237,15 +260,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         repeated = next(name for name in names if names.count(name) > 1)
         raise BadLine(f"the key {_short(repeated)} is given twice")
     return data
-
-
-def _nan(name: str) -> None:
-    if name != "NaN":
-        _refuse_constant(name)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise BadLine(f"{name} is not a JSON number; leave the field out or give null")
 
 
 def _syntax(text: str, error: json.JSONDecodeError) -> str:

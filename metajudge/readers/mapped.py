@@ -12,8 +12,9 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.cells import cell, key_of
-from metajudge.readers.conversations import exchange, is_chat, messages, text_of
+from metajudge.files.secrets import without_secrets
+from metajudge.readers.cells import TURNS, cell, key_of
+from metajudge.readers.conversations import exchange, in_turns, is_chat, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.mapped_labels import RowLabels, listed_labels
 from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
@@ -23,7 +24,13 @@ from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, LineReader, each
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import MOST_CATEGORIES, NoVerdict, UnknownValueError, Vocabulary
+from metajudge.readers.vocabulary import (
+    MOST_CATEGORIES,
+    InfiniteValueError,
+    NoVerdict,
+    UnknownValueError,
+    Vocabulary,
+)
 from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
 
 MOST_TURNS = 10_000
@@ -76,6 +83,7 @@ class MappedTable(LineReader):
         self._newest: tuple[list[Any], Item] | None = None
         of_item = [name for name in mapping.columns if name not in _OF_JUDGMENT and not name.startswith("meta.")]
         self._of_item = sorted({*(mapping.columns[name] for name in of_item), "turn", "turn_number"})
+        self._in_turns = mapping.columns.get("question", "").startswith(TURNS)
         self._stem = stem_of(table.source.name)
         columns = table.columns()
         self._scored_by_people = says_who(columns)
@@ -216,6 +224,8 @@ class MappedTable(LineReader):
         if not answers:
             columns = ", ".join(repr(self.mapping.columns[f"responses.{name}"]) for name in self.mapping.response_ids)
             raise BadLine(f"responses: {columns} are all empty")
+        if self._in_turns:
+            question, answers = in_turns(question, answers)
         turn = self._turn(row, question, answers)
         asked, responses = exchange(question, answers, turn)
         data: dict[str, Any] = {
@@ -315,6 +325,8 @@ class MappedTable(LineReader):
             raise BadLine(f"{field}: {bad}") from None
         try:
             found = self._read(value, item)
+        except InfiniteValueError as error:
+            raise BadLine(f"{field}: {error}") from error
         except UnknownValueError as error:
             means = self._wording.meanings(_example(key_of(value)))
             raise BadLine(f"{field}: {error}; say what it means with {means}") from None
@@ -383,7 +395,8 @@ class MappedTable(LineReader):
             except ValidationError:
                 continue
             except BadLine as bad:
-                if isinstance(bad.__cause__ or bad.__context__, UnknownValueError):
+                cause = bad.__cause__ or bad.__context__
+                if isinstance(cause, UnknownValueError) and not isinstance(cause, InfiniteValueError):
                     field = str(bad).partition(":")[0]
                     key = key_of(self._value(row, field))
                     unknown[key] += 1
@@ -395,7 +408,8 @@ class MappedTable(LineReader):
         if len(words) > MOST_CATEGORIES:
             unknown = words  # so many different words are no categories
         if unknown:
-            raise InputError(_vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording))
+            fault = _vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording)
+            raise InputError(without_secrets(fault))
 
     def _require_whole_verdicts(self, columns: Sequence[str]) -> None:
         """Refuses a column of zeros and ones whose zeros are the other side, or a tie that another column says.
@@ -467,9 +481,9 @@ def _vocabulary_fault(
 ) -> str:
     shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
     more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
-    column = mapping.columns.get("verdict")
     ids: Sequence[str] = mapping.response_ids
     one = next(iter(unknown))
+    column = mapping.columns.get(first[one].rpartition(": ")[2], mapping.columns.get("verdict"))
     advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
     models = (
         ""

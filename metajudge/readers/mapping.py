@@ -11,6 +11,7 @@ from pydantic import Field
 
 from metajudge.errors import InputError
 from metajudge.readers.one_hot import columns_in, one_hot_of
+from metajudge.readers.vocabulary import ranges_in
 from metajudge.types import ID_PATTERN
 from metajudge.types.frozen import Frozen
 
@@ -147,7 +148,8 @@ def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording
 
     Args:
         texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may contain anything.
-        values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``.
+        values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``; a number's range is a value, too:
+            ``..0.4=B,0.4..0.6=tie,0.6..=A``.
         wording: how messages name the mapping.
 
     Raises:
@@ -180,6 +182,10 @@ def parse_values(texts: Sequence[str]) -> dict[str, str]:
         if values.get(value, meaning) != meaning:
             raise InputError(f"--map-values gives {value!r} two meanings: {values[value]} and {meaning}")
         values[value] = meaning
+    try:
+        ranges_in(values)
+    except ValueError as error:
+        raise InputError(f"--map-values: {error}") from None
     return values
 
 
@@ -217,7 +223,7 @@ def check_fields(
     missing = mapping.missing(needed)
     if missing:
         advice = f"; {wording.one_judge()}" if "judge" in missing else ""
-        guesses = f" `metajudge inspect {quoted(name)}` guesses." if wording.flags else ""
+        guesses = f" `metajudge import {quoted(name)}` asks." if wording.flags else ""
         raise InputError(
             f"{name}: no column is mapped to {', '.join(missing)}{advice}. {columns_there(columns)}{guesses}"
         )

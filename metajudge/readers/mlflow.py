@@ -23,6 +23,7 @@ from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, reference_text
+from metajudge.readers.stated_scores import reason_text
 
 FORMAT = "MLflow traces"
 _PEOPLE = "HUMAN"
@@ -89,8 +90,13 @@ def _score(one: Mapping[str, Any], kind: str) -> RecordedScore:
         run=None,
         judge=name if by is None else f"{by}/{name}",
         value=_plain(feedback.get("value")),
-        comment=None if one.get("rationale") is None else str(one["rationale"]),
-        meta={"source": kind, "judge_model": by, **(one.get("metadata") or {})},
+        comment=reason_text(one.get("rationale")),
+        meta={
+            "source": kind,
+            "judge_model": by,
+            "time": one.get("last_update_time") or one.get("create_time"),
+            **(one.get("metadata") or {}),
+        },
         name=name,
         error=None if not error else str(error.get("error_message") or error.get("error_code") or error),
     )

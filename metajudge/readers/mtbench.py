@@ -139,7 +139,11 @@ class MTBenchFolder:
         for source in self._items:
             yield from _read_items(source, items, names)
         for source in self._judgments:
-            for found in each(source, read_lines(source), lambda line: list(_judgments(line, items))):
+            for found in each(
+                source,
+                read_lines(source, nan_is_null=True, infinite_is_text=True),
+                lambda line: list(_judgments(line, items)),
+            ):
                 if isinstance(found, Reject):
                     yield found
                     continue

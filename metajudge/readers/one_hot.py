@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metajudge.errors import InputError
-from metajudge.readers.cells import cell, key_of
+from metajudge.readers.cells import TURNS, cell, key_of
 from metajudge.readers.lines import BadLine
 
 PREFIX = "onehot:"
@@ -54,6 +54,7 @@ class OneHot:
 
 def columns_in(column: str) -> tuple[str, ...]:
     """The columns that a mapping's column names: several for ``onehot:``."""
+    column = column.removeprefix(TURNS)
     if not column.startswith(PREFIX):
         return (column,)
     return tuple(part.strip() for part in column.removeprefix(PREFIX).split(",") if part.strip())

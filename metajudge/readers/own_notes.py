@@ -4,8 +4,12 @@ from collections.abc import Mapping
 
 import orjson
 
+NAME = "metajudge"
+"""How our notes are named where the user does not say."""
 KEY = "metajudge_key"
 """Where the metadata of such a note has its key."""
+AGENT = "metajudge:"
+"""What the agent of a note begins with in a system that keeps no metadata; its key follows."""
 
 
 def is_ours(metadata: object) -> bool:

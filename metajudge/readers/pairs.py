@@ -91,7 +91,7 @@ class PairedJudgments(Generic[R]):
                 raise BadLine(f"no pair with item_id {row.item_id!r} in {names}")
             return self._judgment_of(row, items[row.item_id])
 
-        for found in each(self._judgments, read_lines(self._judgments), made):
+        for found in each(self._judgments, read_lines(self._judgments, nan_is_null=True, infinite_is_text=True), made):
             yield found if isinstance(found, Reject) else FoundJudgment(found[1], self._judgments.name, found[0])
 
 
@@ -107,4 +107,8 @@ def _read_pairs(source: Source, items: dict[str, Item]) -> Iterator[Reject]:
         if items.setdefault(item.id, item) != item:
             raise BadLine(f"item_id {item.id!r} was already used for another pair; the first pair is kept")
 
-    return (found for found in each(source, read_lines(source), add) if isinstance(found, Reject))
+    return (
+        found
+        for found in each(source, read_lines(source, nan_is_null=True, infinite_is_text=True), add)
+        if isinstance(found, Reject)
+    )

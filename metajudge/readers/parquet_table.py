@@ -75,16 +75,18 @@ _QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON has it: times as text, decimals as numbers; a float that is no number (NaN) as null."""
+    """A cell as JSON has it: times as text, decimals as numbers; NaN as null, an infinite number as its text."""
     match value:
         case float():
-            return value if math.isfinite(value) else None
+            return value if math.isfinite(value) else None if math.isnan(value) else str(value)
         case dict():
             return {str(key): plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [plain(inner) for inner in value]
         case datetime.datetime() | datetime.date() | datetime.time():
             return value.isoformat()
+        case decimal.Decimal() if not value.is_finite():
+            return None if value.is_nan() else str(value)
         case decimal.Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
         case bytes() | bytearray():

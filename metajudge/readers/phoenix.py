@@ -19,6 +19,7 @@ from metajudge.readers.cells import cell
 from metajudge.readers.own_notes import KEY, is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
+from metajudge.readers.stated_scores import reason_text
 
 FORMAT = "Phoenix annotations"
 _PEOPLE = "HUMAN"
@@ -65,8 +66,13 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
         run=run,
         judge=name if by is None else f"{by}/{name}",
         value=value,
-        comment=_text(cell(row, "result.explanation")),
-        meta={"source": row.get("annotator_kind"), "judge_model": by, "score": score if label is not None else None},
+        comment=reason_text(cell(row, "result.explanation")),
+        meta={
+            "source": row.get("annotator_kind"),
+            "judge_model": by,
+            "score": score if label is not None else None,
+            "time": row.get("updated_at") or row.get("created_at"),
+        },
         name=name,
     )
 

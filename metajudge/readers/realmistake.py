@@ -76,7 +76,12 @@ def is_detection(record: dict[str, Any]) -> bool:
 
 def realmistake_detections(source: Source) -> LineReader:
     """Reads a file of recorded error detections."""
-    return LineReader("ReaLMistake detections", source, lambda: read_lines(source), lambda line: [_judgment(line.data)])
+    return LineReader(
+        "ReaLMistake detections",
+        source,
+        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
+        lambda line: [_judgment(line.data)],
+    )
 
 
 def _judgment(data: dict[str, Any]) -> Judgment:

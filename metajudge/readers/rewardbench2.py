@@ -75,7 +75,12 @@ def reward_scores_of(record: Mapping[str, Any]) -> dict[str, float]:
 
 def rewardbench2_passes(source: Source) -> LineReader:
     """Reads a file of recorded passes."""
-    return LineReader("RewardBench 2 passes", source, lambda: read_lines(source), _Passes().judgments)
+    return LineReader(
+        "RewardBench 2 passes",
+        source,
+        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
+        _Passes().judgments,
+    )
 
 
 class _Passes:

@@ -16,7 +16,7 @@ from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
 from metajudge.readers.tables import Table
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
+from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment, Message
 
 QUESTION_KEYS = ("question", "input", "query", "prompt", "messages", "text")
@@ -31,6 +31,8 @@ class RecordedRun:
         id: scores name it by this, or by one of ``aliases``.
         problem: why its messages make no question and answer; None where they do.
         answers: several answers by their ids, in place of ``answer``.
+        models: who wrote them, by the same ids, in place of ``model``.
+        label: what is right, where the benchmark itself says so.
         conversation: the messages that the question contains, as (role, text).
     """
 
@@ -43,6 +45,8 @@ class RecordedRun:
     aliases: tuple[str, ...] = ()
     problem: str | None = None
     answers: Mapping[str, str] | None = None
+    models: Mapping[str, str] | None = None
+    label: AnyVerdict | None = None
     conversation: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -68,7 +72,8 @@ class RecordedRun:
             responses=dict(answers),
             category=self.category,
             reference=self.reference,
-            models={"A": self.model} if self.model else None,
+            label=self.label,
+            models=dict(self.models) if self.models else {"A": self.model} if self.model else None,
             conversation=tuple(Message(role=role, content=text) for role, text in self.conversation),
         )
 
@@ -78,20 +83,23 @@ class RecordedScore:
     """One score as recorded.
 
     Attributes:
+        id: None where the export has none; it is then made of the file's name, the row and the judge.
         run: id of the run it is about.
-        value: a number, a text or a boolean (a category), or None.
+        value: a number, a text or a boolean (a category), groups of ids (a ranking), or None.
         name: of what was scored, where it is not the judge.
         error: why the judge gave no value, where the export says so.
+        order: ids of the responses in the order shown; None for the run's.
     """
 
-    id: str
+    id: str | None
     run: str | None
     judge: str
-    value: float | str | bool | None
+    value: Any
     comment: str | None
     meta: Mapping[str, Any]
     name: str | None = None
     error: str | None = None
+    order: tuple[str, ...] | None = None
 
 
 class ScoredRuns:
@@ -197,19 +205,22 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
     verdict: AnyVerdict | NoVerdict
     try:
         verdict = vocabulary.read(score.value, run.response_ids, {})
+    except InfiniteValueError as error:
+        raise BadLine(str(error)) from None
     except UnknownValueError as error:
         raise BadLine(f"{error}; give the grade it stands for: --map-values '{score.value}=1'") from None
     why = None
     if isinstance(verdict, NoVerdict):
-        why = score.error or ("the score has no value" if score.value is None else verdict.reason)
+        why = score.error or ("the score has no value" if score.value in (None, "") else verdict.reason)
     named = {} if score.name is None else {"name": score.name}
     return Judgment(
-        id=score.id,
+        id=score.id or f"{run.id}/{score.judge}",
         item=run.item(),
         judge=score.judge,
         verdict=None if isinstance(verdict, NoVerdict) else verdict,
         no_verdict=why,
         rationale=score.comment or "",
+        order=score.order or (),
         meta={name: value for name, value in {**named, **score.meta}.items() if value is not None},
     )
 

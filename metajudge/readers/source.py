@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from metajudge.errors import BadLineError, InputError
+from metajudge.errors import BadLineError, InputError, NoVerdictsError
 from metajudge.files.replacing import replacing
+from metajudge.files.secrets import data_without_secrets
 from metajudge.readers.detect import readers_of
 from metajudge.readers.item_contents import ItemContents, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
@@ -264,10 +265,13 @@ class JudgmentSource:
         ledger = None if self._unique or contents.unique_ids else SeenIds()
         for readers in self._inputs.values():
             for reader in readers:
+                own = isinstance(reader, JudgmentLines)
                 for found in reader.read():
                     if isinstance(found, ByPeople):
                         tally.people.add(found, people.reason(found) if people else "not joined in this format")
                         continue
+                    if not own:
+                        found = _without_secrets(found)
                     record = _settled(_prefixed(found) if self._prefix_ids else found, ledger, contents)
                     if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                         record = people.labelled(record, found.name)
@@ -397,6 +401,16 @@ def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
     return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
+def _without_secrets(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
+    """A judgment without keys in what a tool noted beside it; the texts that were judged stay as they are."""
+    if isinstance(found, Reject):
+        return found
+    judgment = found.judgment
+    noted = {"meta": judgment.meta, "no_verdict": judgment.no_verdict}
+    clean = data_without_secrets(noted)
+    return found if clean is noted else replace(found, judgment=judgment.model_copy(update=clean))
+
+
 def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:
     """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
     if isinstance(found, Reject):
@@ -438,7 +452,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
     hint = f". {notice} As labels of another file's judgments: --labels {name}" if notice else ""
-    raise InputError(f"{name} contains no readable judgments: {bad}{hint}")
+    raise (InputError if first else NoVerdictsError)(f"{name} contains no readable judgments: {bad}{hint}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

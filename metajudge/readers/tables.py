@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
+
+import orjson
 
 from metajudge.readers.json_elements import read_elements
 from metajudge.readers.lines import ByteSpan, Line, RawLine, Reject, Source, raw_lines, read_lines
@@ -42,7 +44,7 @@ class JsonLineTable:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
-        return read_lines(self.source, self._span, nan_is_null=True)
+        return read_lines(self.source, self._span, nan_is_null=True, infinite_is_text=True)
 
     def raw_lines(self) -> Iterator[RawLine | Reject]:
         """Every line, not parsed yet."""
@@ -54,14 +56,61 @@ class JsonListTable:
 
     format = "JSON list"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, infinite_is_text: bool = True) -> None:
         self.source = source
+        self._infinite_is_text = infinite_is_text
 
     def columns(self) -> tuple[str, ...]:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
-        return read_elements(self.source, nan_is_null=True)
+        return read_elements(self.source, nan_is_null=True, infinite_is_text=self._infinite_is_text)
+
+
+class RecordTable:
+    """Records of our own in a table with types, such as Parquet: as they were written as JSON.
+
+    Such a table has every field in every row, null where a record has none, and may have objects as JSON text.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.format = table.format
+        self.source = table.source
+        self._table = table
+
+    def columns(self) -> tuple[str, ...]:
+        return self._table.columns()
+
+    def rows(self) -> Iterator[Line | Reject]:
+        for row in self._table.rows():
+            if isinstance(row, Reject):
+                yield row
+            elif row.data.get("verdict") in ("inf", "-inf"):
+                yield self.source.reject(row.number, "verdict is an infinite number, which is no grade", row.raw)
+            else:
+                nested = {name: _parsed(row.data[name]) for name in _NESTED if name in row.data}
+                data = {"verdict": None, **_without_nulls({**row.data, **nested})}
+                yield Line(row.number, orjson.dumps(data, default=str), data)
+
+
+_NESTED = frozenset(("item", "verdict", "order", "labels", "meta"))
+"""Fields of a record that are no text where they look like JSON."""
+
+
+def _parsed(cell: Any) -> Any:
+    """A cell that is JSON text as what it says; anything else as it is."""
+    if not isinstance(cell, str) or not cell.startswith(("{", "[")):
+        return cell
+    try:
+        return orjson.loads(cell)
+    except orjson.JSONDecodeError:
+        return cell
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def columns_of_objects(rows: Iterator[Line | Reject]) -> tuple[str, ...]:

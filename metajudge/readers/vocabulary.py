@@ -34,8 +34,13 @@ _NAMED = re.compile(rf"(?:{_NOUNS})?[\s_-]*([^\s_-].*)", re.I)
 _NUMBERED = re.compile(rf"{_NOUNS}[\s_-]*(\d{{1,9}})", re.I)
 _MARK = re.compile(r"(?:\[\[\s*)?([\w.-]+)\s*(>>|>|==?|<<|<)\s*([\w.-]+)\s*(?:\]\])?")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.I)
+_END = r"([+-]?(?:\d+(?:\.\d+)?|\.\d+))?"
+_RANGE: Final = re.compile(rf"{_END}\.\.{_END}")
 _ABSENT: Final = frozenset(["none", "null", "nan", "na", "n/a", "<na>", "nat"])
 """Words that tools write where a single response has no value."""
+_MISSING: Final = _ABSENT - {"none", "na"}
+"""Those of them that say nothing of several responses either: "none" may mean that none of them is good."""
+_INFINITE: Final = re.compile(r"[+-]?(?:inf|infinity)", re.I)
 
 MOST_CHARACTERS: Final = 40
 """Length of the longest word that is read as a category."""
@@ -47,11 +52,49 @@ class UnknownValueError(ValueError):
     """A value that means nothing here; the message says what would be understood."""
 
 
+class InfiniteValueError(UnknownValueError):
+    """An infinite number: it has no meaning that a user could give, so it stops nothing but its own record."""
+
+
 @dataclass(frozen=True, slots=True)
 class NoVerdict:
     """The judge gave none, and why."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers from ``low`` on and below ``high``, and what they mean."""
+
+    low: float
+    high: float
+    meaning: str
+
+    def contains(self, number: float) -> bool:
+        """Whether a number lies in it, compared after rounding to 1e-9."""
+        return round(self.low, 9) <= round(number, 9) < round(self.high, 9)
+
+
+def ranges_in(values: Mapping[str, str]) -> list[Range]:
+    """The ranges among values: ``..0.4``, ``0.4..0.6``, ``0.6..``.
+
+    Raises:
+        ValueError: an empty range, or two that overlap and mean different things.
+    """
+    found: list[Range] = []
+    for text, meaning in values.items():
+        ends = _RANGE.fullmatch(text.strip())
+        if ends is None or not (ends[1] or ends[2]):
+            continue
+        one = Range(float(ends[1] or "-inf"), float(ends[2] or "inf"), meaning)
+        if one.low >= one.high:
+            raise ValueError(f"{text!r} is an empty range: LOW..HIGH contains LOW and ends below HIGH")
+        for other in found:
+            if one.low < other.high and other.low < one.high and one.meaning != other.meaning:
+                raise ValueError(f"{text!r} overlaps with another range that means {other.meaning}")
+        found.append(one)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +109,17 @@ class Vocabulary:
     Attributes:
         values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade. Case
             and outer white space do not matter, unless values that differ in case alone mean different things.
+            ``LOW..HIGH`` stands for the numbers from LOW on and below HIGH; either end may be left out.
         categories: whether a boolean or a short word about a single response is a category.
     """
 
     values: Mapping[str, str]
     categories: bool = False
     _meanings: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
+    _ranges: Sequence["Range"] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_ranges", ranges_in(self.values))
         found: dict[str, str | None] = {}
         for key, meaning in self.values.items():
             folded = key.strip().casefold()
@@ -90,6 +136,7 @@ class Vocabulary:
 
         Raises:
             UnknownValueError: it means nothing here.
+            InfiniteValueError: it is an infinite number, which is no grade.
         """
         key = key_of(value)
         meaning = self._meaning(key)
@@ -101,8 +148,10 @@ class Vocabulary:
             return NoVerdict("the verdict is empty")
         if isinstance(value, list):
             return _ranking(value, ids)
-        if self.categories and len(ids) == 1 and key.casefold() in _ABSENT:
+        if self.categories and key.casefold() in (_ABSENT if len(ids) == 1 else _MISSING) and key not in ids:
             return NoVerdict(f"the verdict is {key!r}")
+        if _INFINITE.fullmatch(key) and key not in ids:
+            raise InfiniteValueError(f"the score is infinite ({key}), which is no grade")
         return self._named(key, ids, models) or self._category(value, ids) or _unknown(key, ids)
 
     def _category(self, value: Any, ids: Sequence[str]) -> AnyVerdict | None:
@@ -121,7 +170,11 @@ class Vocabulary:
     def _meaning(self, key: str) -> str | None:
         if key in self.values:
             return self.values[key]
-        return self._meanings.get(key.casefold())
+        meaning = self._meanings.get(key.casefold())
+        if meaning is None and self._ranges and _NUMBER.fullmatch(key):
+            number = float(key)
+            return next((one.meaning for one in self._ranges if one.contains(number)), None)
+        return meaning
 
     def _named(self, text: str, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | None:
         wrote = [name for name, model in models.items() if model == text]

@@ -36,7 +36,7 @@ class SystemServer:
                 self.end_headers()
                 self.wfile.write(raw)
 
-            do_GET = do_POST = do_PATCH = handle_one
+            do_GET = do_POST = do_PUT = do_PATCH = handle_one
 
             def log_message(self, *_):
                 pass
@@ -60,6 +60,8 @@ class SystemServer:
 
 class MLflowServer(SystemServer):
     """Traces of the experiment ``interop``, two a page."""
+
+    keys, project = {}, "interop"
 
     def __init__(self, *faults, traces=3):
         super().__init__(*faults)
@@ -130,6 +132,8 @@ def _span(trace):
 
 class PhoenixServer(SystemServer):
     """Spans of the project ``default``, two a page, each with a judge's annotation."""
+
+    keys, project = {}, "default"
 
     def __init__(self, *faults, spans=3):
         super().__init__(*faults)

@@ -6,6 +6,7 @@ import pytest
 
 from metajudge.readers import Reject, open_judgments
 from metajudge.types import Judgment
+from tests.readers.interop_files import INTEROP
 
 
 def annotation(preference: Any = 1, raw: Any = None, **changes: Any) -> dict[str, Any]:
@@ -123,3 +124,20 @@ def test_nan_is_no_verdict_and_no_reject(tmp_path: Path, suffix: str) -> None:
     assert first.no_verdict is not None
     assert "preference is null" in first.no_verdict
     assert str(second.verdict) == "B>A"
+
+
+@pytest.mark.parametrize("name", ["reasons", "bare"])
+def test_what_alpaca_eval_wrote_has_its_text_its_time_and_the_order_shown(name: str) -> None:
+    path = INTEROP / "alpaca_eval" / f"alpaca-{name}.json"
+    source = open_judgments([path])
+    found = list(source)
+    written = json.loads(path.read_text())
+    assert (source.rejects, len(found)) == (0, 6)
+    for row, one in zip(written, found, strict=True):
+        assert one.meta["time"] == row["preference_date"]
+        assert one.meta["judge_version"] == "alpaca_eval==0.6.6"
+        assert one.meta["order_known"]
+        said_first = "(a)" in row["preference_raw_completion"] or "[[A]]" in row["preference_raw_completion"]
+        assert (one.order[0] == one.verdict.winner) == said_first
+        assert one.rationale == ("" if name == "bare" else row["preference_raw_completion"])
+    assert {one.order for one in found} == {("A", "B"), ("B", "A")}

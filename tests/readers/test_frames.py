@@ -156,3 +156,20 @@ class TestWordsOfArguments:
             from_pandas(frame, self.MAP, judge="g")
         with pytest.raises(InputError, match='judge="NAME"'):
             from_pandas(frame, self.MAP)
+
+    def test_none_is_no_verdict_and_what_is_no_dict_is_told(self) -> None:
+        frame = pandas.DataFrame(self.FRAME)
+        first, second = from_pandas(frame, self.MAP, judge="g", values={1: "A", 2: None})
+        assert (str(first.verdict), second.verdict) == ("A>B", None)
+        with pytest.raises(InputError, match="values is a list: give a dict of meanings"):
+            from_pandas(frame, self.MAP, judge="g", values=["A", "B"])  # type: ignore[arg-type]
+
+    def test_a_word_of_the_label_names_the_column_of_the_label(self) -> None:
+        frame = pandas.DataFrame(self.FRAME).assign(people=["A", "neither"])
+        with pytest.raises(InputError, match=r"'neither' \(1\) in column 'people'"):
+            from_pandas(frame, f"{self.MAP},label=people", judge="g", values={1: "A", 2: "B"})
+
+    def test_an_infinite_score_names_its_row(self) -> None:
+        frame = pandas.DataFrame({"p": ["?", "?"], "x": ["4", "4"], "s": [1.0, float("inf")]})
+        with pytest.raises(InputError, match=r"row 2: verdict: the score is infinite \(inf\), which is no grade"):
+            from_pandas(frame, "question=p,responses.A=x,verdict=s", judge="g")

@@ -47,7 +47,7 @@ def test_numbers_are_taken_for_positions_only_with_a_warning() -> None:
 
 
 def test_what_nobody_said_is_a_problem() -> None:
-    found = guessed({"text": "?", "a": "x"})
+    found = guessed({"text": "1", "a": "2"})
     assert [problem.split(":")[0] for problem in found.problems] == [
         "no column looks like a verdict",
         "no column looks like the question",

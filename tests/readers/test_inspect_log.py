@@ -1,12 +1,16 @@
 import json
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.interop.cases import CASES, EXPLANATIONS
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
+from metajudge.types import Category, Grade, Judgment
+from tests.readers.interop_files import INTEROP
 
 
 def score(value: Any, **changes: Any) -> dict[str, Any]:
@@ -106,11 +110,11 @@ def test_what_programs_scored_is_kept_apart(tmp_path: Path) -> None:
 
 
 def test_a_bad_sample_is_a_reject_with_its_number_and_field(tmp_path: Path) -> None:
-    odd = sample("b") | {"scores": {"model_graded_qa": score({"a": 1})}}
+    odd = sample("b") | {"scores": {"model_graded_qa": score([1, 2])}}
     path = write_json(tmp_path / "log.json", sample("a"), odd, {"scores": {"model_graded_qa": score("C")}})
     found = list(open_judgments([path]).scan())
     assert [str(one) for one in found if isinstance(one, Reject)] == [
-        f"{path}:2: scores.model_graded_qa: the value \"{{'a': 1}}\" is none of C, P, I, N or a number",
+        f"{path}:2: scores.model_graded_qa: the value '[1, 2]' is none of C, P, I or a number",
         f"{path}:3: scores.model_graded_qa: not the shape of an Inspect sample (KeyError('id'))",
     ]
     assert len(found) == 3
@@ -147,6 +151,134 @@ def test_a_chat_is_the_question_and_several_targets_the_reference(tmp_path: Path
     assert one.item.question.startswith("system: Be brief.\n\nuser: ")
     assert "2+2?" in one.item.question
     assert one.item.reference == "4\nfour"
+
+
+@pytest.mark.parametrize(
+    ("value", "grade"), [("0.5", Grade(0.5)), ("true", Grade(1)), ("False", Grade(0)), ("helpful", Category("helpful"))]
+)
+def test_numbers_and_booleans_as_text_are_grades(tmp_path: Path, value: str, grade: Any) -> None:
+    (one,) = open_judgments([write_json(tmp_path / "log.json", sample(value=value))])
+    assert one.verdict == grade
+
+
+def test_nothing_as_text_is_no_verdict_and_an_infinite_number_a_reject(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "log.json", sample("a", "nan"), sample("b", float("inf")))
+    first, second = open_judgments([path]).scan()
+    assert isinstance(first, Judgment)
+    assert (first.verdict, first.no_verdict) == (None, "the scorer gave no value")
+    assert "scores.model_graded_qa: 'value' is infinite" in str(second)
+
+
+def test_a_score_with_several_values_is_a_verdict_each_on_items_apart(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "log.json", sample(value={"right": "C", "tone": 4}))
+    right, tone = open_judgments([path])
+    assert (right.verdict, tone.verdict) == (Grade(1), Grade(4))
+    assert right.id.endswith("/model_graded_qa/right")
+    assert right.item.id != tone.item.id
+
+
+def test_a_panel_is_a_verdict_of_each_of_its_models(tmp_path: Path) -> None:
+    failures = [{"index": 1, "reason": "grader_failed", "explanation": "?"}]
+    paneled = score("C", explanation=None)
+    paneled["metadata"]["panel"] = {"votes": ["C", None, "I"], "size": 3, "failures": failures}
+    head = HEAD | {"eval": HEAD["eval"] | {"scorers": [_scorer("vendor/openai/gpt-4o", "vendor/b", "other/c")]}}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(head | {"samples": [sample() | {"scores": {"model_graded_qa": paneled}}]}))
+    first, second, third = open_judgments([path])
+    assert [one.judge for one in (first, second, third)] == ["openai/gpt-4o", "b", "other/c"]
+    assert [one.verdict for one in (first, second, third)] == [Grade(1), None, Grade(0)]
+    assert second.no_verdict == "the scorer gave no value (grader_failed)"
+    assert (first.rationale, third.rationale) == ("It is.\nGRADE: C", "")
+    assert len({one.id for one in (first, second, third)}) == 3
+    assert len({one.item.id for one in (first, second, third)}) == 1
+
+
+def _scorer(*models: str) -> dict[str, Any]:
+    return {"name": "model_graded_qa", "options": {"model": list(models)}, "metrics": []}
+
+
+def test_what_a_person_changed_is_a_label_and_the_score_as_it_was_the_verdict(tmp_path: Path) -> None:
+    by = {"author": "anna", "timestamp": "2026-11-02T10:00:00Z"}
+    edited = score("I")
+    edited["history"] = [
+        {"value": "C", "explanation": "It is.", "metadata": edited["metadata"]},
+        {"value": "P", "explanation": "UNCHANGED", "provenance": by},
+        {"value": "I", "explanation": "UNCHANGED", "provenance": by},
+    ]
+    added = {"value": "C", "history": [{"value": "C", "provenance": by}]}
+    path = write_json(tmp_path / "log.json", sample() | {"scores": {"model_graded_qa": edited, "expert": added}})
+    source = open_judgments([path])
+    (one,) = source
+    assert (one.verdict, one.rationale) == (Grade(1), "It is.")
+    assert [(label.value, label.annotator, str(label.time)) for label in one.item.labels] == [
+        (Grade(0), "anna", "2026-11-02 10:00:00+00:00")
+    ]
+    assert (source.people.count, source.people.matched) == (2, 1)
+
+
+def test_scores_that_answer_different_instructions_are_items_apart(tmp_path: Path) -> None:
+    other = score("C")
+    other["metadata"] = {"grading": [{"role": "user", "content": "[END DATA]\n\nIs it polite?"}]}
+    first, again, polite = open_judgments(
+        [write_json(tmp_path / "log.json", sample(model_graded_qa1=score("I"), manners=other))]
+    )
+    assert first.item.id == again.item.id
+    assert polite.item.id != first.item.id
+
+
+def test_one_answer_in_two_epochs_is_one_item(tmp_path: Path) -> None:
+    first, second = open_judgments([write_json(tmp_path / "log.json", sample(), sample() | {"epoch": 2})])
+    assert first.item.id == second.item.id
+    assert first.id != second.id
+
+
+def test_the_one_score_of_the_first_logs(tmp_path: Path) -> None:
+    old = {key: value for key, value in sample().items() if key != "scores"} | {"score": score("C")}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(HEAD | {"version": 1, "results": {"scorer": {"name": "closedqa"}}, "samples": [old]}))
+    (one,) = open_judgments([path])
+    assert (one.judge, one.verdict) == ("openai/gpt-4o/closedqa", Grade(1))
+
+
+@pytest.mark.parametrize(
+    ("head", "samples", "said"),
+    [
+        ({"status": "error"}, [], "the status 'error' and no samples"),
+        ({"status": "cancelled"}, [], "the status 'cancelled' and no samples"),
+        ({"status": "success"}, [], "has no samples: it was written without them"),
+        ({}, [sample() | {"scores": None}], "are not scored: `inspect score LOG`"),
+        (
+            {},
+            [sample() | {"scores": {}, "error": {"message": "ValueError('sk-secret')"}}],
+            r"was scored \(ValueError\)",
+        ),
+    ],
+)
+def test_a_log_without_verdicts_says_why(tmp_path: Path, head: Any, samples: list[Any], said: str) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(HEAD | head | {"samples": samples}))
+    with pytest.raises(InputError, match=said) as error:
+        open_judgments([path])
+    assert "sk-secret" not in str(error.value)
+
+
+def test_what_inspect_wrote_is_read_without_flags_and_counts_once() -> None:
+    pytest.importorskip("zstandard", reason="the log is packed with it")
+    source = open_judgments([INTEROP / "inspect"])
+    found = list(source)
+    assert (len(found), source.duplicates, source.rejects) == (18, 18, 1)
+    told = {case.question: case for case in CASES}
+    for one in found:
+        case = told[one.item.question]
+        assert one.item.responses == {"A": case.answer}
+        assert one.judge in ("gpt-4o-mini", "gpt-4o-mini/model_graded_fact", "second/model_graded_fact")
+        assert one.verdict == (None if case.judge is None else Grade(float(case.judge)))
+        assert datetime.fromisoformat(one.meta["time"]).year == 2026
+        if case.judge is not None:
+            assert one.rationale.startswith(EXPLANATIONS[case.judge])
+    (labelled,) = (one for one in found if one.item.labels)
+    assert (labelled.judge, labelled.verdict) == ("gpt-4o-mini", Grade(1))
+    assert [(label.value, label.annotator) for label in labelled.item.labels] == [(Grade(0), "anna")]
 
 
 @pytest.mark.slow

@@ -27,6 +27,18 @@ ASSERTED = [
     {"pass": True, "score": 1, "reason": "r", "assertion": {"type": kind, "value": "v", "provider": {"id": "g"}}}
     for kind in ("llm-rubric", "select-best")
 ]
+ASSERTED.append({"pass": True, "assertion": {"type": "human"}})
+ASSERTED[0]["metadata"] = {"http": {"headers": {"date": "Mon, 23 Nov 2026 07:50:46 GMT"}}, "graderError": False}
+PERSON = {"author": "a", "timestamp": "2026-11-02"}
+PANEL = {
+    "value": {"right": "C"},
+    "explanation": "e",
+    "metadata": {
+        "grading": GRADED["metadata"]["grading"],
+        "panel": {"votes": ["C", None], "size": 2, "failures": [{"index": 1, "reason": "r"}]},
+    },
+    "history": [{"value": {"right": "C"}}, {"value": {"right": "I"}, "provenance": PERSON}],
+}
 RESULT = {
     "promptIdx": 0,
     "testIdx": 0,
@@ -63,11 +75,34 @@ RECORDS: dict[str, Any] = {
     },
     "inspect": {
         "status": "success",
-        "eval": {"task": "t", "run_id": "r", "model": "m"},
+        "eval": {
+            "task": "t",
+            "run_id": "r",
+            "model": "m",
+            "scorers": [{"name": "model_graded_fact", "options": {"model": ["g", "h"]}}],
+            "model_roles": {"grader": {"model": "g"}},
+        },
         "samples": [
             {"id": 1, "epoch": 1, "input": "?", "target": ["4"], "output": {"completion": "4"}, "metadata": {}}
-            | {"scores": {"model_graded_qa": GRADED, "match": {"value": "C"}}}
+            | {"scores": {"model_graded_qa": GRADED, "model_graded_fact": PANEL, "match": {"value": "C"}}}
+            | {"completed_at": "2026-11-01T10:00:00Z", "error": None}
         ],
+    },
+    "deepeval": {
+        "testCases": [
+            {
+                "name": "c",
+                "input": "?",
+                "actualOutput": "!",
+                "expectedOutput": "!",
+                "context": ["p"],
+                "metricsData": [
+                    {"name": "m", "score": 1, "reason": "r", "evaluationModel": "g", "verboseLogs": "Criteria:\nc"}
+                ],
+            },
+            {"turns": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}
+            | {"metricsData": [{"metric": "m", "score": None, "error": "e", "evaluation_model": "g"}]},
+        ]
     },
     "langfuse": {
         "trace": {"id": "t", "input": {"question": "?"}, "output": {"answer": "!"}, "name": "n"},
@@ -95,7 +130,10 @@ def replaced(record: Any, path: tuple[Any, ...], wrong: Any) -> Any:
     return data
 
 
-@pytest.mark.parametrize("name", RECORDS)
+NAMES = [pytest.param(one, marks=[pytest.mark.slow] * (one in ("inspect", "promptfoo"))) for one in RECORDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_value_anywhere_is_an_error_or_a_reject(tmp_path: Path, name: str) -> None:
     record = RECORDS[name]
     path = tmp_path / "x.jsonl"

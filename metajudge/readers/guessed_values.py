@@ -1,0 +1,225 @@
+"""Guesses by the values of columns and the form of their names, for tables whose names are in no list of known ones."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from metajudge.readers.cells import TURNS, cell, key_of, nested
+from metajudge.readers.lines import Line
+from metajudge.readers.mapping import FieldMap
+from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
+from metajudge.types import letters
+
+SIDES: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("left", "links", "gauche", "izquierda", "first"), 0),
+    **dict.fromkeys(("right", "rechts", "droite", "derecha", "second"), 1),
+}
+"""Words for the first and the second of two responses."""
+TIE_WORDS: Final = frozenset(["c", "0.5", "unentschieden", "gleich", "remis", "égalité", "empate", "pareggio"])
+"""Words for a tie that are no verdicts everywhere."""
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "verdict": ("gewinner", "sieger", "urteil", "gagnant", "ganador", "vincitore"),
+    "question": ("frage", "aufgabe", "question_posée", "pregunta", "domanda", "pergunta"),
+    "judge": ("richter", "bewerter", "juge", "juez", "giudice"),
+    "rationale": ("begründung", "begruendung", "kommentar", "justificación", "motivation", "explication"),
+    "category": ("kategorie", "catégorie", "categoría", "categoria"),
+}
+"""Names of columns in other languages."""
+
+_SIDED = re.compile(r"(.*?)[\s_.-]?(a|b|1|2|left|right|links|rechts|gauche|droite|izquierda|derecha)", re.I)
+_LEADING = re.compile(r"(left|right|links|rechts|first|second)[\s_.-](.+)", re.I)
+_TEXT: Final = 12
+"""Characters of a text at least, on average, to be taken for a question or a response."""
+MOST_VALUES: Final = 6
+
+
+def suggested(value: str, ids: Sequence[str]) -> str | None:
+    """What a value that means nothing by itself probably means: a side, a position from 1, or a tie; None otherwise."""
+    word = value.strip().casefold()
+    if word in TIE_WORDS:
+        return "tie"
+    place = SIDES[word] if word in SIDES else int(word) - 1 if word in ("1", "2") else None
+    return ids[place] if place is not None and place < len(ids) == 2 else None
+
+
+def side_of(name: str) -> str | None:
+    """The id of the response that a column's name says by its last or first part: ``Antwort_A``, ``left_text``."""
+    leading = _LEADING.fullmatch(name.strip())
+    if leading is not None:
+        return letters(SIDES[leading[1].lower()])
+    found = _SIDED.fullmatch(name.strip())
+    if found is None or not found[1]:
+        return None
+    mark = found[2].lower()
+    return letters(SIDES[mark]) if mark in SIDES else letters(int(mark) - 1) if mark.isdigit() else mark.upper()
+
+
+def paired_columns(names: Sequence[str], rows: Sequence[Line]) -> dict[str, str]:
+    """Two columns of texts whose names differ in their side alone: id -> column; empty without such a pair."""
+    stems: dict[str, dict[str, str]] = {}
+    for name in names:
+        side = side_of(name)
+        if side is not None and side in ("A", "B") and _is_text(rows, name):
+            stems.setdefault(_stem(name), {}).setdefault(side, name)
+    pairs = [pair for pair in stems.values() if len(pair) == 2]
+    best = max(pairs, key=lambda pair: sum(_length(rows, name) for name in pair.values()), default={})
+    return {side: best[side] for side in sorted(best)}
+
+
+def column_that_names_columns(names: Sequence[str], rows: Sequence[Line]) -> tuple[str, list[str]] | None:
+    """A column whose values are the names of two other columns, and these; None without one."""
+    known = {name.strip().casefold(): name for name in names}
+    for name in names:
+        values = [key_of(cell(row.data, name)).casefold() for row in rows]
+        named = {known[value] for value in values if value in known and known[value] != name}
+        if len(named) == 2 and sum(value in known for value in values) >= 0.5 * len(values):
+            return name, [one for one in names if one in named]
+    return None
+
+
+def columns_of_models(names: Sequence[str], rows: Sequence[Line], verdict: str) -> tuple[str, str] | None:
+    """Two columns of which one or the other is equal to the verdict in nearly every row that has a winner."""
+    values = [key_of(cell(row.data, verdict)) for row in rows]
+    cells = {name: [key_of(cell(row.data, name)) for row in rows] for name in names if name != verdict}
+    for place, first in enumerate(cells):
+        for second in list(cells)[place + 1 :]:
+            pairs = zip(values, cells[first], cells[second], strict=True)
+            equal = [value in (one, two) and one != two for value, one, two in pairs]
+            both = any(value == one for value, one in zip(values, cells[first], strict=True)) and any(
+                value == two for value, two in zip(values, cells[second], strict=True)
+            )
+            if both and sum(equal) >= 0.5 * len(values):
+                return first, second
+    return None
+
+
+def question_column(names: Sequence[str], rows: Sequence[Line]) -> str | None:
+    """The column of texts that is most like a question: it has question marks, or else repeats; None without one."""
+    texts = [name for name in names if _is_text(rows, name)]
+    asks = {name: sum("?" in _text(row, name) for row in rows) for name in texts}
+    asked = max(texts, key=lambda name: asks[name], default=None)
+    if asked is not None and asks[asked] >= 0.3 * len(rows):
+        return asked
+    return texts[0] if len(texts) == 1 else None
+
+
+def few_values(names: Sequence[str], rows: Sequence[Line]) -> list[str]:
+    """Columns with a few different short values, which may be verdicts."""
+    found = []
+    for name in names:
+        values = Counter(key_of(cell(row.data, name)) for row in rows)
+        if 1 < len(values) <= MOST_VALUES and len(values) < len(rows) and all(len(one) <= 40 for one in values):
+            found.append(name)
+    return found
+
+
+def nested_paths(data: Mapping[str, Any]) -> list[str]:
+    """Dotted paths to the values of objects that are JSON text in a cell."""
+    found = []
+    for key, value in data.items():
+        inside = nested(value) if isinstance(value, str) else None
+        if isinstance(inside, dict):
+            found += [f"{key}.{name}" for name in inside]
+    return found
+
+
+def as_turns(rows: Sequence[Line], columns: Mapping[str, str]) -> dict[str, str]:
+    """Columns of lists of texts, one a turn, as ``turns:`` columns: field -> column; empty where they are none."""
+    fields = {name: column for name, column in columns.items() if name == "question" or name.startswith("responses.")}
+    if not rows or "question" not in fields or len(fields) < 2:
+        return {}
+    for row in rows[:50]:
+        cells = [nested(cell(row.data, column)) for column in fields.values()]
+        lists = [one for one in cells if isinstance(one, list) and one]
+        if len(lists) < len(cells) or not all(one is None or isinstance(one, str) for texts in lists for one in texts):
+            return {}
+    return {name: f"{TURNS}{column}" for name, column in fields.items()}
+
+
+def inside(rows: Sequence[Line], column: str) -> str:
+    """The path to the one text in each cell of a column whose cells are objects with one and the same key."""
+    keys: set[str] = set()
+    for row in rows[:50]:
+        value = nested(cell(row.data, column))
+        if not isinstance(value, dict) or len(value) != 1 or not isinstance(next(iter(value.values())), str):
+            return column
+        keys |= value.keys()
+    return f"{column}.{keys.pop()}" if len(keys) == 1 else column
+
+
+def numbers_in(values: Counter[str]) -> tuple[float, float] | None:
+    """The lowest and highest of many different numbers; None where values are few, or no numbers."""
+    try:
+        numbers = [float(value) for value in values if value]
+    except ValueError:
+        return None
+    if len(numbers) <= 3 or all(number.is_integer() for number in numbers):
+        return None
+    return min(numbers), max(numbers)
+
+
+def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B"), width: float = 0.1) -> str:
+    """Ranges as ``--map-values`` takes them: high numbers for the first response, a tie in the middle.
+
+    Args:
+        low, high: the ends of the scale; 0 and 1, or -1 and 1, where the numbers lie within them.
+        ids: of the two responses.
+        width: of the tie, as a share of the scale; 0 for none.
+    """
+    low, high = scale_of(low, high)
+    first, second = ids[0], ids[1]
+    middle, half = (low + high) / 2, width * (high - low) / 2
+    if not width:
+        return f"..{middle:g}={second},{middle:g}..={first}"
+    ends = f"{middle - half:.4g}", f"{middle + half:.4g}"
+    return f"..{ends[0]}={second},{ends[0]}..{ends[1]}=tie,{ends[1]}..={first}"
+
+
+def scale_of(low: float, high: float) -> tuple[float, float]:
+    """The usual scale that numbers lie on: 0 to 1, -1 to 1, 1 to 2; otherwise from the lowest to the highest."""
+    usual = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0))
+    return next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
+
+
+def unknown_values(rows: Sequence[Line], mapping: FieldMap) -> list[str]:
+    """Values of the verdict's column that mean nothing here, in the order of their first row."""
+    column, ids = mapping.columns["verdict"], mapping.response_ids
+    vocabulary = Vocabulary(mapping.values, categories=True)
+    named_by_column = {name: one.strip() for name, one in mapping.response_columns.items()}
+    found: dict[str, None] = {}
+    for row in rows:
+        models = {name: key_of(cell(row.data, model)) for name, model in mapping.model_columns.items()}
+        value = cell(row.data, column)
+        for names in (models, *([] if models else [named_by_column])):
+            try:
+                vocabulary.read(value, ids, names)
+            except UnknownValueError:
+                continue
+            break
+        else:
+            found[key_of(value)] = None
+    return list(found)
+
+
+def _stem(name: str) -> str:
+    leading, found = _LEADING.fullmatch(name.strip()), _SIDED.fullmatch(name.strip())
+    return (leading[2] if leading else found[1] if found else name).casefold()
+
+
+def _text(row: Line, name: str) -> str:
+    value = cell(row.data, name)
+    return value if isinstance(value, str) else ""
+
+
+def _length(rows: Sequence[Line], name: str) -> float:
+    return sum(len(_text(row, name)) for row in rows) / max(len(rows), 1)
+
+
+def _is_text(rows: Sequence[Line], name: str) -> bool:
+    """Whether a column has texts: not numbers, and long or different in most rows."""
+    values = [_text(row, name) for row in rows]
+    words = [value for value in values if value and not re.fullmatch(r"[\d.,+-]{1,40}", value)]
+    if not words or len(words) < 0.5 * len(values):
+        return False
+    return _length(rows, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(rows)

@@ -1,0 +1,104 @@
+"""OpenAI Evals: the output items of a run, each with the results of its graders.
+
+The shape is that of the published API (``GET /v1/evals/{eval}/runs/{run}/output_items``) as the models of openai 3.54
+describe it (``openai.types.evals.runs.OutputItemListResponse``): ``{"object": "eval.run.output_item",
+"datasource_item", "sample": {"input", "output", "model"}, "results": [{"name", "type", "passed", "score",
+"sample"}]}``; one page as the API answers (``{"object": "list", "data": [...]}``), one item a line, or a list of them.
+
+A grader that gives a score (``score_model``) is a grade, any other one the category ``true`` or ``false`` by
+``passed``. A result whose grader is no model (``string_check``, ``python``) has ``CODE`` as its source. The judge is
+``MODEL/NAME`` where the grader's own sample names its model; what it wrote there is the rationale.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from metajudge.readers.assessed_runs import AssessedRun
+from metajudge.readers.scored_runs import (
+    ANSWER_KEYS,
+    QUESTION_KEYS,
+    RecordedRun,
+    RecordedScore,
+    RunTexts,
+    asked_and_answered,
+    payload,
+    reference_text,
+)
+from metajudge.readers.stated_scores import reason_text, time_text
+
+FORMAT = "OpenAI Evals output items"
+_OBJECT: Final = "eval.run.output_item"
+_PROGRAMS: Final = ("string", "python", "text", "endpoint")
+"""What the types of graders that are no models begin with: ``string_check``, ``text_similarity``, ``python``."""
+_REFERENCES: Final = ("reference", "reference_answer", "ideal", "expected", "ground_truth", "correct_answer")
+
+
+def is_output_item(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an output item."""
+    return record.get("object") == _OBJECT or record.keys() >= {"datasource_item", "results", "eval_id", "run_id"}
+
+
+def page_of(data: Mapping[str, Any]) -> list[Any] | None:
+    """The output items of a page; None for another object."""
+    items = data.get("data")
+    is_page = isinstance(items, list) and items and isinstance(items[0], Mapping) and is_output_item(items[0])
+    return list(items) if is_page and isinstance(items, list) else None
+
+
+def run_of(row: Mapping[str, Any]) -> AssessedRun:
+    """An output item with the results of its graders."""
+    name = str(row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}")
+    given = row.get("datasource_item")
+    given = given.get("item") if isinstance(given, Mapping) and isinstance(given.get("item"), Mapping) else given
+    sample = row.get("sample")
+    sample = sample if isinstance(sample, Mapping) else {}
+    run = RecordedRun(
+        id=name,
+        **_texts(given, sample),
+        model=None if sample.get("model") in (None, "") else str(sample["model"]),
+        reference=_reference(given),
+    )
+    time = time_text(row.get("created_at"))
+    scores = [_score(name, one, time) for one in row.get("results") or ()]
+    return AssessedRun(run, scores)
+
+
+def _texts(given: Any, sample: Mapping[str, Any]) -> RunTexts:
+    """What was asked and answered: of the sample, else of the item of the data source."""
+    asked, answered = sample.get("input") or None, sample.get("output") or None
+    item = given if isinstance(given, Mapping) else {}
+    asked = asked if asked is not None else next((item[key] for key in QUESTION_KEYS if item.get(key)), None)
+    answered = answered if answered is not None else next((item[key] for key in ANSWER_KEYS if item.get(key)), None)
+    return asked_and_answered(asked, answered)
+
+
+def _score(run: str, one: Mapping[str, Any], time: str | None) -> RecordedScore:
+    name, kind = str(one["name"]), str(one.get("type") or "")
+    sample = one.get("sample")
+    sample = sample if isinstance(sample, Mapping) else {}
+    model = sample.get("model")
+    graded = kind.replace("-", "_").startswith("score")
+    error = sample.get("error")
+    return RecordedScore(
+        id=f"{run}/{name}",
+        run=None,
+        judge=name if not model else f"{model}/{name}",
+        value=one.get("score") if graded else one.get("passed"),
+        comment=reason_text(payload(sample.get("output"), ("content", "text"))),
+        meta={
+            "source": "CODE" if kind.startswith(_PROGRAMS) else None,
+            "type": kind or None,
+            "judge_model": model,
+            "score": None if graded else one.get("score"),
+            "passed": one.get("passed") if graded else None,
+            "time": time,
+        },
+        name=name,
+        error=reason_text(error) or None if isinstance(error, Mapping) and any(error.values()) else None,
+    )
+
+
+def _reference(given: Any) -> str | None:
+    if not isinstance(given, Mapping):
+        return None
+    return next((reference_text(given[key]) for key in _REFERENCES if given.get(key) not in (None, "")), None)

@@ -1,0 +1,210 @@
+"""promptfoo's results as a table: ``promptfoo eval --output FILE.csv``.
+
+The table leaves out assertions, graders and ids: what stands there are the score of every named metric and, of an
+output without metrics, its whole score. Where the same run lies beside it as ``FILE.json`` or ``FILE.jsonl``, that is
+read in place of the table, so that the run counts once, with its graders and rubrics.
+
+Else each metric of an output is a grade, the judge ``promptfoo/METRIC``, and an output without metrics a grade of
+``promptfoo``: also where a program gave it, which the table does not tell. The grader's reason belongs to the whole
+output: it is the rationale where nothing else was graded, else it is in ``meta``. The question is the prompt with the
+variables filled in. Ids are ``promptfoo/DIGEST/row/output/metric``, by a digest of the file.
+"""
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from metajudge.errors import InputError
+from metajudge.readers.graded_values import grade_of
+from metajudge.readers.lines import EXCERPT, MAX_LINE_BYTES, BadLine, Reject, Source, open_bytes
+from metajudge.readers.promptfoo import PromptfooResults, failure_in, outputs_of
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.types import Item, Judgment
+from metajudge.types.digests import digest
+
+_FIXED = ("Status", "Score", "Named Scores")
+_LAST = ("Grader Reason", "Comment")
+_METRIC = "Metric: "
+_SHAPE = "a row of promptfoo's table"
+_VARIABLE = re.compile(r"\{\{\s{0,9}([\w.-]{1,80})\s{0,9}\}\}")
+_HEADING = re.compile(r"\[([^\[\]]{1,200})\] ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The columns of one prompt's outputs.
+
+    Attributes:
+        place: of the output's text.
+        names: of the columns, from the text's to the comment's.
+    """
+
+    place: int
+    names: tuple[str, ...]
+
+    def cells(self, row: Sequence[str]) -> dict[str, str]:
+        return dict(zip(self.names, row[self.place : self.place + len(self.names)], strict=True))
+
+
+def is_promptfoo_table(source: Source) -> bool:
+    """Whether a CSV file's header is promptfoo's."""
+    try:
+        with closing(_rows(source)) as rows:
+            return bool(_outputs(next(rows, [])))
+    except (InputError, csv.Error, OSError, UnicodeDecodeError, EOFError):
+        return False
+
+
+def promptfoo_table(source: Source) -> "PromptfooTable | PromptfooResults":
+    """The reader of a table: of the same run's results beside it, where they are there."""
+    for ending, lines in ((".json", False), (".jsonl", True)):
+        beside = Source(source.path.with_suffix(ending), str(source.path.with_suffix(ending)))
+        if beside.path.is_file() and _is_same_run(source, beside, lines=lines):
+            results = PromptfooResults(beside, lines=lines)
+            results.format = f"{results.format}, of the same run in {beside.name}"
+            return results
+    return PromptfooTable(source)
+
+
+class PromptfooTable:
+    """Reads a table without the results it was made from."""
+
+    format = "promptfoo table"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def read(self) -> Iterator[FoundJudgment | Reject]:
+        with open_bytes(self.source) as stream:
+            run = hashlib.file_digest(stream, "sha256").hexdigest()[:20]  # type: ignore[arg-type]
+        for number, found in self._graded(run):
+            yield found if isinstance(found, Reject) else FoundJudgment(found, self.source.name, number)
+
+    def _graded(self, run: str) -> Iterator[tuple[int, Reject | Judgment]]:
+        rows = _rows(self.source)
+        header = next(rows)
+        outputs = _outputs(header)
+        try:
+            for number, row in enumerate(rows, start=2):
+                if len(row) != len(header):
+                    reason = f"the row has {len(row)} cells, the header {len(header)}"
+                    yield number, self.source.reject(number, reason, _excerpt(row))
+                    continue
+                if any("\ufffd" in cell for cell in row):
+                    yield number, self.source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
+                    continue
+                variables = dict(zip(header[: outputs[0].place], row, strict=False))
+                for index, output in enumerate(outputs):
+                    place = f"promptfoo/{run}/{number}/{index}"
+                    for found in self._of_output(number, row, output, variables, place):
+                        yield number, found
+        except csv.Error as error:
+            yield 1, Reject(self.source.name, 1, f"not CSV: {error}", "")
+
+    def _of_output(
+        self, number: int, row: Sequence[str], output: _Output, variables: dict[str, str], place: str
+    ) -> Iterator[Reject | Judgment]:
+        cells = output.cells(row)
+        if not any(cells.values()):
+            return  # a test that this prompt was not run on
+        try:
+            if cells["Status"] == "ERROR":
+                raise BadLine(f"the output has the status ERROR: {cells[_LAST[0]] or cells[output.names[0]]}"[:300])
+            content, scores = _content(output.names[0], cells, variables), _scores(cells)
+        except UNREADABLE as error:
+            yield self.source.reject(number, why(error, _SHAPE), _excerpt(row))
+            return
+        for name, value in scores.items():
+            try:
+                yield _judgment(place, content, cells, name, value, alone=len(scores) == 1)
+            except UNREADABLE as error:
+                yield self.source.reject(number, f"{name or 'Score'}: {why(error, _SHAPE)}", _excerpt(row))
+
+
+def _judgment(
+    place: str, content: dict[str, Any], cells: dict[str, str], name: str, value: Any, *, alone: bool
+) -> Judgment:
+    reason = cells[_LAST[0]]
+    failure = failure_in(reason) if alone else None
+    verdict, missing = grade_of(value, name or "Score") if failure is None else (None, failure)
+    said = {"metric": name, "reason": "" if alone else reason, "comment": cells[_LAST[1]]}
+    return Judgment(
+        id=f"{place}/{name}" if name else place,
+        item=Item.model_validate({"id": f"promptfoo/{digest([content, name])[:20]}", **content}),
+        judge=f"promptfoo/{name}" if name else "promptfoo",
+        verdict=verdict,
+        no_verdict=missing,
+        rationale=reason if alone else "",
+        meta={key: text for key, text in said.items() if text},
+    )
+
+
+def _scores(cells: dict[str, str]) -> dict[str, Any]:
+    """The metrics with their scores; without one, the output's score under the empty name."""
+    named = cells["Named Scores"].strip()
+    scores = orjson.loads(named) if named else {}
+    if not isinstance(scores, dict):
+        raise BadLine("'Named Scores' is no JSON object")
+    return scores or {"": cells["Score"]}
+
+
+def _content(heading: str, cells: dict[str, str], variables: dict[str, str]) -> dict[str, Any]:
+    """An item without its id, which is a digest of it and of the metric."""
+    found = _HEADING.match(heading)
+    template = heading if found is None else heading[found.end() :]
+    filled = _VARIABLE.sub(lambda match: variables.get(match[1], match[0]), template)
+    if filled == template and variables:  # the name of a prompt, not its text
+        filled = "\n".join([template, *(f"{name}: {text}" for name, text in variables.items())])
+    return {
+        "question": filled,
+        "responses": {"A": cells[heading]},
+        "models": None if found is None else {"A": found[1]},
+    }
+
+
+def _outputs(header: Sequence[str]) -> list[_Output]:
+    """The columns of each prompt: a text, status, score, named scores, the metrics, reason, comment."""
+    found = []
+    for start in range(1, len(header) - len(_FIXED)):
+        if tuple(header[start : start + len(_FIXED)]) != _FIXED:
+            continue
+        end = start + len(_FIXED)
+        while end < len(header) and header[end].startswith(_METRIC):
+            end += 1
+        if tuple(header[end : end + len(_LAST)]) == _LAST:
+            found.append(_Output(start - 1, tuple(header[start - 1 : end + len(_LAST)])))
+    return found
+
+
+def _rows(source: Source) -> Generator[list[str], None, None]:
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    with open_bytes(source) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+        yield from (row for row in csv.reader(text, strict=True) if any(row))
+
+
+def _is_same_run(table: Source, results: Source, *, lines: bool) -> bool:
+    """Whether results are those of a table: the same outputs to the same tests."""
+    try:
+        with closing(_rows(table)) as rows:
+            outputs = _outputs(next(rows))
+            texts = {
+                (test, prompt): row[output.place]
+                for test, row in enumerate(rows)
+                for prompt, output in enumerate(outputs)
+                if any(output.cells(row).values())
+            }
+        return texts == outputs_of(results, lines=lines)
+    except (*UNREADABLE, csv.Error, OSError, EOFError):
+        return False
+
+
+def _excerpt(row: Sequence[str]) -> bytes:
+    return orjson.dumps(list(row))[:EXCERPT]
