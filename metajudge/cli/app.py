@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from metajudge import __version__
+from metajudge.cli.help import HelpfulCommand
 from metajudge.runs.exit_codes import EPILOG
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ COMMANDS = (
     Entry("monitor", "monitor:monitor", "Hold promised precisions against what happened after them", VET),
     Entry("diff", "diff:diff", "Compare two runs over the same judgments, paired", VET),
     Entry("inspect", "inspect:inspect", "Show a file's format and what its columns mean", VET),
+    Entry("import", "import_table:import_table", "Say how the columns of a table are read as judgments", VET),
     Entry("judge", "judge:judge", "Judge pairs of responses, or grade them", JUDGE),
     Entry("clash", "clash:clash", "Compare models' answers", JUDGE),
     Entry("case", "case:case", "Judge cases", JUDGE),
@@ -62,9 +64,9 @@ COMMANDS = (
     Entry("feedback", "feedback:app", "Compare a policy with people's decisions, propose a better one", REVIEW),
     Entry("export", "export:app", "Write preference datasets from vetted verdicts, and check them", REVIEW),
     Entry("data", "data:app", "Fetch public benchmark data", DATA),
-    Entry("pull", "systems:pull", "Fetch verdicts from MLflow or Phoenix", DATA),
+    Entry("pull", "systems:pull", "Fetch verdicts from where they live", DATA),
     Entry("push", "systems:push", "Put assessments beside the verdicts they are about", DATA),
-    Entry("show", "records:show", "Print what is stored under an id or a name, as JSON", DATA),
+    Entry("show", "records:show", "Explain what is stored under an id or a name", DATA),
     Entry("runs", "records:runs", "List runs, newest first", DATA),
     Entry("forget", "records:forget", "Redact the texts of an item or a case", DATA),
     Entry("store", "store:app", "Copy a whole store to another", DATA),
@@ -113,6 +115,7 @@ def _load(entry: Entry) -> "Command":
         tree.command(entry.name)(loaded)
     for command in _registered(tree):
         command.epilog = EPILOG
+        command.cls = HelpfulCommand
         command.short_help = first_clause(command.help or getdoc(command.callback) or "")
     return get_group(tree).commands[entry.name]
 
@@ -136,6 +139,11 @@ class LazyGroup(TyperGroup):
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]  # typer's own, which it also types
         self.commands = cast("MutableMapping[str, Command]", _Commands())
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        from metajudge.cli.former_options import modern
+
+        return super().parse_args(ctx, modern(args))
 
     def list_commands(self, ctx: "Context") -> list[str]:
         return list(self.commands)

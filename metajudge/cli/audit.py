@@ -56,8 +56,6 @@ def audit(
 
     Reads verdicts that you have, of any kind, with or without people's labels. Asks no model and needs no key. Exit
     code 0 whatever it finds, 5 with --fail-on.
-
-    Examples: `metajudge audit --demo`; `metajudge audit grades.csv --labels people.csv --out audit`.
     """
     _check_names(fail_on or ())
     if demo == bool(inputs):

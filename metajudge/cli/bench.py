@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from metajudge.cli.bench_live import app as live
+from metajudge.cli.bench_protocol import entries, score, table, withhold
 from metajudge.cli.bench_reliability import reliability
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
@@ -64,7 +66,7 @@ class _BenchGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-_NO_BENCHMARKS = ("list", FILE_COMMAND)
+_NO_BENCHMARKS = ("list", FILE_COMMAND, "live", "withhold", "score", "entries", "table", "transfer")
 
 app = typer.Typer(
     cls=_BenchGroup,
@@ -251,16 +253,16 @@ def benchmark(
     calibrated = probabilities.of(work, results)
     findings = work.findings(plan, results, calibrated)
     reporting = import_module("metajudge.benchmarks.bench_report")
-    for line in reporting.terminal_lines(findings):
+    for line in reporting.terminal_lines(findings) if not outputs.as_json else ():
         typer.echo(line)
     if scores is not None:
         write_text(scores, import_module("metajudge.benchmarks.score_lines").score_lines(work, results, calibrated))
-        say_written(scores)
+        say_written(scores, err=outputs.as_json)
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: reporting.report_of(findings))
     missed = tell_missed(import_module("metajudge.benchmarks.bars").reached_by(bars, findings))
     counts = asking.counts_of(results, work.source.rejects)
     if counts.end.next_step is not None:
-        typer.echo(counts.end.next_step)
+        outputs.tell(counts.end.next_step)
     raise typer.Exit(exit_code(counts, strict=reading.strict, bar_missed=missed))
 
 
@@ -298,13 +300,37 @@ def agent_clash(
     study = studying.load_study(data)
     figures = studying.recompute(study)
     page = reporting.report_of(study, figures)
-    typer.echo(table_to_text(reporting.summary_table(figures)))
-    for sentence in page.summary[1:]:
-        typer.echo(sentence)
+    for line in (table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ():
+        typer.echo(line)
     outputs.write(lambda: str(studying.to_json(figures)), lambda: page)
 
 
 app.command("reliability")(reliability)
+app.add_typer(live, name="live")
+for _command in (withhold, score, entries, table):
+    app.command()(_command)
+
+
+@app.command("transfer")
+def transfer(
+    data: Annotated[Path, typer.Option(metavar="DIR", help="The sets' folders, or labelled JSONL files of your own.")],
+    seeds: Annotated[int, typer.Option(help="Seeds of the learning curve.", min=1)] = 3,
+    resamples: Annotated[int, typer.Option(help="Draws of questions for intervals.", min=50)] = 400,
+    seed: Annotated[int, typer.Option(help="Of folds and draws.")] = 0,
+    work: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep finished parts here; the same command goes on from it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--json-out", metavar="OUT.json", help="Write all figures.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.md", help="Write the report, with its plots as SVG beside it.")
+    ] = None,
+    write_prior: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Fit the prior over sets on all of them, and write it.")
+    ] = None,
+) -> None:
+    """Measure what carries over to sets, judges, wordings and categories left out, and how labels of one's own help."""
+    module = import_module("metajudge.benchmarks.transfer")
+    module.main(data, seeds, resamples, seed, work, out, report, write_prior)
 
 
 def _panel(

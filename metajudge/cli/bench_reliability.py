@@ -105,7 +105,7 @@ def reliability(
         protocol=protocol,
         seed=seed,
     )
-    typer.echo(f"{data}: {study.pairs.sentence}")
+    outputs.tell(f"{data}: {study.pairs.sentence}")
     for reject in study.pairs.rejects:
         typer.echo(f"metajudge: {reject}", err=True)
     refuse_bad_lines(study.pairs.rejects, strict)
@@ -130,9 +130,9 @@ def reliability(
     done = run_stoppable(asked)
     _write(done.records, f"{data} ({study.pairs.kind})", outputs, protocol, done.third)
     if records is not None:
-        typer.echo(f"Written: {records} (every attempt; run the same command again to resume)")
+        outputs.tell(f"Written: {records} (every attempt; run the same command again to resume)")
     if totals.end.next_step is not None:
-        typer.echo(totals.end.next_step)
+        outputs.tell(totals.end.next_step)
     raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
@@ -140,9 +140,9 @@ def _write(records: list[object], source: str, outputs: Outputs, protocol: objec
     analysing = import_module("metajudge.benchmarks.reliability.analyse")
     reporting = import_module("metajudge.benchmarks.reliability.report")
     found = analysing.analyse_records(records, protocol, third)
-    typer.echo(table_to_text(reporting.terminal_table(found.figures)))
-    for sentence in (*reporting.sentences(found.figures), *found.summary):
-        typer.echo(sentence)
+    table = table_to_text(reporting.terminal_table(found.figures))
+    for line in (table, *reporting.sentences(found.figures), *found.summary) if not outputs.as_json else ():
+        typer.echo(line)
     outputs.write(
         lambda: str(analysing.to_json(found.figures)),
         lambda: reporting.report_of(

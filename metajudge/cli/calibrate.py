@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from metajudge.calibration.files import load_calibration, save_fit
+from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
 from metajudge.calibration.fit import check_fittable, fit_calibration
 from metajudge.calibration.folds import question_split
 from metajudge.calibration.planning import SPLIT_SHARE, Use, use_of
 from metajudge.calibration.planning import plan as plan_labels
+from metajudge.calibration.pooled_fit import fit_pooled
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.calibration.table import SignalTable
@@ -78,6 +79,14 @@ def fit(
     kind: KindOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="`shipped`: draw the fit to what free evidence was worth on labelled sets of others; for 10 to some "
+            "100 labelled questions.",
+            metavar="NAME",
+        ),
+    ] = None,
     pooled: Annotated[
         bool | None,
         typer.Option(
@@ -103,6 +112,8 @@ def fit(
     """
     check_files(data or [], agent_scores, out)
     names, rule = _names(signals), labelling.rule
+    if prior is not None:
+        names = _pooled_signals(prior, names, pooled)
     if reviews:
         people, stored = with_store(store, partial(_reviewed, rule=labelling.rule), maker="vet --policy ...")
         selection: str | None = people.selection
@@ -115,14 +126,36 @@ def fit(
     else:
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
     table, split = _fit_part(table, share, seed)
-    calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
+    if signals is None:
+        table, absent = table.without_absent()
+        if absent:
+            typer.echo(f"Without {', '.join(absent)}: no labelled judgment has it.")
+    if prior is None:
+        calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
+    else:
+        calibration = fit_pooled(table, shipped_prior(), seed=seed, folds=folds, selection=selection)
     spent = save_fit(calibration, out)
     for line in fit_lines(calibration):
         typer.echo(line)
     typer.echo(split)
+    if prior is None and len(calibration.provenance.questions) < FEW_QUESTIONS:
+        typer.echo("With so few labelled questions a fit drawn to other sets is often better: --prior shipped")
     if spent:
         typer.echo(f"The {spent} look(s) recorded in {out} stay spent: labels looked at under another fit are not new.")
     typer.echo(f"Written: {out}")
+
+
+FEW_QUESTIONS = 100
+"""With fewer labelled questions the prior over sets is named."""
+
+
+def _pooled_signals(prior: str, names: list[str] | None, pooled: bool | None) -> list[str]:
+    """The signals of a fit that is drawn to the prior over sets: those named, or all that the prior's study used."""
+    if prior != SHIPPED:
+        raise InputError(f"--prior {prior}: there is one prior, {SHIPPED}")
+    if pooled is not None:
+        raise InputError("--prior shipped has one model for all judges: leave out --pooled and --per-judge")
+    return [*dict.fromkeys([*(names or ("order", "strength", "repeats", "versions", "peers")), "free"])]
 
 
 @app.command("show")
@@ -139,6 +172,8 @@ def show(
 ) -> None:
     """Show a calibration's domain, out-of-fold quality and guarantees; with --data, also drift."""
     calibration = load_calibration(file)
+    if calibration.is_shipped and data:
+        raise InputError("show shipped: it is for any judge, and has no distribution to compare with; leave out --data")
     if as_json:
         typer.echo(show_json(calibration))
     else:

@@ -33,6 +33,7 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
         tried = ", ".join(f"{one.name} {one.log_loss:.3f}" for one in group.tried[:4])
         yield f"  {who}: {group.chosen} (out-of-fold log loss: {tried}{', ...' if len(group.tried) > 4 else ''})"
     yield from _sharing_lines(calibration)
+    yield from _prior_lines(calibration)
     yield (
         f"The figures below are of models fitted on {made.folds - 1} of {made.folds} parts of the questions, mean over "
         f"{made.repeats} division(s); the stored model was fitted on all of them."
@@ -59,6 +60,41 @@ def plan_lines(plans: "Sequence[LabelPlan]", target: float, delta: float) -> Ite
     yield "Simulated with the default procedure. Labels added later are tested at what the ledger of looks has left."
 
 
+def _prior_lines(calibration: "Calibration") -> Iterator[str]:
+    """To what a fit was drawn, and whether it is better than the base rate of the labels."""
+    transfer = calibration.transfer
+    if transfer is None or transfer.own is None:
+        return
+    prior = transfer.prior
+    yield f"  Drawn to the shipped prior of {prior.made} ({len(prior.sets)} inputs); C={transfer.own.penalty:g}"
+    gain = transfer.own.gain
+    if gain is None or gain.low is None or gain.high is None:
+        return
+    says = "Better than the base rate here" if gain.low > 0 else "No better than the base rate here"
+    yield (
+        f"  {says}: out-of-fold log loss lower by {gain.estimate:+.3f} "
+        f"(95 % {gain.low:+.3f} to {gain.high:+.3f}, questions resampled)"
+    )
+
+
+def shipped_lines(calibration: "Calibration") -> Iterator[str]:
+    """The shipped default: what it was fitted on, and what it does for each kind of verdicts."""
+    assert calibration.transfer is not None
+    prior = calibration.transfer.prior
+    yield f"The shipped default of {prior.made}: transferred probabilities, for any judge, without any guarantee"
+    for one in prior.sets:
+        yield f"  fitted on {one.name}: {one.n:,} judgments ({one.kind}) of {one.questions:,} questions"
+    for evidence, weights in prior.weights.items():
+        (level, slope), (of_level, of_slope) = weights.mean, weights.variance
+        yield (
+            f"  evidence {evidence}: log-odds {level:+.2f} (sd over sets {of_level**0.5:.2f}) "
+            f"{slope:+.2f} (sd {of_slope**0.5:.2f}) x evidence"
+        )
+    for standing in prior.standings:
+        result = standing.result.replace("_", " ")
+        yield f"  {standing.kind}, evidence {standing.evidence}: {result}: {standing.why}"
+
+
 def _sharing_lines(calibration: "Calibration") -> Iterator[str]:
     found = calibration.sharing
     if found is None:
@@ -73,6 +109,9 @@ def _sharing_lines(calibration: "Calibration") -> Iterator[str]:
 
 def show_lines(calibration: "Calibration") -> Iterator[str]:
     """The same with identity, reliability and guarantees."""
+    if calibration.is_shipped:
+        yield from shipped_lines(calibration)
+        return
     identity, made = calibration.identity, calibration.provenance
     yield f"For judgments by {', '.join(identity.judges)}"
     if identity.agents:
@@ -100,6 +139,10 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
 def show_json(calibration: "Calibration") -> str:
     """Identity, quality, models tried and guarantees, without coefficients and stored probabilities."""
     data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees"})
+    if calibration.transfer is not None:
+        data["transfer"] = calibration.transfer.model_dump(
+            mode="json", exclude={"prior": {"questions"}, "own": {"added"}}
+        )
     looks = () if calibration.looks is None else calibration.looks.entries
     data["looks"] = [one.model_dump(mode="json", exclude={"result"}) for one in looks]
     made = calibration.provenance

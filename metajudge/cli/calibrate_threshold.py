@@ -162,6 +162,11 @@ def threshold(
             "--this-file is one promise by a test of its own, and is not stored: leave out --by, --procedure and --out"
         )
     fitted = load_calibration(calibration)
+    if fitted.is_shipped:
+        raise InputError(
+            "--calibration shipped: no guarantee is made from transferred probabilities; fit a calibration to labels "
+            "of your own with `metajudge calibrate fit --prior shipped`, and find a threshold for that"
+        )
     _check_same(fitted, kind, labelling.rule)
     table = labelled_records(data, reading, agent_scores, labelling).table(
         fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right

@@ -27,7 +27,15 @@ from metajudge.cli.clash_people import compare_with_people
 from metajudge.cli.clash_report import Written, print_clash, summary_json
 from metajudge.cli.estimates import print_estimate
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import ConfigOption, StoreOption, StrictOption, refuse_bad_lines, store_path
+from metajudge.cli.options import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    StrictOption,
+    refuse_bad_lines,
+    store_path,
+)
+from metajudge.cli.outputs import JsonFileOption, versioned
 from metajudge.cli.sending import (
     BudgetCallsOption,
     BudgetFileOption,
@@ -133,10 +141,8 @@ def clash(
     judgments: Annotated[
         Path | None, typer.Option(help="Write the rankings as judgments (JSONL) that `vet` reads.", metavar="FILE")
     ] = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json", help="Write summary, standings and verdicts; - for standard output.", metavar="OUT"),
-    ] = None,
+    as_json: JsonOption = False,
+    json_out: JsonFileOption = None,
     report: Annotated[
         list[Path] | None,
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
@@ -193,7 +199,7 @@ def clash(
     Exit code 1: a verdict, an answer or a ranking is missing.
     """
     if compare_people:
-        compare_with_people(prompt, store, json_out)
+        compare_with_people(prompt, store, json_out, as_json=as_json)
         return
     if prompt is None:
         raise typer.BadParameter("give a prompt, or a file of them", param_hint="PROMPT")
@@ -230,7 +236,7 @@ def clash(
     panel = with_flags(file.panel, judge or ())
     if not panel.agents:
         raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
-    outputs = _Outputs(out, judgments, json_out, tuple(report or ()))
+    outputs = _Outputs(out, judgments, json_out, tuple(report or ()), as_json)
     outputs.check()
     asked = open_asked(prompt, given=given, limit=limit)
     refuse_bad_lines(asked.rejects, strict)
@@ -334,12 +340,12 @@ class _Outputs:
     judgments: Path | None
     json_out: Path | None
     reports: tuple[Path, ...]
+    as_json: bool = False
 
     @property
     def paths(self) -> list[Path]:
         """All of them."""
-        json_file = None if str(self.json_out) == "-" else self.json_out
-        return [one for one in (self.out, self.judgments, json_file, *self.reports) if one is not None]
+        return [one for one in (self.out, self.judgments, self.json_out, *self.reports) if one is not None]
 
     def check(self) -> None:
         """Fails before any work is done if a file cannot be written."""
@@ -358,11 +364,14 @@ class _Outputs:
             totals.judgments_written = write_judgments(self.judgments, records)
         for reject in asked.rejects[:5]:
             typer.echo(f"metajudge: {reject}", err=True)
-        if str(self.json_out) == "-":
-            typer.echo(summary_json(records, totals, figures, standings, written.reviews), nl=False)
+        text = ""
+        if self.as_json or self.json_out is not None:
+            text = versioned(summary_json(records, totals, figures, standings, written.reviews))
+        if self.json_out is not None:
+            write_text(self.json_out, text)
+        if self.as_json:
+            typer.echo(text, nl=False)
         else:
-            if self.json_out is not None:
-                write_text(self.json_out, summary_json(records, totals, figures, standings, written.reviews))
             print_clash(records, totals, standings, written, cycles=table)
         for path in self.reports:
             write_report(report_of(records, totals, standings), path)

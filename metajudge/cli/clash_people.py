@@ -10,6 +10,7 @@ from metajudge.clashes.concordance import Agreed, Concordance, concordance
 from metajudge.clashes.prior_work import CEILING, PRIOR_WORK, SOURCE
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, read_clashes, review_of_clash
 from metajudge.cli.options import store_path
+from metajudge.cli.outputs import versioned
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.files.output import write_text
@@ -19,14 +20,17 @@ from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.store import Store
 
 
-def compare_with_people(records: str | None, store: str | None, json_out: Path | None) -> None:
+def compare_with_people(
+    records: str | None, store: str | None, json_out: Path | None, *, as_json: bool = False
+) -> None:
     """Prints how often the panel agrees with people.
 
     Args:
         records: a file of ``metajudge clash``; where it is given, the labels in it are calls, and of the store only the
             evaluations in it count.
         store: as given with ``--store``.
-        json_out: a file, or ``-`` for standard output.
+        json_out: a file for the same as JSON; None for none.
+        as_json: whether to print JSON in place of text.
 
     Raises:
         InputError: no call at all; says how to get some.
@@ -53,11 +57,11 @@ def compare_with_people(records: str | None, store: str | None, json_out: Path |
             "`metajudge review next --reviewer NAME`, or give prompts with labels and name the file of records"
         )
     found = concordance(calls)
-    if str(json_out) == "-":
-        typer.echo(_json(found, waiting), nl=False)
-        return
     if json_out is not None:
-        write_text(json_out, _json(found, waiting))
+        write_text(json_out, versioned(_json(found, waiting)))
+    if as_json:
+        typer.echo(versioned(_json(found, waiting)), nl=False)
+        return
     for line in _lines(found, waiting):
         typer.echo(line)
 

@@ -3,10 +3,12 @@
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from metajudge.report.files import check_report_kind
 from metajudge.vetting.demo import Demonstration, Share, Vetted, demonstrate, save_sample
 
 WIDTH = 80
@@ -17,12 +19,33 @@ def demo(
     save: Annotated[
         str | None, typer.Option(help="Write the sample's judgments to this new file as well.", metavar="FILE")
     ] = None,
+    report: Annotated[
+        Path, typer.Option(help="Where the report of the sample is written.", metavar="FILE.html")
+    ] = Path("demo-report.html"),
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
 ) -> None:
-    """Show what vetting does: 96 recorded judgments, vetted by free evidence. No key, no network, nothing written."""
+    """Show what vetting does: 96 recorded judgments, vetted by free evidence. No key, no network.
+
+    Writes a report to demo-report.html in the current folder; another file of that name is left alone.
+    """
     if save is not None:
         save_sample(save)
-    for line in _lines(demonstrate(), _blocks(), save):
+    if not no_report:
+        check_report_kind(report)
+    for line in _lines(demonstrate(), _blocks()):
         typer.echo(line)
+    if not no_report:
+        typer.echo("")
+        typer.echo(_reported(report))
+    for line in _next(save):
+        typer.echo(line)
+
+
+def _reported(path: Path) -> str:
+    from metajudge.vetting.report.demo import write_demo_report  # after the text, which needs less
+
+    why_not = write_demo_report(path)
+    return f"Report: {path} (open it in a browser)" if why_not is None else f"No report: {why_not}"
 
 
 def _blocks() -> str:
@@ -34,7 +57,7 @@ def _blocks() -> str:
     return "█░"
 
 
-def _lines(found: Demonstration, blocks: str, saved: str | None) -> Iterator[str]:
+def _lines(found: Demonstration, blocks: str) -> Iterator[str]:
     yield f"{found.judgments} recorded judgments of {found.judges} fictional judges: which can be trusted?"
     yield "Free evidence alone: no model asked, no key, no network."
     yield ""
@@ -48,8 +71,6 @@ def _lines(found: Demonstration, blocks: str, saved: str | None) -> Iterator[str
     yield from _example("Discarded", found.example_discarded)
     yield ""
     yield from _fooled(found.fooled)
-    yield ""
-    yield from _next(saved)
 
 
 def _bar(name: str, share: Share, blocks: str) -> str:
@@ -80,13 +101,15 @@ def _fooled(wrong: tuple[Vetted, ...]) -> Iterator[str]:
 
 def _next(saved: str | None) -> Iterator[str]:
     name = saved or "sample.jsonl"
+    yield ""
+    yield "Your own verdicts: a spreadsheet, a log of another tool, JSON lines"
+    yield "  metajudge import FILE"
     if saved is None:
-        yield "Next: take the sample as a file, see how a file is read, ask what a model costs"
+        yield "This sample: as a file, vetted into a store, and what a model would cost"
         yield f"  metajudge demo --save {name}"
     else:
-        yield "Next: vet the sample into a store, see how a file is read, ask what a model costs"
-        yield f"  metajudge vet {name}"
-    yield f"  metajudge inspect {name}"
+        yield "This sample: vetted into a store, and what a model would cost"
+    yield f"  metajudge vet {name} --report vet.html"
     yield f"  metajudge vet {name} --agent openai:gpt-4o-mini --dry-run"
 
 

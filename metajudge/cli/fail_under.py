@@ -5,22 +5,24 @@ from typing import Annotated, cast, get_args
 
 import typer
 
+from metajudge.cli.options import complete_bar
 from metajudge.errors import ConfigurationError
-from metajudge.vetting.bars import Bar, Measure, Reached
+from metajudge.vetting.bars import FORMER, Bar, Measure, Reached
 
 FAIL_UNDER_HELP = (
     "Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or "
-    "accepted=0.5 (kept among all judgments). Repeatable."
+    "kept=0.5 (kept among all judgments). Repeatable."
 )
-FAIL_UNDER_METAVAR = "precision=X|accepted=X"
+FAIL_UNDER_METAVAR = "precision=X|kept=X"
 
 FailUnderOption = Annotated[
-    list[str] | None, typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR)
+    list[str] | None,
+    typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR, autocompletion=complete_bar),
 ]
 
 
 def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
-    """Reads ``precision=0.9`` and ``accepted=0.5``.
+    """Reads ``precision=0.9`` and ``kept=0.5``.
 
     Raises:
         ConfigurationError: another measure, no number in [0, 1], or one measure twice.
@@ -28,7 +30,8 @@ def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
     bars: list[Bar] = []
     for text in given or ():
         name, sign, number = (part.strip() for part in text.partition("="))
-        example = "write --fail-under precision=0.9 or --fail-under accepted=0.5"
+        name = FORMER.get(name, name)
+        example = "write --fail-under precision=0.9 or --fail-under kept=0.5"
         if not sign or name not in get_args(Measure):
             raise ConfigurationError(f"--fail-under {text}: {example}")
         try:
@@ -44,8 +47,11 @@ def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
 
 
 def tell_missed(reached: Sequence[Reached]) -> bool:
-    """Prints the missed thresholds on standard error; returns whether there are any."""
+    """Prints the missed thresholds, and precisions whose interval spans the bar; returns whether any was missed."""
     missed = [one for one in reached if not one.passed]
+    for one in reached:
+        if one.passed and one.unsure:
+            typer.echo(f"metajudge: --fail-under: {one.sentence()}: met, but the interval spans the bar", err=True)
     for one in missed:
         typer.echo(f"metajudge: --fail-under: {one.sentence()}", err=True)
     return bool(missed)

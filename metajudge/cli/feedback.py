@@ -19,8 +19,9 @@ from metajudge.cli.feedback_report import (
 )
 from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json
 from metajudge.cli.stored import with_store
+from metajudge.errors import ConfigurationError
 from metajudge.feedback.advice import Advice
-from metajudge.feedback.cases import Direction
+from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.loop import FeedbackLoop, Report
 from metajudge.feedback.proposals import Activation, Proposal
@@ -28,19 +29,26 @@ from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 
 T = TypeVar("T")
+DEFAULT = "verdict"
+"""The policy where the store has none."""
 
 app = typer.Typer(
     help="Compare a policy with people's decisions, propose a better one; a person activates it.",
     no_args_is_help=True,
 )
 
-PolicyOption = Annotated[str, typer.Option("--policy", help="The policy's name.", metavar="NAME")]
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--policy", help="The policy's name. Default: those that people's decisions are about.", metavar="NAME"
+    ),
+]
 ProposalArgument = Annotated[str, typer.Argument(metavar="PROPOSAL")]
 
 
 @app.command()
 def report(
-    policy: PolicyOption = "verdict",
+    policy: PolicyOption = None,
     save: Annotated[bool, typer.Option("--save", help="Keep a snapshot in the store.")] = False,
     seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
@@ -48,21 +56,26 @@ def report(
 ) -> None:
     """Metrics against people's decisions, with intervals: accuracy, false approvals and rejections, reviews."""
 
-    async def main(loop: FeedbackLoop) -> Report:
-        if save:
-            await loop.snapshot(policy)
-        return await loop.report(policy)
+    async def main(loop: FeedbackLoop) -> list[Report]:
+        names = [policy] if policy is not None else await loop.policies() or [DEFAULT]
+        for name in names if save else ():
+            await loop.snapshot(name)
+        return [await loop.report(name) for name in names]
 
     found = _with_loop(store, seed, main)
     if as_json:
-        echo_json(found.to_json())
-    else:
-        print_report(found)
+        first, *more = [one.to_json() for one in found]
+        echo_json({**first, **({"further": more} if more else {})})
+        return
+    for number, one in enumerate(found):
+        if number:
+            typer.echo("")
+        print_report(one)
 
 
 @app.command()
 def disagreements(
-    policy: PolicyOption = "verdict",
+    policy: PolicyOption = None,
     direction: Annotated[Direction | None, typer.Option(help="Only disagreements of this direction.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -72,11 +85,11 @@ def disagreements(
     too_lenient: approved, but people found it wrong; too_strict: rejected, but people found it right;
     needless_review: sent to people, who changed nothing.
     """
-    found = {
-        way: cases
-        for way, cases in _with_loop(store, 0, lambda loop: loop.disagreements(policy)).items()
-        if direction in (None, way)
-    }
+
+    async def found_in(loop: FeedbackLoop) -> dict[Direction, list[DecidedCase]]:
+        return await loop.disagreements(await _one_policy(loop, policy))
+
+    found = {way: cases for way, cases in _with_loop(store, 0, found_in).items() if direction in (None, way)}
     if as_json:
         echo_json(disagreement_rows(found))
     else:
@@ -99,7 +112,7 @@ def snapshots(
 
 @app.command()
 def propose(
-    policy: PolicyOption = "verdict",
+    policy: PolicyOption = None,
     every: Annotated[int | None, typer.Option(help="Only after this many new disagreements.", min=1)] = None,
     seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
@@ -111,9 +124,10 @@ def propose(
     """
 
     async def main(loop: FeedbackLoop) -> tuple[list[Proposal], list[Advice]] | None:
-        if every is not None and not await loop.due(policy, every):
+        name = await _one_policy(loop, policy)
+        if every is not None and not await loop.due(name, every):
             return None
-        return await loop.propose(policy), await loop.advice(policy)
+        return await loop.propose(name), await loop.advice(name)
 
     found = _with_loop(store, seed, main)
     if found is None:
@@ -187,6 +201,18 @@ async def _activated(store: Store, name: str, by: str, reason: str) -> Activatio
     if any(one.draft_id == name for one in await book.drafts()):
         return await book.activate(name, by=by, reason=reason)
     return await book.loop.activate(name, by=by, reason=reason)
+
+
+async def _one_policy(loop: FeedbackLoop, given: str | None) -> str:
+    """The policy given, else the one that people's decisions are about.
+
+    Raises:
+        ConfigurationError: they are about several.
+    """
+    names = [given] if given is not None else await loop.policies() or [DEFAULT]
+    if len(names) > 1:
+        raise ConfigurationError(f"people's decisions are about several policies: give --policy {' or '.join(names)}")
+    return names[0]
 
 
 def _with_loop(store: str | None, seed: int, use: Callable[[FeedbackLoop], Awaitable[T]]) -> T:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import StrictOption, takes
+from metajudge.cli.options import StrictOption, complete_right, takes
 from metajudge.errors import ConfigurationError
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments, parse_map
 from metajudge.readers.items import ItemSource, open_items
@@ -71,6 +71,7 @@ RightOption = Annotated[
         help="What counts as right: equal, within:T (grades at most T apart), side:PASSMARK (both at least, or both "
         "below), top1 (the same winner) or kendall>=T (rankings). Default: by the kind of verdict.",
         metavar="RULE",
+        autocompletion=complete_right,
     ),
 ]
 

@@ -34,6 +34,10 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         unused = [name for name in found.columns if name not in found.mapping.used_columns]
         if unused:
             typer.echo(_cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
+        for name in unused if found.judgments is None else ():
+            typer.echo(
+                _cut(f"    {name:<20} {' | '.join(map(_short, found.samples.get(name, []))) or '(empty)'}", _WIDTH)
+            )
     if found.judges:
         typer.echo(f"Judges: {_top(found.judges)}")
     if found.verdicts:
@@ -51,6 +55,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
             typer.echo(f"  {problem}")
     if found.mapping is not None and found.origin == "guessed" and not saved:
         typer.echo(f"To read it like this: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
+        typer.echo(f"To be asked about each column, and save the answers: metajudge import {quoted(found.name)}")
 
 
 def to_json(found: Inspection) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +22,6 @@ Command = Callable[..., None]
 
 AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
-AgentOption = Annotated[list[str] | None, typer.Option("--agent", help=AGENT_HELP, metavar="SPEC")]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Panel file (TOML); options override it.", metavar="FILE")
 ]
@@ -51,7 +50,74 @@ StrictOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-RubricOption = Annotated[str | None, typer.Option(help="short, long, binary, baseline or a YAML file.")]
+
+
+def complete(*choices: tuple[str, str]) -> Callable[[str], list[tuple[str, str]]]:
+    """A completion of an option's value for the shell: values with their meanings; another value may still be given."""
+
+    def completed(incomplete: str) -> list[tuple[str, str]]:
+        return [choice for choice in choices if choice[0].startswith(incomplete)]
+
+    return completed
+
+
+def complete_from(found: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """The same with values that are looked up when the shell asks for them."""
+
+    def completed(incomplete: str) -> list[str]:
+        return [name for name in found() if name.startswith(incomplete)]
+
+    return completed
+
+
+def _rubrics() -> list[str]:
+    from metajudge.rubric import BUILTIN_RUBRICS
+
+    return list(BUILTIN_RUBRICS)
+
+
+def _policies() -> list[str]:
+    from metajudge.decision import list_policies
+
+    return [policy.name for policy in list_policies()]
+
+
+def _providers() -> list[str]:
+    from metajudge.providers.spec import PROVIDERS
+
+    return [f"{name}:" for name in PROVIDERS]
+
+
+STRATEGIES = (
+    ("single", "one agent"),
+    ("weighted_average", "the agents' scores, averaged"),
+    ("majority_vote", "most agents decide"),
+    ("panel_discussion", "agents see each other's scores"),
+    ("rejudge", "agents judge the item blind"),
+    ("cascade", "cheap agents first, by a plan"),
+    ("signals", "free evidence, no model"),
+)
+complete_strategy = complete(*STRATEGIES)
+complete_policy = complete_from(_policies)
+complete_engine = complete(("local", "in this process"), ("ray", "over processes or a cluster"))
+complete_families = complete(("warn", "say so"), ("forbid", "leave such agents out"), ("ignore", "allow them"))
+complete_right = complete(
+    ("equal", "the same verdict"),
+    ("within:", "grades at most T apart"),
+    ("side:", "the same side of a pass mark"),
+    ("top1", "the same winner"),
+    ("kendall>=", "rankings alike"),
+)
+complete_bar = complete(("precision=", "right among the labelled ones kept"), ("kept=", "kept among all"))
+complete_agent = complete_from(_providers)
+
+AgentOption = Annotated[
+    list[str] | None, typer.Option("--agent", help=AGENT_HELP, metavar="SPEC", autocompletion=complete_agent)
+]
+RubricOption = Annotated[
+    str | None,
+    typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_from(_rubrics)),
+]
 ConcurrencyOption = Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)]
 SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
 ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
@@ -85,7 +151,9 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
 
 
 def echo_json(data: object, *, indent: bool = False) -> None:
-    """Prints plain data as one JSON document."""
+    """Prints plain data as one JSON document; an object says the version of its format."""
+    if isinstance(data, Mapping):
+        data = {"version": 1, **data}
     typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode())
 
 

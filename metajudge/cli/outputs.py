@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
+from metajudge.cli.options import JsonOption
 from metajudge.files.output import check_writable, write_text
 from metajudge.report.document import Report
 from metajudge.report.files import check_report_path, write_report
 
-JsonFileOption = Annotated[Path | None, typer.Option("--json", help="Write every figure as JSON.", metavar="OUT.json")]
+JsonFileOption = Annotated[
+    Path | None, typer.Option("--json-out", help="Write every figure as JSON to a file.", metavar="OUT.json")
+]
 ReportOption = Annotated[
     list[Path] | None,
     typer.Option("--report", help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
@@ -20,10 +24,11 @@ ReportOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What ``--json`` and ``--report`` name."""
+    """What ``--json-out`` and ``--report`` name, and whether ``--json`` prints JSON in place of text."""
 
     json_out: JsonFileOption = None
     report: ReportOption = None
+    as_json: JsonOption = False
 
     def check(self, *others: Path | None) -> None:
         """Fails before any work is done if a file cannot be written.
@@ -40,19 +45,35 @@ class Outputs:
         for path in self.report or ():
             check_report_path(path)
 
+    def tell(self, line: str) -> None:
+        """Prints a line of text; beside JSON on standard output, on standard error."""
+        typer.echo(line, err=self.as_json)
+
     def write(self, text: Callable[[], str], report: Callable[[], Report]) -> None:
-        """Writes the files asked for and names them."""
+        """Writes the files asked for and names them; prints the JSON if that is asked for."""
+        data = versioned(text()) if self.as_json or self.json_out is not None else ""
         if self.json_out is not None:
-            write_text(self.json_out, text())
+            write_text(self.json_out, data)
+        if self.as_json:
+            typer.echo(data, nl=False)
         page = report() if self.report else None
         for path in self.report or ():
             if page is not None:
                 write_report(page, path)
-        say_written(self.json_out, *(self.report or ()))
+        say_written(self.json_out, *(self.report or ()), err=self.as_json)
 
 
-def say_written(*paths: Path | None) -> None:
+def versioned(text: str) -> str:
+    """A JSON object that says the version of its format."""
+    data = orjson.loads(text)
+    if not isinstance(data, dict) or "version" in data:
+        return text
+    whole = {"version": 1, **data}
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def say_written(*paths: Path | None, err: bool = False) -> None:
     """Names each file written."""
     for path in paths:
         if path is not None:
-            typer.echo(f"Written: {path}")
+            typer.echo(f"Written: {path}", err=err)

@@ -16,12 +16,14 @@ from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
     DryRunOption,
+    JsonOption,
     StoreOption,
     StrictOption,
     panel_from,
     refuse_bad_lines,
     store_path,
 )
+from metajudge.cli.outputs import JsonFileOption, Outputs
 from metajudge.cli.peers_report import print_findings, report_of, summary_lines
 from metajudge.cli.sending import (
     BudgetCallsOption,
@@ -30,7 +32,7 @@ from metajudge.cli.sending import (
     BudgetUsdOption,
     budget_of,
 )
-from metajudge.files.output import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, check_writable
 from metajudge.installation import __version__
 from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
@@ -38,7 +40,7 @@ from metajudge.peers.estimate import estimate_peers
 from metajudge.peers.run import PeersResult, PeersTotals, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
-from metajudge.report.files import check_report_path, write_report
+from metajudge.report.files import check_report_path
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
@@ -125,9 +127,8 @@ def peers(
         Path | None,
         typer.Option(help="Append every attempt to this file (JSONL); required with --questions.", metavar="BALLOTS"),
     ] = None,
-    json_out: Annotated[
-        Path | None, typer.Option("--json", help="Write all results as JSON.", metavar="OUT.json")
-    ] = None,
+    as_json: JsonOption = False,
+    json_out: JsonFileOption = None,
     report: Annotated[
         list[Path] | None,
         typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
@@ -187,12 +188,12 @@ def peers(
             )
             found = run(_ask(session, asked, out, seed, judges))
         for line in summary_lines(found.totals, out):
-            typer.echo(line)
+            typer.echo(line, err=as_json)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
         if not any(one.status == "ok" for one in ballots):
             typer.echo(f"metajudge: there are no ballots to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
-    _analyse(ballots, options, humans, provenance, json_out, report or [])
+    _analyse(ballots, options, humans, provenance, Outputs(json_out, report, as_json))
     raise typer.Exit(code)
 
 
@@ -258,13 +259,9 @@ def _analyse(
     options: Options,
     humans: Sequence[HumanRanking],
     provenance: dict[str, str],
-    json_out: Path | None,
-    reports: Sequence[Path],
+    outputs: Outputs,
 ) -> None:
     findings = analyse(ballots, options, humans).model_copy(update={"provenance": provenance})
-    for line in print_findings(findings):
+    for line in print_findings(findings) if not outputs.as_json else ():
         typer.echo(line)
-    if json_out is not None:
-        write_text(json_out, findings.model_dump_json(indent=2) + "\n")
-    for path in reports:
-        write_report(report_of(findings), path)
+    outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: report_of(findings))

@@ -1,15 +1,23 @@
 """``metajudge show``, ``runs`` and ``forget``: the records of a store."""
 
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import orjson
 import typer
 
 from metajudge.cli.options import JsonOption, StoreOption, echo_json
+from metajudge.cli.outputs import ReportOption, say_written
 from metajudge.cli.stored import with_store
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.report.files import check_report_path
+from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.store.forgetting import affected
+from metajudge.store.protocol import RunRecord
 
 
 def show(
@@ -20,19 +28,57 @@ def show(
         ),
     ],
     store: StoreOption = None,
+    as_json: JsonOption = False,
+    report: ReportOption = None,
 ) -> None:
-    """Print what is stored under an id or a name, as JSON.
+    """Explain what is stored under an id or a name: what was judged, what to do, why, and what would change it.
 
-    "assessments" contains the current version of each judgment and panel: the panel's assessment with its newest
-    probability and decision. "history" contains the other versions.
+    --json prints all of it. "assessments" contains the current version of each judgment and panel: the panel's
+    assessment with its newest probability and decision. "history" contains the other versions. --report writes the
+    report of a run of vet.
     """
+    for path in report or ():
+        check_report_path(path)
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
         typer.echo(
             f"metajudge: the store has no judgment, item, run, case, review, proposal or policy {name!r}", err=True
         )
         raise typer.Exit(ExitCode.USAGE)
-    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2, default=str).decode())
+    if report:
+        _write_reports(store, name, found["runs"], report)
+    elif as_json:
+        typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
+    else:
+        for line in account_of(found):
+            typer.echo(line)
+
+
+_COUNTS = (
+    ("assessed", "assessed"),
+    ("accepted", "kept"),
+    ("rejected", "discarded"),
+    ("unscored", "unscored"),
+    ("failed", "failed"),
+    ("calls", "calls"),
+)
+"""Counts of a run's summary that are listed, with their words."""
+
+
+def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:
+    """Writes the report of a run."""
+    from metajudge.report.files import write_report
+    from metajudge.vetting.report.stored import report_of_run, when
+    from metajudge.vetting.report.telling import Place
+
+    if not runs:
+        raise InputError(f"--report is about a run, and {name!r} is none: `metajudge runs` lists them")
+    run = RunRecord(**runs[0])
+    place = Place(command=f"metajudge show {run.run_id}", at=when(run.started_at))
+    made = with_store(store, lambda opened: report_of_run(opened, run, place))
+    for path in paths:
+        write_report(made, path)
+    say_written(*paths)
 
 
 def runs(
@@ -48,21 +94,52 @@ def runs(
     for one in found:
         started = datetime.fromtimestamp(one.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
         summary = one.summary or {}
-        counts = ", ".join(
-            f"{summary[key]} {key}" for key in ("assessed", "accepted", "unscored", "failed", "calls") if key in summary
-        )
+        counts = ", ".join(f"{summary[key]} {words}" for key, words in _COUNTS if key in summary)
         typer.echo(f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}")
 
 
 def forget(
-    item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")], store: StoreOption = None
+    item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")],
+    store: StoreOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be redacted; change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed where there is no terminal.")] = False,
 ) -> None:
-    """Redact the texts of an item or a case; digests and numbers are kept.
+    """Redact the texts of an item or a case; digests and numbers are kept. It cannot be undone.
 
-    The texts of its judgments, verdicts and replies are also redacted.
+    The texts of its judgments, verdicts and replies are also redacted. It asks before; --dry-run counts.
     """
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise ConfigurationError("forget cannot be undone: give --yes where it cannot ask, or --dry-run to count")
+    if dry_run or not yes:
+        counts = with_store(store, lambda opened: opened.ask(lambda connection: affected(connection, item)))
+        said = ", ".join(f"{count:,} {_ROWS[table]}" for table, count in counts.items())
+        if not counts:
+            _refuse_unknown(item)
+        typer.echo(f"{item}: the texts of {said} {'would be' if dry_run else 'will be'} redacted, for good.")
+        if dry_run:
+            return
+        if not typer.confirm("Redact them?"):
+            typer.echo("Nothing was changed.")
+            raise typer.Exit(ExitCode.USAGE)
     count = with_store(store, lambda opened: opened.forget(item))
     if count == 0:
-        typer.echo(f"metajudge: the store has no text of an item {item!r}", err=True)
-        raise typer.Exit(ExitCode.USAGE)
+        _refuse_unknown(item)
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not changed.")
+
+
+_ROWS = {
+    "annotations": "probabilities and decisions",
+    "assessments": "assessments",
+    "items": "items",
+    "judgments": "judgments",
+    "reviews": "reviews",
+    "review_decisions": "people's decisions",
+    "review_events": "comments and amendments",
+    "drafts": "drafted changes",
+    "calls": "calls",
+}
+
+
+def _refuse_unknown(item: str) -> NoReturn:
+    typer.echo(f"metajudge: the store has no text of an item {item!r}", err=True)
+    raise typer.Exit(ExitCode.USAGE)

@@ -2,7 +2,8 @@
 
 import json
 from enum import StrEnum
-from typing import Annotated, Literal
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import BaseModel
@@ -23,14 +24,22 @@ class Record(StrEnum):
     CASE_RESULT = "case_result"
     POLICY = "policy"
     AUDIT = "audit"
+    VETTER_SCORE = "vetter_score"
+    VET_SUMMARY = "vet_summary"
 
 
 def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> None:
     """Print the JSON Schema of a record.
 
     `vet` reads a judgment and writes an assessment; `case` reads a case and writes a case_result; a policy defines
-    decisions; `audit --json` prints an audit.
+    decisions; `audit --json` prints an audit, and `vet --json` a vet_summary; `bench score` reads vetter_scores, one a
+    line.
     """
+    if record is Record.VET_SUMMARY:
+        from metajudge.vetting.summary_schema import summary_schema
+
+        _print(summary_schema())
+        return
     models: dict[Record, type[BaseModel]] = {
         Record.JUDGMENT: Judgment,
         Record.ASSESSMENT: Assessment,
@@ -38,9 +47,13 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
         Record.CASE_RESULT: CaseResult,
         Record.POLICY: Policy,
         Record.AUDIT: AuditDocument,
+        Record.VETTER_SCORE: import_module("metajudge.benchmarks.protocol.scores").VetterScore,
     }
     model = models[record]
     written = record in (Record.ASSESSMENT, Record.CASE_RESULT, Record.AUDIT)
     mode: Literal["serialization", "validation"] = "serialization" if written else "validation"
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(mode=mode)}
-    typer.echo(json.dumps(document, indent=2))
+    _print(model.model_json_schema(mode=mode))
+
+
+def _print(schema: dict[str, Any]) -> None:
+    typer.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2))

@@ -22,18 +22,24 @@ from metajudge.cli.options import (
     SeedOption,
     StoreOption,
     WebhookOption,
+    complete_engine,
+    complete_families,
+    complete_policy,
+    complete_strategy,
     panel_from,
     rejects_path,
     store_path,
     takes,
 )
+from metajudge.cli.outputs import ReportOption
 from metajudge.cli.sending import Sending
-from metajudge.cli.vet_report import print_json, print_report, words_of
+from metajudge.cli.vet_report import print_json, print_report, report_as_markdown, words_of, write_reports
 from metajudge.errors import ConfigurationError, StoreError
-from metajudge.files.output import check_apart
+from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
+from metajudge.report.files import check_report_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress
@@ -67,7 +73,8 @@ def vet(
         str | None,
         typer.Option(
             help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
-            "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents."
+            "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents.",
+            autocompletion=complete_strategy,
         ),
     ] = None,
     threshold: Annotated[
@@ -83,13 +90,14 @@ def vet(
             metavar="FILE",
         ),
     ] = None,
+    report: ReportOption = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(
             help="A file of `calibrate fit`: adds each judgment's probability; if it has a guaranteed threshold, "
-            "that decides what is kept.",
+            "that decides what is kept. `shipped`: what free evidence was worth on labelled sets of others.",
             metavar="FILE",
         ),
     ] = None,
@@ -103,6 +111,7 @@ def vet(
             help="Add a policy's decision (APPROVE, REVIEW, REVIEW_PRIORITY, REJECT) to every assessment: verdict "
             "(with --calibration), verdict_score, or a YAML file.",
             metavar="NAME",
+            autocompletion=complete_policy,
         ),
     ] = None,
     audit_share: Annotated[
@@ -124,7 +133,8 @@ def vet(
     families: Annotated[
         str | None,
         typer.Option(
-            help="Meta-judges of the same family as the judge or a candidate: warn (default), forbid or ignore."
+            help="Meta-judges of the same family as the judge or a candidate: warn (default), forbid or ignore.",
+            autocompletion=complete_families,
         ),
     ] = None,
     prompt_version: Annotated[
@@ -145,13 +155,24 @@ def vet(
         bool, typer.Option("--keep-failures", help="Do not retry judgments that ended without a score before.")
     ] = False,
     fail_under: FailUnderOption = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write what the terminal shows as Markdown, for a pull request or a job's summary.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Estimate calls, tokens and dollars of what is not stored yet; send nothing."),
     ] = False,
     engine: Annotated[
-        str, typer.Option(help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.")
+        str,
+        typer.Option(
+            help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.",
+            autocompletion=complete_engine,
+        ),
     ] = "local",
     workers: Annotated[int | None, typer.Option(help="Ray: number of processes; default one per CPU.", min=1)] = None,
     ray_address: Annotated[
@@ -164,7 +185,11 @@ def vet(
 ) -> None:
     """Vet judgments: score each one and decide which to keep."""
     file = None if out is None else Path(out)
-    check_apart(inputs, [file])
+    check_apart(inputs, [file, markdown, *(report or ())])
+    if markdown is not None:
+        check_writable(markdown)
+    for path in report or ():
+        check_report_path(path)
     bars = parse_fail_under(fail_under)
     panel = panel_from(
         config,
@@ -191,6 +216,8 @@ def vet(
             "--review-sample": audit_share or None,
             "--reviewers": None if reviewers == 1 else reviewers,
             "--batch": sending.batch or None,
+            "--report": report,
+            "--markdown": markdown,
         }
         judging = Judging(
             calibration, allow_other_calibration, policy, labelling.rule, not no_label_free, partial(_rewards, inputs)
@@ -225,7 +252,15 @@ def vet(
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
-        results = Results(given=labelling.rule, bars=bars)
+        picture = None
+        if report:
+            from metajudge.vetting.report.picture import Picture  # needed for --report alone
+
+            picture = Picture(
+                sampled=audit_share > 0,
+                by_probability=opened.calibration is not None and bool(opened.calibration.meanings),
+            )
+        results = Results(given=labelling.rule, bars=bars, watcher=picture)
         summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
     labels = results.labels
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
@@ -238,10 +273,15 @@ def vet(
     summary.total_s = time.monotonic() - STARTED
     reached = reached_by(bars, summary, labels)
     words = words_of(inputs, config, agent, store)
+    if picture is not None:
+        picture.policy = opened.policy
+        write_reports(report or (), picture, summary, labels, panel, inputs, words)
+    if markdown is not None:
+        write_text(markdown, report_as_markdown(summary, labels, panel, reached, words))
     if as_json:
-        print_json(summary, labels, rejects, reached, words)
+        print_json(summary, labels, rejects, reached, words, reports=report or ())
     else:
-        print_report(summary, labels, panel, rejects, words)
+        print_report(summary, labels, panel, rejects, words, reports=report or ())
     raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
 
 

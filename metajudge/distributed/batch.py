@@ -11,6 +11,7 @@ import orjson
 from metajudge.bulk.outcomes import Outcomes, outcomes_by
 from metajudge.distributed.folder import Found
 from metajudge.errors import BudgetExceeded
+from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.facts import Facts, FactsBuilder, SignalColumn
 from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.rules import Rules
@@ -32,6 +33,7 @@ class InputFacts:
     Attributes:
         rules: what counts as right where verdicts are compared by free evidence; None where no panel reads it.
         models: judge -> the model behind it.
+        dependence: what is known of the independence of the judges.
         no_labels: P(right) without labels of every judgment of the input; None to leave it out.
         agreement: what that rests on, with nothing counted yet; None where there is none.
         judges: those whose judgments are vetted; None for all.
@@ -44,6 +46,7 @@ class InputFacts:
     agreement: NoLabelCount | None = None
     judges: frozenset[str] | None = None
     rewards: Sequence[RewardScore] | None = None
+    dependence: Dependence = field(default_factory=Dependence)
 
 
 class Batch:
@@ -170,12 +173,13 @@ class Batch:
             rewards=self._whole.rewards,
             allow_other_identity=allow_other,
             judges_must_be_known=False,
+            dependence=self._whole.dependence,
         )
 
     def _outcomes(self) -> Outcomes:
         whole = self._whole
         assert whole.rules is not None, "a panel that reads free evidence"
-        recorded = replace(self._facts.recorded, models=whole.models)
+        recorded = replace(self._facts.recorded, models=whole.models, copies=whole.dependence.copies)
         column = None
         if whole.no_labels is not None:
             places: Indices = np.array([row["place"] for row in self._rows], dtype=np.intp)

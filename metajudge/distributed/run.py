@@ -8,7 +8,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from metajudge.distributed.journal import EARLIER, gather_journals
 from metajudge.distributed.work_list import Hashes, Range, WorkList, asks_models, ranges_of
 from metajudge.distributed.worker import BatchOutcome, Desk, VetWorker, WorkerPlan
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
+from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.facts import Facts
 from metajudge.evidence.no_labels import NoLabels
 from metajudge.installation import install_command
@@ -278,14 +279,16 @@ def _whole(
 ) -> InputFacts:
     """What the input as a whole says; the summary is told of it."""
     facts, rewards = intake.facts, judging.rewards(finishing.calibration)
-    if not free:
-        return InputFacts(judges=source.judges, rewards=rewards)
     rules, found = facts.rules(judging.right), None
+    dependence = dependence_of(facts, rules)
+    if not free:
+        return InputFacts(judges=source.judges, rewards=rewards, dependence=dependence)
+    recorded = replace(facts.recorded, copies=dependence.copies)
     if judging.label_free and finishing.calibration is None:
-        found = NoLabels.of(facts.recorded, [item.id for item in facts.items], rules)
-    summary.describe_evidence(rules, found)
+        found = NoLabels.of(recorded, [item.id for item in facts.items], rules)
+    summary.describe_evidence(rules, found, dependence)
     column = None if found is None else found.column(len(facts))
-    return InputFacts(rules, facts.model_of, column, copy(summary.no_labels), source.judges, rewards)
+    return InputFacts(rules, facts.model_of, column, copy(summary.no_labels), source.judges, rewards, dependence)
 
 
 def _share(concurrency: int, workers: int) -> int:

@@ -111,6 +111,18 @@ class FeedbackLoop:
                 found.sort(key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
                 return same_categories(found, await self._plan(name))
 
+    async def policies(self) -> list[str]:
+        """Policies that people's decisions are about, by name; where there are none, those that decided anything."""
+        found: set[str] = set()
+        cursor = None
+        while True:
+            page = await self._store.reviews.page(ReviewFilter(), now=self._clock(), limit=1000, cursor=cursor)
+            decided = (one.review for one in page.reviews if one.status is ReviewStatus.DECIDED)
+            found |= {review.policy.name for review in decided if review.policy is not None}
+            cursor = page.next_cursor
+            if cursor is None:
+                return sorted(found or {entry.subject for entry in await self._store.audit_log.entries(POLICY)})
+
     async def labelled(self, name: str) -> list[DecidedCase]:
         """Judged cases with a label, the newest record of each, whether or not a person decided them."""
         plan = await self._plan(name)

@@ -11,7 +11,10 @@ from metajudge.report.document import (
     CoverageChart,
     Curve,
     CurvePoint,
+    Exhibit,
     Fold,
+    Histogram,
+    HistogramPart,
     IntervalChart,
     IntervalMark,
     IntervalRow,
@@ -28,6 +31,8 @@ from metajudge.report.document import (
     ShareChart,
     ShareRow,
     Table,
+    Tile,
+    Tiles,
 )
 
 __all__ = [
@@ -41,7 +46,10 @@ __all__ = [
     "CoverageChart",
     "Curve",
     "CurvePoint",
+    "Exhibit",
     "Fold",
+    "Histogram",
+    "HistogramPart",
     "IntervalChart",
     "IntervalMark",
     "IntervalRow",
@@ -58,4 +66,6 @@ __all__ = [
     "ShareChart",
     "ShareRow",
     "Table",
+    "Tile",
+    "Tiles",
 ]

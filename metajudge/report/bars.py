@@ -20,7 +20,7 @@ def draw_bars(chart: BarChart, name: str) -> ET.Element:
     height = top + block * len(chart.groups) + 34
     canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
     canvas.patterns(len(chart.series))
-    _legend(canvas, [series.name for series in chart.series], legend)
+    draw_legend(canvas, [series.name for series in chart.series], legend)
     x = _axis(chart)
     percent = chart.unit == "%"
     _scale(canvas, x, top, height - 34, chart.unit)
@@ -40,7 +40,7 @@ def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     height = top + (BAR + 5 + GAP) * len(chart.rows) + 34
     canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
     canvas.patterns(len(chart.parts))
-    _legend(canvas, list(chart.parts), legend)
+    draw_legend(canvas, list(chart.parts), legend)
     x = Axis(0, 1, NAME_WIDTH, WIDTH - 60)
     _scale(canvas, x, top, height - 34)
     for place, row in enumerate(chart.rows):
@@ -107,8 +107,11 @@ def legend_places(names: list[str]) -> list[tuple[float, int]]:
     return places
 
 
-def _legend(canvas: Canvas, names: list[str], places: list[tuple[float, int]]) -> None:
-    for number, (name, (x, line)) in enumerate(zip(names, places, strict=True)):
+def draw_legend(
+    canvas: Canvas, names: list[str], places: list[tuple[float, int]], series: list[int] | None = None
+) -> None:
+    """Names with their patterns, where :func:`legend_places` puts them; ``series`` are 0, 1, ... if not given."""
+    for number, name, (x, line) in zip(series or range(len(names)), names, places, strict=True):
         y = 6 + LEGEND_LINE * line
         canvas.bar(number % SERIES, x, y, 16, 12)
         canvas.text(x + 21, y + 10, name, "label")

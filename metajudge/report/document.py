@@ -226,8 +226,80 @@ class IntervalChart(Finite):
     reference: float | None = None
 
 
+class Tile(Finite):
+    """One headline figure: what it is, the figure as text, and a line about it."""
+
+    title: str
+    figure: str
+    note: str = ""
+    series: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="The colour of a chart's series that shows the same; None for none."
+    )
+
+
+class Tiles(Finite):
+    """Headline figures side by side."""
+
+    block: Literal["tiles"] = "tiles"
+    caption: str
+    tiles: tuple[Tile, ...] = Field(min_length=1)
+
+
+class HistogramPart(Finite):
+    """Counts of one part of the values, in the order of the chart's bins.
+
+    Attributes:
+        series: whose colour and pattern it has; by its place if not given.
+    """
+
+    name: str
+    series: Annotated[int, Field(ge=0)] | None = None
+    counts: tuple[Annotated[int, Field(ge=0)], ...]
+
+
+class Histogram(Finite):
+    """How often values fall between edges, the parts stacked on each other.
+
+    Attributes:
+        edges: ascending, one more than there are bins; a bin contains its lower edge, and the last one its upper, too.
+        reference: a value that is drawn as an upright line, such as a threshold.
+    """
+
+    block: Literal["histogram"] = "histogram"
+    title: str
+    description: str
+    x_title: str
+    edges: tuple[float, ...] = Field(min_length=2)
+    parts: tuple[HistogramPart, ...] = Field(min_length=1)
+    reference: float | None = None
+
+
+class Exhibit(Finite):
+    """Texts to be read side by side, with what was found about them."""
+
+    block: Literal["exhibit"] = "exhibit"
+    title: str
+    status: str = ""
+    lines: tuple[str, ...] = ()
+    above: tuple[Passage, ...] = ()
+    beside: tuple[Passage, ...] = ()
+    below: tuple[Passage, ...] = ()
+    open: bool = False
+
+
 Block = Annotated[
-    Table | CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Listing | Fold,
+    Table
+    | CoverageChart
+    | ReliabilityChart
+    | BarChart
+    | ShareChart
+    | ScatterChart
+    | IntervalChart
+    | Histogram
+    | Tiles
+    | Exhibit
+    | Listing
+    | Fold,
     Field(discriminator="block"),
 ]
 

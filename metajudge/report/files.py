@@ -24,14 +24,23 @@ FORMATS: dict[str, Callable[[Report], str]] = {
 """File name ending -> writer."""
 
 
+def check_report_kind(path: Path) -> None:
+    """Refuses a file name whose ending names no format of a report.
+
+    Raises:
+        InputError: with the endings there are.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a report ends in {', '.join(FORMATS)}; the ending chooses its format")
+
+
 def check_report_path(path: Path) -> None:
     """Refuses, before any work, a path that could not be written.
 
     Raises:
         InputError: the ending is of no known format, the folder does not exist, or the path is a folder.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a report ends in {', '.join(FORMATS)}; the ending chooses its format")
+    check_report_kind(path)
     check_writable(path)
 
 

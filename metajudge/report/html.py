@@ -13,7 +13,9 @@ from metajudge.report.document import (
     Absent,
     BarChart,
     CoverageChart,
+    Exhibit,
     Fold,
+    Histogram,
     IntervalChart,
     Listing,
     Measured,
@@ -22,14 +24,16 @@ from metajudge.report.document import (
     ScatterChart,
     ShareChart,
     Table,
+    Tiles,
 )
+from metajudge.report.histogram import draw_histogram
 from metajudge.report.intervals import draw_intervals
 from metajudge.report.lines import draw_coverage, draw_reliability
 from metajudge.report.scatter import draw_scatter
-from metajudge.report.style import STYLE
+from metajudge.report.style import CHART_STYLE, STYLE
 from metajudge.report.tables import cell_text, reasons, table_of
 
-Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart
+Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Histogram
 
 
 def to_html(report: Report) -> str:
@@ -55,26 +59,43 @@ def _template() -> Template:
         "table_of": table_of,
     }
     kinds = {"absent": Absent, "measured": Measured, "table": Table, "listing": Listing, "fold": Fold}
+    kinds |= {"tiles": Tiles, "exhibit": Exhibit}
     made.tests |= {name: lambda value, kind=kind: isinstance(value, kind) for name, kind in kinds.items()}
     return made.get_template("report.html.j2")
 
 
+def to_svg(chart: Chart, name: str) -> str:
+    """A chart as a picture of its own, in light or dark as its reader prefers; it loads nothing and runs nothing."""
+    drawn = draw(chart, name)
+    drawn.set("xmlns", "http://www.w3.org/2000/svg")
+    style, ground = ET.Element("style"), ET.Element("rect", {"width": "100%", "height": "100%", "class": "ground"})
+    style.text = f"{CHART_STYLE}.ground {{ fill: var(--ground); }}\n"
+    drawn[:0] = [style, ground]
+    return ET.tostring(drawn, encoding="unicode") + "\n"
+
+
 def _drawing(chart: Chart, name: str) -> Markup:
+    # As XML, which escapes more than ElementTree's own HTML does.
+    return Markup(ET.tostring(draw(chart, name), encoding="unicode", short_empty_elements=False))  # noqa: S704 - escaped
+
+
+def draw(chart: Chart, name: str) -> ET.Element:
+    """The ``svg`` element of a chart; ``name`` is unique on its page."""
     match chart:
         case CoverageChart():
-            drawn = draw_coverage(chart, name)
+            return draw_coverage(chart, name)
         case ReliabilityChart():
-            drawn = draw_reliability(chart, name)
+            return draw_reliability(chart, name)
         case BarChart():
-            drawn = draw_bars(chart, name)
+            return draw_bars(chart, name)
         case ShareChart():
-            drawn = draw_shares(chart, name)
+            return draw_shares(chart, name)
         case ScatterChart():
-            drawn = draw_scatter(chart, name)
+            return draw_scatter(chart, name)
         case IntervalChart():
-            drawn = draw_intervals(chart, name)
-    # As XML, which escapes more than ElementTree's own HTML does.
-    return Markup(ET.tostring(drawn, encoding="unicode", short_empty_elements=False))  # noqa: S704 - escaped
+            return draw_intervals(chart, name)
+        case Histogram():
+            return draw_histogram(chart, name)
 
 
 def _notes(table: Table) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 
-from metajudge.report.document import Absent, Block, Fold, Listing, Passage, Report, Section, Table
+from metajudge.report.document import Absent, Block, Exhibit, Fold, Listing, Passage, Report, Section, Table
 from metajudge.report.tables import cell_text, one_line, reasons, table_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
@@ -51,6 +51,8 @@ def _section(section: Section) -> list[str]:
 def _block(block: Block) -> str:
     if isinstance(block, Fold):
         return _fold(block)
+    if isinstance(block, Exhibit):
+        return _exhibit(block)
     return _listing(block) if isinstance(block, Listing) else table_to_markdown(table_of(block))
 
 
@@ -65,6 +67,12 @@ def _fold(fold: Fold) -> str:
     parts = [f"### {escaped(fold.title)}", *map(escaped, fold.paragraphs)]
     parts += [_passage(one) if isinstance(one, Passage) else table_to_markdown(one) for one in fold.blocks]
     return "\n\n".join(parts)
+
+
+def _exhibit(exhibit: Exhibit) -> str:
+    said = [one for one in (exhibit.status, *exhibit.lines) if one]
+    passages = (*exhibit.above, *exhibit.beside, *exhibit.below)
+    return "\n\n".join([f"### {escaped(exhibit.title)}", *map(escaped, said), *map(_passage, passages)])
 
 
 def _passage(passage: Passage) -> str:

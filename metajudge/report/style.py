@@ -1,6 +1,6 @@
 """The page's style: light, dark and print, in colours for the colour-blind (Okabe and Ito, 2008)."""
 
-STYLE = """
+_COLOURS = """
 :root {
   color-scheme: light dark;
   --ground: #ffffff; --ink: #1b1f24; --quiet: #57606a; --rule: #d0d7de; --stripe: #f6f8fa;
@@ -14,6 +14,9 @@ STYLE = """
     --c7: #f0e442;
   }
 }
+"""
+
+_PAGE = """
 * { box-sizing: border-box; }
 body {
   margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 68rem; background: var(--ground); color: var(--ink);
@@ -54,8 +57,21 @@ summary { cursor: pointer; color: var(--quiet); padding: .25rem 0; }
 .fold h3 { font-size: 1rem; margin: 1rem 0 .2rem; overflow-wrap: anywhere; }
 .passage { white-space: pre-wrap; overflow-wrap: anywhere; padding: .4rem .7rem; max-width: 46rem;
   background: var(--stripe); border-left: 3px solid var(--rule); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .75rem; margin: 1rem 0; }
+.tiles > div { border: 1px solid var(--rule); border-top: 4px solid var(--c, var(--rule)); padding: .6rem .8rem; }
+.tiles dt { font-size: .8125rem; }
+.tiles dd { font-size: 1.6rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.tiles dd.note { font-size: .8125rem; line-height: 1.4; color: var(--quiet); margin-top: .2rem; }
+.exhibit .status { color: var(--quiet); font-size: .875rem; }
+.exhibit ul { margin: .2rem 0 .6rem; padding-left: 1.2rem; }
+.exhibit .passage { max-width: none; max-height: 26rem; overflow: auto; }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 0 1rem; }
+.beside > section { min-width: 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .8125rem; }
 dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
+"""
+
+_MARKS = """
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif;
@@ -67,6 +83,7 @@ svg .inside { font-size: 11px; font-weight: 600; paint-order: stroke; stroke: va
 svg .axis { stroke: var(--quiet); stroke-width: 1; }
 svg .grid { stroke: var(--rule); stroke-width: .75; }
 svg .reference { stroke: var(--quiet); stroke-width: 1.25; stroke-dasharray: 3 3; }
+svg .threshold { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 5 3; }
 svg .leader { fill: none; stroke: var(--rule); stroke-width: 1; }
 svg .curve { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; }
 svg .band { fill: var(--c); opacity: .13; }
@@ -75,9 +92,12 @@ svg .bar { fill: var(--c); }
 svg .hatch { fill: none; stroke: var(--ground); stroke-width: 1.4; opacity: .75; }
 svg .whisker { stroke: var(--ink); stroke-width: 1.25; }
 svg .whisker[class*=" s"] { stroke: var(--c); opacity: .8; }
+"""
+
+_NARROW = """
 @media (max-width: 40rem) {
   body { padding: 1rem .75rem 3rem; } h1 { font-size: 1.4rem; }
-  dl { grid-template-columns: 1fr; } dt { margin-top: .4rem; }
+  dl:not(.tiles) { grid-template-columns: 1fr; } dl:not(.tiles) dt { margin-top: .4rem; }
 }
 @media print {
   :root { --ground: #ffffff; --ink: #000000; --quiet: #444444; --rule: #bbbbbb; --stripe: #ffffff;
@@ -95,3 +115,9 @@ svg .whisker[class*=" s"] { stroke: var(--c); opacity: .8; }
   figure svg { min-width: 0; }
 }
 """
+
+STYLE = _COLOURS + _PAGE + _MARKS + _NARROW
+"""Of a whole page."""
+
+CHART_STYLE = _COLOURS + _MARKS
+"""Of a chart that stands alone."""

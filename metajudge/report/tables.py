@@ -10,7 +10,9 @@ from metajudge.report.document import (
     Cell,
     Column,
     CoverageChart,
+    Exhibit,
     Fold,
+    Histogram,
     IntervalChart,
     Kind,
     Listing,
@@ -19,6 +21,7 @@ from metajudge.report.document import (
     ScatterChart,
     ShareChart,
     Table,
+    Tiles,
 )
 
 DASH = "\N{EN DASH}"
@@ -89,6 +92,12 @@ def table_of(block: Block) -> Table:
             return _scatter(block)
         case IntervalChart():
             return _intervals(block)
+        case Histogram():
+            return _histogram(block)
+        case Tiles():
+            return _tiles(block)
+        case Exhibit():
+            return _exhibit(block)
         case Fold():
             return Table(
                 caption=block.title, columns=(Column(title="text"),), rows=tuple((one,) for one in block.paragraphs)
@@ -149,6 +158,34 @@ def _shares(chart: ShareChart) -> Table:
     columns = (Column(title=""), *(Column(title=part, kind="count") for part in chart.parts))
     rows = tuple((row.name, *row.counts) for row in chart.rows)
     return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _histogram(chart: Histogram) -> Table:
+    columns = (
+        Column(title=f"{chart.x_title}, from"),
+        Column(title="to"),
+        *(Column(title=part.name, kind="count") for part in chart.parts),
+    )
+    bins = zip(chart.edges[:-1], chart.edges[1:], strict=True)
+    rows = tuple(
+        (f"{low:g}", f"{high:g}", *(part.counts[place] for part in chart.parts))
+        for place, (low, high) in enumerate(bins)
+    )
+    return Table(caption=chart.title, columns=columns, rows=rows)
+
+
+def _tiles(block: Tiles) -> Table:
+    columns = (Column(title=""), Column(title="Figure"), Column(title="Note"))
+    return Table(
+        caption=block.caption, columns=columns, rows=tuple((one.title, one.figure, one.note) for one in block.tiles)
+    )
+
+
+def _exhibit(block: Exhibit) -> Table:
+    columns = (Column(title=""), Column(title="Text"))
+    texts = [(one.title, one.text) for one in (*block.above, *block.beside, *block.below)]
+    rows = [("Found", line) for line in (*([block.status] if block.status else []), *block.lines)]
+    return Table(caption=block.title, columns=columns, rows=(*rows, *texts))
 
 
 def _scatter(chart: ScatterChart) -> Table:

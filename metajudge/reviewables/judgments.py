@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from metajudge.clashes.showing import telling_names
-from metajudge.judging.identity import hide_identities
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.labels import by_name, in_reviewers_words, judges_labels, labels_for, shown_order
 from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of, written
@@ -16,6 +14,7 @@ from metajudge.reviewables.wording import signal_lines
 from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.reviews.deciding import decision_from
 from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment
+from metajudge.vetting.blind_texts import blind_texts
 
 MISSING = "The texts are not in the store: they were deleted or never stored."
 
@@ -111,11 +110,7 @@ class JudgmentReviewable:
         if self.judgment is None:
             return ()
         item = self.judgment.item
-        texts = item.responses
-        if blind:
-            known = [*(item.models or {}).values(), self.judgment.judge]
-            names = telling_names(texts)
-            texts = hide_identities(texts, question=item.question, models=known, names=names).shown
+        texts = blind_texts(self.judgment) if blind else item.responses
         winner = None if blind or self.judgment.verdict is None else self.judgment.verdict.winner
         seen = {} if blind else {label: shown for shown, label in judges_labels(self.judgment, self.labels).items()}
         found = [Passage("question", "Question", item.question)]

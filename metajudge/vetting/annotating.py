@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
 
 
+_FROM_SOURCE = ("outside_guarantee", "probability_source", "probability_threshold")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedColumn:
     """Assessments of n judgments with what a calibration and a policy say.
@@ -46,7 +49,7 @@ class AnnotatedColumn:
         code = int(self.codes[row])
         kind, probability = self.kinds[code], float(self.probabilities[row])
         names = ("status", "accepted", "failure", "probability_marks", "calibrated", "calibration", "guarantee")
-        update = {name: getattr(kind, name) for name in (*names, "outside_guarantee", "decision")}
+        update = {name: getattr(kind, name) for name in (*names, *_FROM_SOURCE, "decision")}
         update["probability"] = None if probability != probability else probability
         if self.decided[code] and kind.decision is not None:
             margin, before = float(self.margins[row]), float(self.unadjusted[row])
@@ -133,7 +136,8 @@ def _calibrated(
         kinds = [(place, found[place]) for place in present.tolist()]
         return kinds, of_row.ravel(), np.full(len(codes), np.nan)
     decidable = np.array([may_decide(one) for one in found], dtype=bool)[codes]
-    said = probabilities.column(rows, decidable, broken)
+    thresholds = np.array([one.threshold for one in found], dtype=np.float64)[codes]
+    said = probabilities.column(rows, decidable, broken, thresholds)
     whole = (codes.astype(np.int64) * max(1, len(said.kinds)) + said.codes) * 2 + said.kept
     keys, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
     kinds = []

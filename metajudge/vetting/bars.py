@@ -1,12 +1,12 @@
 """Bars that a run has to reach: a precision, or a share of judgments kept.
 
-Both shares are of the current run, without an interval: for a guarantee, set a guaranteed threshold
-(``metajudge calibrate threshold``).
+Both shares are of the current run, and compared as they are: the interval beside a precision says what it is worth.
+For a guarantee, set a guaranteed threshold (``metajudge calibrate threshold``).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from metajudge.errors import ConfigurationError
 from metajudge.readers.right_rules import right_of
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from metajudge.vetting.label_count import LabelCount
     from metajudge.vetting.summary import VetSummary
 
-Measure = Literal["precision", "accepted"]
+Measure = Literal["precision", "kept"]
+FORMER: Final[Mapping[str, Measure]] = {"accepted": "kept"}
+"""Names of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class Reached:
     Attributes:
         part, whole: the share reached; undefined where ``whole`` is 0, and then the bar is missed.
         where: what the share is of, for the sentence.
+        interval: of the precision, 95 % by question, as shares; None for another measure.
     """
 
     bar: Bar
     part: int
     whole: int
     where: str = ""
+    interval: tuple[float, float] | None = None
 
     @property
     def share(self) -> float | None:
@@ -49,6 +53,11 @@ class Reached:
     def passed(self) -> bool:
         return self.share is not None and round(self.share, 9) >= round(self.bar.least, 9)
 
+    @property
+    def unsure(self) -> bool:
+        """Whether the interval contains the bar: another run could end on its other side."""
+        return self.interval is not None and self.interval[0] < self.bar.least <= self.interval[1]
+
     def sentence(self) -> str:
         where = f"{self.where}: " if self.where else ""
         if self.share is None:
@@ -56,15 +65,19 @@ class Reached:
             return f"{where}{none}, so {self.bar.measure} >= {self.bar.least:g} is not reached"
         counts = f"{self.part} of {self.whole}" + (" kept are right" if self.bar.measure == "precision" else " kept")
         verb = "reaches" if self.passed else "is below"
+        if self.interval is not None:
+            low, high = (100 * end for end in self.interval)
+            counts += f"; 95 % interval by question {low:.1f} to {high:.1f} %"
         return f"{where}{self.bar.measure} {self.share:.4g} ({counts}) {verb} {self.bar.least:g}"
 
-    def to_json(self) -> dict[str, str | float | int | None]:
+    def to_json(self) -> dict[str, str | float | int | list[float] | None]:
         """Plain data, for ``--json``."""
         return {
             "measure": self.bar.measure,
             "least": self.bar.least,
             "value": self.share,
             "n": self.whole,
+            "interval": None if self.interval is None else list(self.interval),
             "where": self.where or None,
             "passed": self.passed,
         }
@@ -98,15 +111,20 @@ def check_labelled(bars: Iterable[Bar], labelled: bool) -> None:
     if not labelled and any(bar.measure == "precision" for bar in bars):
         raise ConfigurationError(
             "--fail-under precision needs labels, and no judgment of the input has one: "
-            "put the true winner into item.label, join --labels FILE, or use --fail-under accepted=SHARE"
+            "put the true winner into item.label, join --labels FILE, or use --fail-under kept=SHARE"
         )
 
 
 def reached_by(bars: Iterable[Bar], summary: "VetSummary", labels: "LabelCount") -> list[Reached]:
-    """What a vetting run reached; ``accepted`` counts unscored and failed judgments as not kept."""
+    """What a vetting run reached; ``kept`` counts unscored and failed judgments as not kept."""
     return [
-        Reached(bar, labels.kept.successes, labels.kept.n)
+        Reached(bar, labels.kept.successes, labels.kept.n, interval=_interval(labels))
         if bar.measure == "precision"
-        else Reached(bar, summary.accepted, summary.judgments)
+        else Reached(bar, summary.kept, summary.judgments)
         for bar in bars
     ]
+
+
+def _interval(labels: "LabelCount") -> tuple[float, float] | None:
+    found = labels.kept.proportion() if labels.kept.n else None
+    return None if found is None else (found.low, found.high)

@@ -251,7 +251,7 @@ class Engine(Session):
         evidence, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
         if evidence is not None:
-            summary.describe_evidence(evidence.index.rules, evidence.no_labels)
+            summary.describe_evidence(evidence.index.rules, evidence.no_labels, evidence.index.dependence)
 
         def is_done(assessment: Assessment | None) -> bool:
             if assessment is None:
@@ -327,10 +327,10 @@ class Engine(Session):
             take = results.expect_blocks(intake)
             self._finishing.describe(summary)
             annotate = await self._finishing.annotate(intake, self.vetter, rewards)
-            label_free = self._label_free and self.calibration is None
+            label_free = self._label_free and (self.calibration is None or self.calibration.is_shipped)
             found = outcomes_of(intake.facts, self.vetter.panel_of, self._right, label_free=label_free)
-            summary.describe_evidence(found.rules, found.no_labels)
-            summary.lines_known = reading.recognised
+            summary.describe_evidence(found.rules, found.no_labels, found.dependence)
+            summary.lines_known, summary.unaffected = reading.recognised, reading.unaffected
             await reading.keep()
 
             async def taken(block: Block) -> None:
@@ -340,6 +340,7 @@ class Engine(Session):
 
             run = BlockRun(intake, found, self.vetter, store, self.run_id, annotate)
             await run.run(taken, stop)
+            results.finish_blocks()
             summary.results_known = run.reused
 
     async def _prepare(self) -> dict[str, Any]:
@@ -395,7 +396,7 @@ class Engine(Session):
             return None, probabilities
         for judgment in everything:  # those that no calibration has read
             index.add(judgment)
-        wanted = self._label_free and self._finishing.calibration is None
+        wanted = self._label_free and (self.calibration is None or self.calibration.is_shipped)
         return SignalEvidence(index, NoLabels.fit(index) if wanted else None), probabilities
 
 

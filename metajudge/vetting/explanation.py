@@ -4,8 +4,10 @@ What explains an outcome is counted while results come (:class:`Gathered`), in b
 Commands stand in terms of ``INPUT`` and ``AGENTS``, which the command line fills in.
 """
 
+import re
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +22,9 @@ SUPPORT: Final = 3.0
 """Of rejudge, on the scale 1 to 5: above it the agents support the judgment."""
 
 ADD_AGENTS: Final = "metajudge vet INPUT --agent openai:gpt-4o-mini"
+LONGEST_CAUSE: Final = 160
+_ATTEMPTS: Final = re.compile(r" \(gave up after [^()]{1,80}\)\.?$")
+"""How often and how long a call was tried, which differs between failures of one cause."""
 _VOTING: Final = ("majority_vote", "panel_discussion")
 _GRADED: Final = ("grade", "category")
 
@@ -120,11 +125,19 @@ class Gathered:
         if failures:
             self.failed += times
             for failure in failures:
-                known = (failure.kind.value, failure.message)
+                known = (failure.kind.value, _ATTEMPTS.sub("", failure.message))
                 room = known in self.failures or len(self.failures) < MOST_MESSAGES
                 self.failures[known if room else (failure.kind.value, "")] += times
         elif found is not None and assessment.status is Status.FAILED and len(self.refused) < MOST_MESSAGES:
             self.refused[found.message] += times
+
+    def cause(self, kind: str) -> str:
+        """The message that agents' failures of this kind had most often, shortened; empty where none is known."""
+        messages = {message: count for (one, message), count in self.failures.items() if one == kind and message}
+        if not messages:
+            return ""
+        found = min(messages, key=lambda message: (-messages[message], message)).rstrip(".")
+        return found if len(found) <= LONGEST_CAUSE else f"{found[:LONGEST_CAUSE]}..."
 
     def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue], times: int) -> None:
         self.by_evidence += times
@@ -153,6 +166,12 @@ def explain(found: Gathered) -> list[Reason]:
     unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in given)
     below = _below_threshold(found) if unexplained else None
     return given if below is None else [below, *given]
+
+
+def filled(command: str, words: Mapping[str, str]) -> str:
+    """A suggested command with a command line's inputs, agents and store in it."""
+    found = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
 
 
 def _agents_failed(found: Gathered) -> Reason | None:

@@ -15,8 +15,9 @@ from metajudge.bulk.run import Block
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.store.protocol import Store
-from metajudge.strategies import Vetter
-from metajudge.types import Assessment, Judgment, digest
+from metajudge.strategies import Panel, Vetter
+from metajudge.types import Assessment, Judgment, digest, is_right, kind_of
+from metajudge.types.right import DEFAULTS
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from metajudge.evidence.rewards import RewardScore
     from metajudge.monitor.records import BrokenPromises
     from metajudge.reviews import Review
+    from metajudge.reviews.opening import Reviewed
     from metajudge.vetting.probability import Probabilities
 
 CALIBRATION = "calibration"
 """The kind of calibrations in the store's change log; their subject is the digest."""
 
 REVIEWS_AT_ONCE = 200
-"""Reviews are queued in the store in groups of this size, and at the end of a run."""
+"""Reviews are queued in the store in groups of this size, block by block, and at the end of a run."""
 
 
 class Completion:
@@ -148,7 +150,7 @@ class Completion:
     def describe(self, summary: VetSummary) -> None:
         """Notes in a run's summary which calibration and policy it uses."""
         if self.calibration is not None:
-            summary.calibrated = True
+            summary.calibrated, summary.transferred = True, self.calibration.is_shipped
             summary.guarantees = self.calibration.meanings
         if self.policy is not None:
             summary.policy = f"{self.policy.name} {self.policy.digest}"
@@ -225,7 +227,9 @@ class Completion:
                 key = digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
             await self._store.save_assessment(key, judgment, completed, self._run_id, assessment)
             if policy is not None:
-                await self._queue(judgment, completed, vetter, policy)
+                self._queue(judgment, completed, vetter.panel_for(judgment), policy)
+                if len(self._waiting) >= REVIEWS_AT_ONCE:
+                    await self.open_reviews()
         return completed
 
     async def annotate(
@@ -273,7 +277,10 @@ class Completion:
             decision = decisions[code]
             if decision is None or place_of(decision, intake.digest(row), self._audit_share, self._seed) is None:
                 continue
-            await self._queue(intake.texts.judgment(row), block.assessment(at), vetter, policy)
+            reviewed = _reviewed(intake, row)
+            panel = vetter.panel_of(reviewed.category)
+            self._queue(reviewed, block.endings.assessment(block.first + at), panel, policy)
+        await self.open_reviews()
 
     async def open_reviews(self) -> None:
         """Puts what waits into the store's queue; what is there already stays as it is."""
@@ -282,7 +289,7 @@ class Completion:
             opened = await self._store.reviews.open(waiting)  # awaited first: += reads before it waits
             self.opened += opened
 
-    async def _queue(self, judgment: Judgment, assessment: Assessment, vetter: Vetter, policy: "Policy") -> None:
+    def _queue(self, judgment: "Judgment | Reviewed", assessment: Assessment, panel: Panel, policy: "Policy") -> None:
         from metajudge.reviews.opening import review_of
         from metajudge.vetting.policies import weights_of
 
@@ -290,17 +297,37 @@ class Completion:
             judgment,
             assessment,
             now=time.time(),
-            criterion_weights=weights_of(vetter.panel_for(judgment)),
+            criterion_weights=weights_of(panel),
             audit_share=self._audit_share,
             seed=self._seed,
             reviewers=self._reviewers,
-            scale=vetter.panel_for(judgment).scale,
+            scale=panel.scale,
             rule=policy.review,
         )
         if review is not None:
             self._waiting.append(review)
-        if len(self._waiting) >= REVIEWS_AT_ONCE:
-            await self.open_reviews()
+
+
+def _reviewed(intake: Intake, row: int) -> "Reviewed":
+    from metajudge.reviews.opening import Reviewed
+
+    facts = intake.facts
+    item, category = facts.items[facts.item[row]], int(facts.category[row])
+    verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(facts.truth[row])
+    correct = None
+    if verdict is not None and truth >= 0:
+        correct = is_right(verdict, facts.truths[truth], DEFAULTS[kind_of(verdict)])
+    return Reviewed(
+        id=facts.judgment_ids[row],
+        digest=intake.digest(row),
+        item_id=item.id,
+        judge=facts.judges[facts.judge[row]],
+        category=None if category < 0 else facts.categories[category],
+        verdict=verdict,
+        scale=item.scale,
+        correct=correct,
+        question=item.digest,
+    )
 
 
 def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":

@@ -8,15 +8,19 @@ import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration
-from metajudge.calibration.domain import Mark
-from metajudge.calibration.predictions import MARK_SETS, Named
+from metajudge.calibration.domain import Mark, transfer_decides
+from metajudge.calibration.predictions import MARK_SETS, Named, joined
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
+from metajudge.calibration.transfer import Normal
 from metajudge.errors import FailureKind, InputError
+from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.evidence.rewards import RewardScore
 from metajudge.monitor.report import promise_id
+from metajudge.scoring import exceeds
 from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.strategies import StrategyName
 from metajudge.strategies.panel import Panel
 from metajudge.types import (
     VERDICT_KINDS,
@@ -28,6 +32,9 @@ from metajudge.types import (
     VerdictKind,
     kind_of,
 )
+
+PLACES = 9
+"""Probabilities are rounded to so many decimals."""
 
 
 class NoProbability(StrEnum):
@@ -53,6 +60,7 @@ class Said:
         calibrated: whether there is a probability.
         outside: why no guarantee covers the judgment although there are some.
         promise: of the guarantee that decides, in place of the score.
+        transferred: what turns a panel's threshold into one on the shipped default's probability; None for others.
     """
 
     calibration: str
@@ -60,6 +68,7 @@ class Said:
     calibrated: bool
     outside: tuple[str, ...]
     promise: GuaranteedThreshold | None
+    transferred: Normal | None = None
 
     def laid_on(self, assessment: Assessment, probability: float | None) -> Assessment:
         """An assessment with the probability and, where a guarantee decides, its threshold's decision."""
@@ -67,7 +76,7 @@ class Said:
             "probability": probability,
             "probability_marks": self.marks,
             "calibration": self.calibration,
-            "calibrated": self.calibrated,
+            "calibrated": self.calibrated and self.transferred is None,
             "guarantee": None,
             "outside_guarantee": self.outside,
         }
@@ -79,7 +88,24 @@ class Said:
             # Free evidence that could not decide is no obstacle: the probability does.
             update |= {"guarantee": self.promise, "accepted": self.promise.keeps(probability), "failure": None}
             update |= {"status": Status.ASSESSED}
+        if self.transferred is not None and probability is not None:
+            update |= self._transferred(assessment, probability, self.transferred.cut(assessment.threshold))
         return assessment.model_copy(update=update)
+
+    def _transferred(self, assessment: Assessment, probability: float, cut: float) -> dict[str, object]:
+        """What a transferred probability changes: the decision only where free evidence alone decides."""
+        update: dict[str, object] = {"probability_source": "transferred"}
+        if assessment.strategy != StrategyName.SIGNALS or not may_decide(assessment):
+            return update
+        if transfer_decides(self.marks):
+            cut = round(cut, PLACES)
+            update |= {"accepted": bool(exceeds(probability, cut)), "probability_threshold": cut}
+            update |= {"failure": None, "status": Status.ASSESSED}
+        elif Mark.NO_BETTER in self.marks:
+            message = "the shipped default is no better than the base rate on such verdicts, and decides nothing"
+            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
+            update |= {"status": Status.UNSCORED, "accepted": None, "failure": failure}
+        return update
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +116,8 @@ class SaidColumn:
         probabilities: [n] in [0, 1], NaN where missing.
         codes: [n] places in ``kinds``.
         kinds: what it says beside the number.
-        kept: [n] whether the probability reaches the threshold of the guarantee that decides; False where none does.
+        kept: [n] whether the probability reaches the threshold of the guarantee that decides, or exceeds that of the
+            panel where it is transferred; False where nothing is compared.
     """
 
     probabilities: Floats
@@ -108,14 +135,21 @@ class Probabilities:
         digest: of the calibration, recorded with every assessment.
     """
 
-    def __init__(self, calibration: Calibration, facts: Facts, table: SignalTable, *, allow_other: bool) -> None:
+    def __init__(
+        self, calibration: Calibration, facts: Facts, table: SignalTable, *others: SignalTable, allow_other: bool
+    ) -> None:
         self.calibration, self.digest = calibration, calibration.digest
         self._facts, self._allow_other = facts, allow_other
+        shipped = calibration.transfer if calibration.is_shipped else None
+        self._cut = None if shipped is None else shipped.prior.weights["crowd"]
         self._reads_agents = "agents" in calibration.identity.signals
         self._table = table if self._reads_agents else None
-        self._row = {name: row for row, name in enumerate(table.judgment_ids)}
+        tables = (table, *others)
+        self._row = {name: row for row, name in enumerate(name for one in tables for name in one.judgment_ids)}
         self._crowded = calibration.crowded(table)
-        self._known = None if self._reads_agents or not len(table) else calibration.probabilities(table, allow_other)
+        self._known = None
+        if not self._reads_agents and self._row:
+            self._known = joined([calibration.probabilities(one, allow_other) for one in tables if len(one)])
         self._said: dict[tuple[object, ...], Said] = {}
 
     @classmethod
@@ -170,17 +204,21 @@ class Probabilities:
         rewards: Iterable[RewardScore] | None = None,
         allow_other_identity: bool = False,
         judges_must_be_known: bool = True,
+        dependence: Dependence | None = None,
     ) -> "Probabilities":
         """The same as :meth:`build` of facts that are collected already.
 
         Args:
             facts: of all records of the input, with texts if a signal of the calibration reads them.
             wanted: [n] which judgments are vetted; None for all.
+            dependence: of the judges of a larger input; None for that of these records.
         """
         identity = calibration.identity
         if "agents" in identity.signals and not allow_other_identity:
             _check_agents(calibration, panels)
         vetted = np.ones(len(facts), dtype=bool) if wanted is None else wanted
+        if calibration.is_shipped:
+            return cls(calibration, facts, *_shipped(calibration, facts, vetted), allow_other=True)
         known = np.array([name in identity.judges or allow_other_identity for name in facts.judges], dtype=bool)
         by_known = known[facts.judge] if len(known) else vetted
         signals = [name for name in identity.signals if name != "agents"] or ["strength"]
@@ -192,6 +230,7 @@ class Probabilities:
             report=vetted & by_known,
             rewards=rewards,
             scales=calibration.scales,
+            dependence=dependence,
         )
         others = sorted({facts.judges[code] for code in np.unique(facts.judge[vetted & ~by_known]).tolist()})
         if judges_must_be_known and not len(table) and others:
@@ -220,13 +259,20 @@ class Probabilities:
         )
         return said.laid_on(assessment, probability)
 
-    def column(self, rows: Indices, decidable: Bools, broken: Collection[str] = frozenset()) -> SaidColumn:
+    def column(
+        self,
+        rows: Indices,
+        decidable: Bools,
+        broken: Collection[str] = frozenset(),
+        thresholds: Floats | None = None,
+    ) -> SaidColumn:
         """What :meth:`complete` says of many judgments whose panels asked no agent.
 
         Args:
             rows: [n] places of the judgments in the facts.
             decidable: [n] whether a guarantee may decide on the panel's assessment (:func:`may_decide`).
             broken: see :meth:`complete`.
+            thresholds: [n] of the panels, for transferred probabilities.
         """
         facts, gone = self._facts, frozenset(broken)
         places = np.array([self._row.get(facts.judgment_ids[row], -1) for row in rows.tolist()], dtype=np.intp)
@@ -252,6 +298,10 @@ class Probabilities:
         kinds, codes = different.names, different.codes[codes.ravel()]
         least = np.array([np.inf if one.promise is None else round(one.promise.threshold, 9) for one in kinds])
         kept = found >= least[codes] if len(kinds) else np.zeros(0, dtype=bool)
+        if self._cut is not None and thresholds is not None:
+            known, place = np.unique(thresholds, return_inverse=True)
+            cuts = np.array([round(self._cut.cut(one), PLACES) for one in known.tolist()])
+            kept = np.round(np.nan_to_num(found), PLACES) > cuts[place.ravel()]
         return SaidColumn(found, codes, kinds, kept)
 
     def _said_of(
@@ -273,7 +323,7 @@ class Probabilities:
             promise, marks = None, (*marks, Mark.BROKEN.value)
         outside = self.calibration.outside_guarantee(judge, marks, category)
         stamp = promise.stamp() if promise is not None and decidable else None
-        return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp))
+        return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp, self._cut))
 
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
@@ -304,6 +354,8 @@ class Probabilities:
 
     def _why_none(self, judge: str, kind: VerdictKind | None) -> NoProbability:
         identity = self.calibration.identity
+        if self.calibration.is_shipped:
+            return NoProbability.UNDECIDED
         if not self._allow_other and judge not in identity.judges:
             return NoProbability.OTHER_JUDGE
         if kind is not None and kind != identity.kind:
@@ -319,6 +371,13 @@ class Probabilities:
             return scores
         identity = self.calibration.identity
         return replace(scores, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
+
+
+def _shipped(calibration: Calibration, facts: Facts, vetted: Bools) -> list[SignalTable]:
+    """A table for each kind of verdicts: the shipped default is for all of them."""
+    codes = np.unique(facts.kind[vetted & (facts.kind >= 0)]).tolist() or [0]
+    signals = calibration.identity.signals
+    return [table_of(facts, signals, kind=VERDICT_KINDS[code], report=vetted) for code in codes]
 
 
 def not_its_judges(calibration: Calibration, judges: Iterable[str]) -> str:

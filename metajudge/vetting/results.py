@@ -2,19 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metajudge.bulk.correctness import UNKNOWN, correctness
 from metajudge.bulk.reading import Intake
 from metajudge.bulk.run import Block
 from metajudge.readers import JudgmentSource
-from metajudge.readers.right_rules import rules_of
+from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Assessment, Category, Grade, Judgment, Right
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import Bar, check_labelled, check_labels
 from metajudge.vetting.label_count import LabelCount
+
+
+class Watcher(Protocol):
+    """Looks at results as they come, such as for a report."""
+
+    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None) -> None:
+        """Takes the result of one judgment; ``right`` is None without a comparable label."""
+
+    def expect_blocks(self, intake: Intake, correct: NDArray[np.int8], questions: Sequence[int]) -> None:
+        """Before blocks come: what was read, whether each verdict is right, and the questions of items as numbers."""
+
+    def add_block(self, block: Block) -> None:
+        """Takes results of judgments that follow each other."""
+
+    def finish_blocks(self) -> None:
+        """After the last block, while the input can still be read."""
 
 
 @dataclass(slots=True)
@@ -28,6 +46,7 @@ class Results:
         progress: called when there is more to show.
         heard: called with the bytes of the input read so far and altogether (None where that is unknown), while an
             input that is vetted in blocks is read.
+        watcher: looks at every result, too; None for none.
 
     Attributes:
         labels: how the labels of the input bear out what was kept.
@@ -38,6 +57,7 @@ class Results:
     bars: Sequence[Bar] = ()
     progress: Callable[[], None] = lambda: None
     heard: Callable[[tuple[int, int | None]], None] = lambda _done: None
+    watcher: Watcher | None = None
     labels: LabelCount = field(default_factory=LabelCount)
 
     def expect(self, judgments: "JudgmentSource | Sequence[Judgment]") -> None:
@@ -60,6 +80,8 @@ class Results:
         self.labels.add(judgment, assessment)
         if self.file is not None:
             self.file.write(index, assessment.model_dump_json().encode() + b"\n")
+        if self.watcher is not None:
+            self.watcher.add(judgment, assessment, right_of(judgment, self.labels.rules))
         self.progress()
 
     def expect_blocks(self, intake: Intake) -> "Callable[[Block], None]":
@@ -70,6 +92,8 @@ class Results:
         check_labelled(self.bars, bool((correct[wanted] != UNKNOWN).any()))
         labelled = bool((correct != UNKNOWN).any())
         questions = [int(item.question[:16], 16) for item in facts.items] if labelled else []
+        if self.watcher is not None:
+            self.watcher.expect_blocks(intake, correct, questions)
 
         def take(block: Block) -> None:
             if self.file is not None:
@@ -80,6 +104,13 @@ class Results:
                 covered = final.guarantee is not None
                 name, question = facts.judgment_ids[row], questions[facts.item[row]]
                 self.labels.count_key(name, question, final.accepted, bool(correct[row]), guaranteed=covered)
+            if self.watcher is not None:
+                self.watcher.add_block(block)
             self.progress()
 
         return take
+
+    def finish_blocks(self) -> None:
+        """After the last block, while the input can still be read."""
+        if self.watcher is not None:
+            self.watcher.finish_blocks()

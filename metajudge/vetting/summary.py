@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from metajudge.bulk.run import Block
 from metajudge.calibration.domain import NOT_COVERED, Mark
 from metajudge.errors import FailureKind
+from metajudge.evidence.dependence import Dependence, JudgesTogether
 from metajudge.evidence.no_labels import NO_LABELS, NoLabels
 from metajudge.evidence.rules import Rules
 from metajudge.runs.exit_codes import RunCounts
@@ -63,7 +64,10 @@ class VetSummary(RunTotals):
         reused: assessments found in the store, for which nothing was asked.
         lines_known: judgments in lines of the input that an earlier run on this store has read; only the others were
             parsed and checked.
-        results_known: of assessments by free evidence, those that the store had already, with the same evidence.
+        unaffected: judgments on items all of whose lines are known. Where no line of the item was taken out either, of
+            what is said about them only P(right) without labels can be new: it depends on the whole input.
+        results_known: of assessments by free evidence, those that the store had already, with the same evidence; the
+            others are appended.
         accepted, rejected: of the assessed ones.
         under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
         kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
@@ -75,14 +79,18 @@ class VetSummary(RunTotals):
         outside_guarantee: all judgments that no stamp covers although there is a guarantee, kept or not, by reason (a
             judgment with several marks is counted under each).
         without_evidence: of the unscored ones, those without evidence although no call failed.
+        transferred: whether that calibration is the shipped default.
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
             ``probability_marks`` remarks on these or the reason they are missing, and ``guarantees`` says what
             a guaranteed threshold in it promises; :meth:`to_json` leaves them out where no judgment is covered.
         policy: the policy that decided, with its digest; None for none. ``decisions`` counts its actions.
         reviews: reviews that were queued for people and were not there before.
-        failures: unscored and failed judgments by kind; ``agent_failures``: single agents' failures by kind.
+        failures: unscored and failed judgments by kind, ``unscored_failures`` the unscored of them; ``agent_failures``:
+            single agents' failures by kind.
         rules: kind of verdict -> what counts as right, where verdicts were compared by free evidence.
         no_labels: what agreement alone says; None where it was not estimated.
+        judges_together: by kind of answers, judges of which some are not independent, or of which it cannot be told.
+        judges_not_compared: why nothing is known of that; None where it was looked at.
         gathered: what explains the outcome; :attr:`reasons` puts it into words.
     """
 
@@ -95,6 +103,7 @@ class VetSummary(RunTotals):
     unscored: int = 0
     failed: int = 0
     lines_known: int = 0
+    unaffected: int = 0
     results_known: int = 0
     accepted: int = 0
     rejected: int = 0
@@ -111,8 +120,10 @@ class VetSummary(RunTotals):
     reused: int = 0
     duplicates: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    unscored_failures: Counter[str] = field(default_factory=Counter)
     agent_failures: Counter[str] = field(default_factory=Counter)
     calibrated: bool = False
+    transferred: bool = False
     with_probability: int = 0
     probability_marks: Counter[str] = field(default_factory=Counter)
     reviews: int = 0
@@ -121,6 +132,8 @@ class VetSummary(RunTotals):
     decisions: Counter[str] = field(default_factory=Counter)
     rules: dict[str, str] = field(default_factory=dict)
     no_labels: "NoLabelCount | None" = None
+    judges_together: list[JudgesTogether] = field(default_factory=list)
+    judges_not_compared: str | None = None
     gathered: Gathered = field(default_factory=Gathered)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
@@ -161,6 +174,8 @@ class VetSummary(RunTotals):
             self.decisions[assessment.decision.action.value] += times
         if assessment.failure is not None:
             self.failures[assessment.failure.kind.value] += times
+            if assessment.status is Status.UNSCORED:
+                self.unscored_failures[assessment.failure.kind.value] += times
 
     def count_block(self, block: Block) -> None:
         """Counts the results of a block."""
@@ -172,8 +187,10 @@ class VetSummary(RunTotals):
             for kept, (judgments, expected) in block.no_labels.items():
                 self.no_labels.count(judgments, expected, kept=kept)
 
-    def describe_evidence(self, rules: Rules, no_labels: NoLabels | None) -> None:
-        """Notes by which rules verdicts are compared, and what agreement says without labels."""
+    def describe_evidence(self, rules: Rules, no_labels: NoLabels | None, dependence: Dependence) -> None:
+        """Notes by which rules verdicts are compared, what agreement says without labels, and whose it is."""
+        self.judges_together = [group for group in dependence.groups if group.pairs]
+        self.judges_not_compared = dependence.not_compared
         self.rules = {kind: str(rules.of(kind)) for kind in sorted(rules.kinds)}
         if no_labels is not None and no_labels.groups:
             self.no_labels = NoLabelCount.of(no_labels)
@@ -208,6 +225,16 @@ class VetSummary(RunTotals):
         )
 
     @property
+    def kept(self) -> int:
+        """Judgments kept by the threshold or the guarantee; what a policy decided is in ``decisions``."""
+        return self.accepted
+
+    @property
+    def discarded(self) -> int:
+        """Judgments not kept, of those with a score."""
+        return self.rejected
+
+    @property
     def reasons(self) -> list[Reason]:
         """Why nothing was kept or judgments have no score; see :func:`metajudge.vetting.explanation.explain`."""
         return explain(self.gathered)
@@ -217,14 +244,24 @@ class VetSummary(RunTotals):
         return self.judgments
 
     @property
+    def taken_over(self) -> int:
+        return self.reused
+
+    @property
     def lost(self) -> int:
         return self.unscored + self.failed
 
     def to_json(self) -> dict[str, Any]:
-        """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
+        """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome.
+
+        ``accepted`` and ``rejected`` are the former names of ``kept`` and ``discarded``.
+        """
         covered = self.guarantees if self.under_guarantee else []
         return {
+            "version": 1,
             **RunTotals.to_json(self),
+            "kept": self.kept,
+            "discarded": self.discarded,
             "guarantees": covered,
             "reasons": [asdict(reason) for reason in self.reasons],
         }

@@ -268,7 +268,7 @@ def test_a_case_is_shown_with_its_policy_calls_and_review_and_can_be_forgotten(r
     low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
     with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
         run("case", cases, *judge(server))
-        shown = json.loads(run("show", "climate-1").stdout)
+        shown = json.loads(run("show", "climate-1", "--json").stdout)
         (record,) = shown["audit_log"]
         assert record["payload"]["decision"]["policy_digest"] in shown["policies"]
         assert record["payload"]["rubric_digest"]
@@ -276,22 +276,22 @@ def test_a_case_is_shown_with_its_policy_calls_and_review_and_can_be_forgotten(r
         assert "About completeness." in json.dumps(shown["calls"])
         assert "north bank" in json.dumps(shown["reviews"])
 
-        assert run("forget", "climate-1").exit_code == 0
-        after = json.loads(run("show", "climate-1").stdout)
+        assert run("forget", "climate-1", "--yes").exit_code == 0
+        after = json.loads(run("show", "climate-1", "--json").stdout)
         assert "north bank" not in json.dumps(after)
         assert "About completeness." not in json.dumps(after)
         assert after["audit_log"][0]["payload"]["overall_quality_score"] is not None
-        other = json.loads(run("show", "rules-1").stdout)
+        other = json.loads(run("show", "rules-1", "--json").stdout)
         assert "About completeness." in json.dumps(other["calls"]), "another case's replies stay"
         assert "north bank" in json.dumps(other["reviews"])
-        assert run("forget", "climate-1").exit_code == 2
+        assert run("forget", "climate-1", "--yes").exit_code == 2
 
 
 def test_an_approved_case_can_be_forgotten_though_nobody_reviews_it(run, cases):
     with LLMServer(by_stage) as server:
         run("case", cases, *judge(server))
-    assert run("forget", "climate-1").exit_code == 0
-    assert "About completeness." not in run("show", "climate-1").stdout
+    assert run("forget", "climate-1", "--yes").exit_code == 0
+    assert "About completeness." not in run("show", "climate-1", "--json").stdout
 
 
 def test_a_policy_deleted_while_in_use_goes_on_by_its_name(run, cases, tmp_path):
@@ -308,7 +308,7 @@ def test_a_policy_deleted_while_in_use_goes_on_by_its_name(run, cases, tmp_path)
     assert again.exit_code == 0
     (one, *_) = json.loads(again.stdout)["results"]
     assert one["decision"]["policy"] == "ours"
-    shown = json.loads(run("show", one["case_id"]).stdout)
+    shown = json.loads(run("show", one["case_id"], "--json").stdout)
     assert shown["policies"][one["decision"]["policy_digest"]]["name"] == "ours"
 
 

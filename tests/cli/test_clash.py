@@ -198,7 +198,7 @@ class TestFiles:
     def test_cycles_make_answers_anew(self, run):
         with LLMServer(answer=answer) as server:
             flags = ("--cycles", "2", "--regenerate", "--repeats", "2", "--out", "clash.jsonl")
-            done = run("clash", PROMPT, *candidates(server), *judges(server), *flags, "--json", "clash.json")
+            done = run("clash", PROMPT, *candidates(server), *judges(server), *flags, "--json-out", "clash.json")
             generated = [body for body in server.bodies if requested_schema(body) is None]
         assert len(generated) == 4
         assert [(one.cycle, one.repeat) for one in records()] == [(1, 1), (1, 2), (2, 1), (2, 2)]
@@ -302,7 +302,7 @@ class TestWrongInput:
 
     def test_prompts_are_never_written_over(self, run):
         write_items("items.jsonl")
-        for option in ("--out", "--judgments", "--json"):
+        for option in ("--out", "--judgments", "--json-out"):
             outputs = {"--out": "o.jsonl", option: "items.jsonl"}
             flags = [part for pair in outputs.items() for part in pair]
             with pytest.raises(InputError, match="would be overwritten"):
@@ -335,7 +335,7 @@ class TestOneJudge:
         with LLMServer(answer=first) as server:
             given = ("--responses", "given", *judges(server, "fond=openai:one"), "--out", "clash.jsonl")
             single = run("clash", write_items("one.jsonl", 1), *given[:-1], "a.jsonl")
-            many = run("clash", write_items("q.jsonl", 12), *given, "--json", "c.json", "--report", "c.html")
+            many = run("clash", write_items("q.jsonl", 12), *given, "--json-out", "c.json", "--report", "c.html")
         assert "escalate (one voter cannot agree with itself)" in single.output
         assert "(unanimous)" not in single.output
         assert "100%" not in single.output

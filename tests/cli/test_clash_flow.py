@@ -75,7 +75,7 @@ def test_twelve_prompts_five_candidates_from_one_file_one_command(run, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with LLMServer(answer=answer) as server:
         write_files(server.url)
-        files = ("--out", "clash.jsonl", "--json", "c.json", "--report", "clash.html", "--judgments", "j.jsonl")
+        files = ("--out", "clash.jsonl", "--json-out", "c.json", "--report", "clash.html", "--judgments", "j.jsonl")
         command = ("clash", "prompts.jsonl", "--config", "clash.toml", "--observers", "--review-sample", "1")
         done = run(*command, *files, "--store", "s.duckdb")
         bodies = server.bodies
@@ -127,7 +127,7 @@ def check_report(page, records):
 
 
 def check_concordance(run, agreed):
-    done = run("clash", "--compare-people", "--store", "s.duckdb", "--json", "p.json")
+    done = run("clash", "--compare-people", "--store", "s.duckdb", "--json-out", "p.json")
     assert done.exit_code == 0, done.output
     found = json.loads(Path("p.json").read_text())["concordance"]
     for name, rows in (

@@ -12,7 +12,8 @@ SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
 
 
 def test_reads_both_measures():
-    assert parse_fail_under(["precision=0.9", " accepted = .5"]) == (Bar("precision", 0.9), Bar("accepted", 0.5))
+    assert parse_fail_under(["precision=0.9", " kept = .5"]) == (Bar("precision", 0.9), Bar("kept", 0.5))
+    assert parse_fail_under(["accepted=.5"]) == (Bar("kept", 0.5),), "its former name"
     assert parse_fail_under(None) == ()
 
 
@@ -34,13 +35,23 @@ def test_a_bar_that_means_nothing_is_the_users_mistake(text, said):
 
 def test_one_measure_twice_is_refused():
     with pytest.raises(ConfigurationError, match="twice"):
-        parse_fail_under(["precision=.8", "precision=.9"])
+        parse_fail_under(["kept=.8", "accepted=.9"])
 
 
 def test_a_missed_bar_is_told(capsys):
-    assert tell_missed([Reached(Bar("accepted", 0.9), 1, 2)])
-    assert not tell_missed([Reached(Bar("accepted", 0.5), 1, 2)])
-    assert "accepted 0.5 (1 of 2 kept) is below 0.9" in capsys.readouterr().err
+    assert tell_missed([Reached(Bar("kept", 0.9), 1, 2)])
+    assert not tell_missed([Reached(Bar("kept", 0.5), 1, 2)])
+    assert "kept 0.5 (1 of 2 kept) is below 0.9" in capsys.readouterr().err
+
+
+def test_a_met_bar_whose_interval_spans_it_says_so(capsys):
+    met = Reached(Bar("precision", 0.9), 3, 3, interval=(0.44, 1.0))
+    assert not tell_missed([met])
+    said = capsys.readouterr().err
+    assert "precision 1 (3 of 3 kept are right; 95 % interval by question 44.0 to 100.0 %) reaches 0.9" in said
+    assert "the interval spans the bar" in said
+    assert not tell_missed([Reached(Bar("precision", 0.9), 3, 3, interval=(0.95, 1.0))])
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.slow
@@ -49,7 +60,7 @@ def test_the_command_says_what_was_missed(metajudge):
     assert code == 5
     assert [(one["measure"], one["passed"], one["n"]) for one in summary["fail_under"]] == [
         ("precision", False, 40),
-        ("accepted", True, 96),
+        ("kept", True, 96),
     ]
 
 

@@ -120,6 +120,6 @@ def test_kept_reports_are_listed_and_evidence_is_shown_by_name(reviewed):
     better = next(one for one in proposals if one["status"] == "proposed")["proposal_id"]
     reviewed("feedback", "backtest", better)
     reviewed("feedback", "activate", better, "--by", "ada")
-    shown = json.loads(reviewed("show", better).stdout)
+    shown = json.loads(reviewed("show", better, "--json").stdout)
     assert [one["kind"] for one in shown["audit_log"]] == ["proposal", "backtest", "activation"]
     assert len(shown["audit_log"][0]["payload"]["cases"]) == 800

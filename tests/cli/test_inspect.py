@@ -63,8 +63,9 @@ def test_a_guess_is_shown_with_reasons_three_records_and_the_command(run: Run, v
         "3. votes:4",
     ]
     assert "  no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge" in lines
-    assert lines[-1].startswith("To read it like this: metajudge vet votes.csv --map verdict=winner,")
-    assert lines[-1].endswith("--map judge:=NAME")
+    assert lines[-1] == "To be asked about each column, and save the answers: metajudge import votes.csv"
+    assert lines[-2].startswith("To read it like this: metajudge vet votes.csv --map verdict=winner,")
+    assert lines[-2].endswith("--map judge:=NAME")
 
 
 def test_the_guess_with_a_judge_is_complete_and_kept_on_request(run: Run, votes: Path, tmp_path: Path) -> None:

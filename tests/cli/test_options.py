@@ -1,12 +1,20 @@
 """Options in groups: a command receives the fields of a dataclass as one argument."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from typer.testing import CliRunner
 
-from metajudge.cli.options import takes
+from metajudge.cli.options import (
+    STRATEGIES,
+    complete_agent,
+    complete_engine,
+    complete_policy,
+    complete_strategy,
+    takes,
+)
+from metajudge.panels.config import Strategy
 
 
 @dataclass(frozen=True)
@@ -48,3 +56,11 @@ def test_the_help_names_every_option_of_every_group():
     text = invoke("--help")[0].output
     assert all(option in text for option in ("--width", "--deep", "--colour", "In metres."))
     assert "--size" not in text
+
+
+def test_values_are_completed_with_their_meanings_and_from_what_there_is():
+    assert [value for value, _ in complete_strategy("s")] == ["single", "signals"]
+    assert [value for value, _ in complete_engine("")] == ["local", "ray"]
+    assert complete_policy("verdict") == ["verdict", "verdict_score"]
+    assert "openai:" in complete_agent("open")
+    assert {value for value, _ in STRATEGIES} == set(get_args(Strategy)), "every strategy, and no other"

@@ -32,7 +32,7 @@ class TestRankings:
 
     def test_json_and_reports_hold_what_is_printed(self, run):
         write(ballots(12, phi=0.6, seed=1))
-        files = ("--json", "o.json", "--report", "o.html", "--report", "o.md", "--report", "r.json")
+        files = ("--json-out", "o.json", "--report", "o.html", "--report", "o.md", "--report", "r.json")
         done = run("peers", "--rankings", "ballots.jsonl", "--human", ORDER, "--resamples", "200", "--top-k", 1, *files)
         found = json.loads(Path("o.json").read_text())
         printed = done.output
@@ -121,7 +121,7 @@ class TestBadInput:
     def test_ballots_are_never_written_over(self, run):
         Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a", "b"]}\n')
         with pytest.raises(InputError, match="would be overwritten"):
-            run("peers", "--rankings", "b.jsonl", "--json", "b.jsonl")
+            run("peers", "--rankings", "b.jsonl", "--json-out", "b.jsonl")
         assert "ranking" in Path("b.jsonl").read_text()
 
     def test_unknown_rule(self, run):
@@ -143,7 +143,7 @@ class TestInfluence:
         domains = ("law", "medicine")
         given = ballots(8, phi=0.6, seed=1)
         write([one.model_copy(update={"domain": domains[int(one.question_id[1:]) % 2]}) for one in given])
-        files = ("--json", "o.json", "--report", "o.html")
+        files = ("--json-out", "o.json", "--report", "o.html")
         done = run("peers", "--rankings", "ballots.jsonl", "--human", ORDER, *QUICK, *files, "--without", "fox,eel")
         assert done.exit_code == 0, done.output
         assert "Kendall tau-b correlation with human" in done.output

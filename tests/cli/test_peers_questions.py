@@ -112,7 +112,7 @@ class TestSixModelsTwentyQuestions:
     @pytest.mark.slow
     def test_every_printed_number_is_recomputed_from_the_stored_ballots(self, run):
         with LLMServer(answer=answer) as server:
-            files = ("--json", "o.json", "--report", "o.html", "--report", "o.md")
+            files = ("--json-out", "o.json", "--report", "o.html", "--report", "o.md")
             human = ("--human", "arena: " + " > ".join(NAMES), "--top-k", 3)
             flags = ("--questions", questions(20), *models(server), "--out", "b.jsonl", *human, *files)
             done = run("peers", *flags)
@@ -130,7 +130,7 @@ class TestSixModelsTwentyQuestions:
         assert found["ambiguity"]["share"]["value"] == np.mean([count > 1 for _, count in whole.values()])
         # The same ballots read from the file give the same findings to the last digit, intervals and sweeps included.
         human = ("--human", "arena: " + " > ".join(NAMES), "--top-k", 3)
-        second = run("peers", "--rankings", "b.jsonl", *human, "--json", "again.json")
+        second = run("peers", "--rankings", "b.jsonl", *human, "--json-out", "again.json")
         other = json.loads(Path("again.json").read_text())
         assert {**found, "provenance": {}} == {**other, "provenance": {}}
         assert second.stdout in done.stdout
@@ -447,7 +447,7 @@ class TestBadInput:
 def test_an_evaluator_ranks_and_is_not_ranked(run):
     with LLMServer(answer=answer) as server:
         judge = f"owl=openai:owl@{server.url}"
-        done = run("peers", *command(server, 3, NAMES[:3], "--evaluator", judge, "--json", "o.json"))
+        done = run("peers", *command(server, 3, NAMES[:3], "--evaluator", judge, "--json-out", "o.json"))
         assert done.exit_code == 0, done.output
         asked = [one["model"] for one in server.bodies]
         assert asked.count("owl") == 3  # a ballot for each question, no answer

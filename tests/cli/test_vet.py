@@ -57,6 +57,27 @@ class TestOffline:
         assert summary["bad_lines"] == len(rejects) > 0
         assert all({"file", "line", "reason", "text"} == set(reject) for reject in rejects)
 
+    @pytest.mark.slow
+    def test_the_report_as_markdown_shows_names_and_never_markup(self, metajudge):
+        path = metajudge.folder / "in.jsonl"
+        rows = lines(SAMPLE)
+        kept = [{**row, "id": f"{row['id']}|<b>"} for row in rows]
+        path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+        done = metajudge("vet", path, "--markdown", "report.md", "--fail-under", "precision=0.95", "--out", "out.jsonl")
+        assert done.returncode == 5
+        text = (metajudge.folder / "report.md").read_text()
+        assert text.startswith("### metajudge vet\n")
+        assert "- **missed**: precision 0.9 (36 of 40 kept are right) is below 0.95" in text
+        assert "| kept | 40 |  |" in text
+        assert "/AB\\|\\<b\\>" in text
+        assert "|<b>" not in text
+
+    def test_a_report_that_cannot_be_written_is_refused_before_the_run(self, metajudge):
+        done = metajudge("vet", SAMPLE, "--markdown", "missing/report.md", "--out", "out.jsonl")
+        assert done.returncode == 2
+        assert "there is no folder missing" in done.stderr
+        assert not (metajudge.folder / "out.jsonl").exists()
+
     def test_strict_stops_at_the_first_bad_line(self, metajudge):
         done = metajudge("vet", SAMPLE.parent, "--strict")
         assert done.returncode == 1
@@ -79,19 +100,28 @@ class TestOffline:
         runs = json.loads(metajudge("runs", "--json").stdout)
         assert [run["status"] for run in runs] == ["finished"]
         shown = metajudge("show", "math-1/osprey-70b/AB")
-        assert '"signals"' in shown.stdout
+        assert "What would change it" in shown.stdout
+        whole = json.loads(metajudge("show", "math-1/osprey-70b/AB", "--json").stdout)
+        assert whole["version"] == 1
+        assert "signals" in whole["assessments"][0]["payload"]
         assert metajudge("show", "nobody").returncode == 2
 
     @pytest.mark.slow
     def test_forget(self, metajudge):
         metajudge("vet", SAMPLE)
-        assert metajudge("forget", "math-1").returncode == 0
+        refused = metajudge("forget", "math-1")
+        assert (refused.returncode, "give --yes" in refused.stderr) == (2, True)
+        counted = metajudge("forget", "math-1", "--dry-run")
+        assert counted.returncode == 0
+        assert "6 judgments" in counted.stdout
+        assert metajudge("forget", "math-1", "--dry-run").stdout == counted.stdout, "nothing was changed"
+        assert metajudge("forget", "math-1", "--yes").returncode == 0
         question = next(
             one["item"]["question"]
             for one in map(json.loads, filter(lambda t: '"math-1"' in t, SAMPLE.read_text().splitlines()))
         )
         assert question.encode() not in (metajudge.folder / "metajudge.duckdb").read_bytes()
-        assert metajudge("forget", "math-1").returncode == 2
+        assert metajudge("forget", "math-1", "--yes").returncode == 2
 
 
 class TestWithModels:

@@ -53,9 +53,9 @@ def test_a_probability_is_explained_by_the_store_after_its_calibrations_file_is_
     whole = json.loads((files.folder / "cal.json").read_text())
     (files.folder / "cal.json").unlink()
     one = lines(files.folder / "out.jsonl")[0]
-    shown = json.loads(files("show", one["judgment_id"]).stdout)
+    shown = json.loads(files("show", one["judgment_id"], "--json").stdout)
     assert shown["calibrations"][one["calibration"]]["identity"] == whole["identity"]
-    (entry,) = json.loads(files("show", one["calibration"]).stdout)["audit_log"]
+    (entry,) = json.loads(files("show", one["calibration"], "--json").stdout)["audit_log"]
     assert entry["payload"] == whole
 
 

@@ -206,3 +206,13 @@ async def test_a_proposal_changed_by_hand_is_not_activated(store, loop):
     await store.audit_log.append("proposal", "verdict", changed, now=5.0)
     with pytest.raises(InputError, match="differs from what was proposed"):
         await loop.activate("0123456789ab", by="mallory")
+
+
+async def test_the_policies_present_are_those_that_people_decided_about(loop, store):
+    assert await loop.policies() == []
+    await loop.register(VERDICT)
+    assert await loop.policies() == ["verdict"], "it decided, though nobody has reviewed anything"
+    score = load_policy("verdict_score")
+    used = PolicyUsed(name=score.name, digest=score.digest)
+    await decided(store, crowd(4, seed=1), used=used)
+    assert await loop.policies() == ["verdict_score"]

@@ -66,7 +66,7 @@ def judges(server):
 
 def by_cli(server, models, *more):
     Path("items.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
-    words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", "--json", "c.json", *more)
+    words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", "--json-out", "c.json", *more)
     command(clash, "clash")(*words)
     return json.loads(Path("c.json").read_text())["evaluations"][0]["blinding"]
 
@@ -96,7 +96,7 @@ def by_peers(server, models):
 
 def by_reliability(server, models):
     Path("pairs.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
-    words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json", "f.json")
+    words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json-out", "f.json")
     done = CliRunner().invoke(bench_cli.app, [str(word) for word in words])
     assert done.exit_code == 0, done.output
     record = ClashRecord.model_validate_json(Path("r.jsonl").read_text().splitlines()[0])

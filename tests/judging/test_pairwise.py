@@ -59,6 +59,7 @@ class TestVerdicts:
         assert game.reported_model == "scripted-judge"
 
     @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
+    @pytest.mark.slow
     async def test_renaming_and_turning_everything_mirrors_the_verdict(self, question, first, second):
         judge = PairwiseJudge("arbitrary", arbitrary())
         one = item(question=question, first=first, second=second)

@@ -215,7 +215,7 @@ class Peers:
 class GivenBallots:
     def cli(self, paths):
         rankings = paths.write("b.jsonl", *BALLOTS)
-        paths.cli("peers", "--rankings", rankings, "--resamples", 0, "--no-sweep", "--json", "f.json")
+        paths.cli("peers", "--rankings", rankings, "--resamples", 0, "--no-sweep", "--json-out", "f.json")
         return without_source(json.loads((paths.folder / "f.json").read_text()))
 
     def http(self, paths):

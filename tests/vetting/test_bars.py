@@ -7,6 +7,8 @@ import pytest
 from metajudge.errors import ConfigurationError
 from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
+from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.summary import VetSummary
 
 
 def test_the_bar_itself_is_enough_despite_float_noise():
@@ -21,18 +23,23 @@ def test_nothing_kept_is_not_a_precision_of_one():
     assert "no labelled judgment was kept" in missed.sentence()
 
 
-def test_accepted_counts_unscored_and_failed_judgments_as_not_kept():
-    summary, labels = SimpleNamespace(accepted=3, judgments=10), SimpleNamespace(kept=SimpleNamespace(n=2, successes=2))
-    precision, accepted = reached_by([Bar("precision", 1.0), Bar("accepted", 0.31)], summary, labels)
+def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_says_its_interval():
+    summary, labels = VetSummary(accepted=3, judgments=10), LabelCount()
+    for question in ("a", "b"):
+        labels.count(question, question, accepted=True, correct=True)
+    precision, kept = reached_by([Bar("precision", 0.9), Bar("kept", 0.31)], summary, labels)
     assert precision.passed
-    assert (accepted.share, accepted.passed) == (0.3, False)
+    assert precision.unsure, "two judgments say little"
+    assert "95 % interval by question 34.2 to 100.0 %" in precision.sentence()
+    assert precision.to_json()["interval"] == pytest.approx([0.342380, 1.0], abs=1e-5)
+    assert (kept.share, kept.passed, kept.unsure, kept.to_json()["interval"]) == (0.3, False, False, None)
 
 
 def test_unlabelled_input_is_refused_before_anything_is_asked():
     unlabelled = [SimpleNamespace(correct=None)] * 2
     with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
         check_labels([Bar("precision", 0.5)], unlabelled)
-    check_labels([Bar("accepted", 0.5)], unlabelled)
+    check_labels([Bar("kept", 0.5)], unlabelled)
     check_labels([Bar("precision", 0.5)], [*unlabelled, SimpleNamespace(correct=False)])
 
 

@@ -1,4 +1,4 @@
-"""``metajudge demo``: what it prints is what vetting does, and it leaves nothing behind."""
+"""``metajudge demo``: what it prints is what vetting does, and it leaves one report behind."""
 
 import re
 import shlex
@@ -31,7 +31,7 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("empty")
     done = demo(folder, PYTHONIOENCODING="utf-8")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert list(folder.iterdir()) == [], "something was left behind"
+    assert [one.name for one in folder.iterdir()] == ["demo-report.html"], "something else was left behind"
     return done.stdout.decode()
 
 
@@ -81,15 +81,16 @@ def test_a_terminal_without_these_letters_gets_others(tmp_path):
 @pytest.mark.slow
 def test_the_next_commands_work_as_printed(shown, tmp_path):
     commands = [line.strip() for line in shown.splitlines() if line.startswith("  metajudge ")]
-    assert len(commands) == 3
-    for command in commands:
+    assert commands[0] == "metajudge import FILE"
+    assert len(commands) == 4
+    for command in commands[1:]:
         done = subprocess.run(
             [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     assert (tmp_path / "sample.jsonl").read_text("utf-8") == sample_text()
     again = subprocess.run(
-        [sys.executable, "-m", *shlex.split(commands[0])], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", *shlex.split(commands[1])], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert again.returncode == 1
     assert "sample.jsonl already exists and is not overwritten" in again.stderr
@@ -98,6 +99,22 @@ def test_the_next_commands_work_as_printed(shown, tmp_path):
 def test_readme_shows_its_real_output(shown):
     readme = (ROOT / "README.md").read_text("utf-8")
     assert f"```\n{shown.rstrip()}\n```" in readme
+
+
+@pytest.mark.slow
+def test_the_report_of_the_sample_stands_where_it_says_and_overwrites_no_other_file(tmp_path):
+    report = tmp_path / "demo-report.html"
+    for _ in range(2):  # its own report is replaced
+        done = demo(tmp_path)
+        assert (done.returncode, b"Report: demo-report.html" in done.stdout) == (0, True), done.stderr
+    page = report.read_text("utf-8")
+    assert "40 of 96 judgments are kept" in page
+    assert "measures nothing" in page
+    assert "<script" not in page
+    report.write_text("mine")
+    assert b"No report: demo-report.html is another file" in demo(tmp_path).stdout
+    assert report.read_text() == "mine"
+    assert demo(tmp_path, "--report", "page.txt").returncode == 2
 
 
 def test_it_loads_no_engine_and_no_database():

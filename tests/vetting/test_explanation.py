@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from metajudge.cli.vet_report import filled, words_of
+from metajudge.cli.vet_report import words_of
 from metajudge.errors import FailureKind
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status
 from metajudge.vetting.engine import Engine
-from metajudge.vetting.explanation import MOST_MESSAGES, Gathered, explain
+from metajudge.vetting.explanation import MOST_MESSAGES, Gathered, explain, filled
 from metajudge.vetting.summary import VetSummary
 from tests.doubles.judgments import judgment, reply
 

@@ -3,11 +3,12 @@
 import pytest
 
 from metajudge.calibration.domain import Mark
-from metajudge.cli.vet_report import _calibration_lines, _counts, _label_lines
+from metajudge.cli.vet_report import _counts
 from metajudge.panels.config import PanelConfig
 from metajudge.stats.intervals import wilson
 from metajudge.types import GuaranteedThreshold, Right
 from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.sentences import calibration_lines, label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment
 
@@ -39,7 +40,7 @@ def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
     independent, found = wilson(90, 120), labels.kept.proportion()
     assert (found.successes, found.n, found.clusters) == (90, 120, 20)
     assert found.high - found.low > 2 * (independent.high - independent.low)
-    (_, _, covered, other, *_) = _label_lines(labels, guaranteed=True)
+    (_, _, covered, other, *_) = label_lines(labels, guaranteed=True)
     assert covered.startswith(
         "  kept under the guarantee   60 of 60 right, precision 100.0 % (72.2 to 100.0, 10 questions)"
     )
@@ -48,12 +49,11 @@ def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
 
 def test_what_the_guarantee_does_not_cover_has_a_row_of_its_own(counted):
     _, summary = counted
-    table = _counts(summary, PanelConfig())
-    cells = list(zip(*(column.cells for column in table.columns), strict=True))
+    cells = _counts(summary, PanelConfig())
     assert cells[0] == ("kept", "60", "under the guarantee")
     assert cells[1][:2] == ("kept without it", "60")
     assert "by the uncalibrated score above 4.5, no guarantee: 60 lack a signal" in cells[1][2]
-    assert "The guarantee covers 60 of 120 judgments." in _calibration_lines(summary)
+    assert "The guarantee covers 60 of 120 judgments." in calibration_lines(summary)
 
 
 def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):

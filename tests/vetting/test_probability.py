@@ -344,3 +344,34 @@ class TestOpen:
         assert {one.status for one in stamped} == {Status.ASSESSED}
         assert {one.failure for one in stamped} == {None}
         assert summary.kept_under_guarantee == len(stamped) > 0
+
+
+class TestShipped:
+    """The shipped default in vetting."""
+
+    def test_decides_on_pairs_with_peers_and_is_marked(self) -> None:
+        found, _ = asyncio.run(vetted(FRESH, calibration="shipped"))
+        decided = [one for one in found.values() if one.probability_threshold is not None]
+        assert decided
+        for one in decided:
+            assert one.probability_source == "transferred"
+            assert not one.calibrated
+            assert one.guarantee is None
+            assert one.accepted is (one.probability > one.probability_threshold)
+            assert "nothing is guaranteed" in one.do.reason
+        again, _ = asyncio.run(vetted(FRESH, calibration="shipped", threshold=3.0))
+        kept, fewer = (sum(one.accepted is True for one in each.values()) for each in (again, found))
+        assert kept > fewer
+
+    def test_one_judge_alone_is_left_undecided(self) -> None:
+        judge = FRESH[0].judge
+        found, _ = asyncio.run(vetted([one for one in FRESH if one.judge == judge], calibration="shipped"))
+        with_probability = [one for one in found.values() if one.probability is not None]
+        assert with_probability
+        assert all(one.status is Status.UNSCORED and one.accepted is None for one in with_probability)
+        assert all("no_better_than_base_rate" in one.probability_marks for one in with_probability)
+
+    def test_agents_decide_and_it_stands_beside(self) -> None:
+        found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped"))
+        assert all(one.probability_threshold is None for one in found.values())
+        assert {one.probability_source for one in found.values()} == {"transferred"}

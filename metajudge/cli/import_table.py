@@ -1,0 +1,147 @@
+"""``metajudge import``: a conversation with a table, which ends with a mapping that is saved."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from metajudge.cli.import_report import print_look, print_records
+from metajudge.cli.inputs import MapOption, MapValuesOption, mapping_of
+from metajudge.errors import InputError
+from metajudge.readers.importing import Question, answered, changed, questions_of
+from metajudge.readers.inspection import Inspection, inspect_input
+from metajudge.readers.mapping import FieldMap, quoted
+from metajudge.readers.saved_maps import save_map
+from metajudge.runs.exit_codes import ExitCode
+
+RECORDS = 3
+
+
+def import_table(
+    file: Annotated[
+        str, typer.Argument(help="A table: CSV, TSV, Excel, JSON, JSONL, Parquet, Arrow, or a dataset.", metavar="FILE")
+    ],
+    maps: MapOption = None,
+    values: MapValuesOption = None,
+    judge: Annotated[
+        str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
+    ] = None,
+    as_table: Annotated[
+        bool, typer.Option("--as-table", help="Ask about the columns of a file of another tool's format, too.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing: save the guesses, if nothing is left open.")
+    ] = False,
+) -> None:
+    """Say how the columns of a table are read as judgments: guesses with reasons, questions, a preview; then save it.
+
+    The mapping is saved in metajudge-inputs.toml, and `metajudge vet FILE` then needs no flags. In a script, give
+    --yes and --map, --map-values or --judge for what the guesses leave open. No model is asked.
+    """
+    given = mapping_of([*(maps or ()), *([f"judge:={judge}"] if judge else [])], values)
+    found = inspect_input(file, given, records=RECORDS, as_table=as_table)
+    if found.mapping is None and given is None:
+        _recognised(found)
+        return
+    if not yes and not sys.stdin.isatty():
+        print_look(found)
+        _refuse(found)
+    found = _settled(found) if yes else _talked(found)
+    if found.mapping is None:
+        raise InputError(f"{file}: no mapping")  # a table has one
+    saved = save_map(file, found.mapping)
+    typer.echo(
+        f"Saved in {saved.name}: {found.judgments:,} judgments, {found.rejects or 0:,} rows that cannot be read."
+    )
+    typer.echo(f"Next: metajudge vet {quoted(file)} --report vet.html")
+
+
+def _recognised(found: Inspection) -> None:
+    """A file that needs no mapping."""
+    typer.echo(f"{found.name}: {found.format}, {found.judgments or 0:,} judgments. It is read as it is.")
+    print_records(found)
+    none = found.verdicts.get("(none)", 0)
+    if none > 0.5 * (found.judgments or 0):
+        typer.echo(f"{none:,} have no verdict. If its columns mean something else: --as-table asks about them.")
+    typer.echo(f"Next: metajudge vet {quoted(found.name)} --report vet.html")
+
+
+def _refuse(found: Inspection) -> None:
+    """Ends a command that cannot ask.
+
+    Raises:
+        typer.Exit: always.
+    """
+    asked = questions_of(found)
+    needed = "".join(f"\n  {one.text}\n    {one.flag}" for one in asked)
+    rest = f" What is open:{needed}" if asked else ""
+    typer.echo(
+        "metajudge: import asks on a terminal, and standard input is none: give --yes to save these guesses, and flags "
+        f"for what they leave open.{rest}",
+        err=True,
+    )
+    raise typer.Exit(ExitCode.USAGE)
+
+
+def _settled(found: Inspection) -> Inspection:
+    """The look at a table that leaves nothing open.
+
+    Raises:
+        typer.Exit: something is open; each with its flag.
+    """
+    print_look(found)
+    asked = questions_of(found)
+    if [one for one in asked if one.kind != "turn"] or found.judgments is None:
+        for one in asked:
+            typer.echo(f"metajudge: {one.text} Give {one.flag}", err=True)
+        for problem in found.problems if not asked else ():
+            typer.echo(f"metajudge: {problem}", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+    print_records(found)
+    return found
+
+
+def _talked(found: Inspection) -> Inspection:
+    """Asks what is open, shows what that gives, and takes changes until it is accepted."""
+    print_look(found)
+    told: set[str] = set()
+    while True:
+        asked = [one for one in questions_of(found) if one.about not in told]
+        if asked and found.mapping is not None:
+            mapping = found.mapping
+            for one in asked:
+                mapping = _ask(one, mapping, found)
+                told |= {one.about} if one.kind == "turn" else set()
+            found = _again(found, mapping)
+            continue
+        print_records(found)
+        for problem in found.problems:
+            typer.echo(f"  {problem}")
+        text = typer.prompt(
+            "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it; q leaves", default="", show_default=False
+        ).strip()
+        if text in ("q", "quit", "exit"):
+            typer.echo("Nothing was saved.")
+            raise typer.Exit(ExitCode.USAGE)
+        if not text and found.judgments:
+            return found
+        if text and found.mapping is not None:
+            try:
+                found = _again(found, changed(found.mapping, text, found.columns))
+            except InputError as error:
+                typer.echo(f"  {error}")
+
+
+def _ask(question: Question, mapping: FieldMap, found: Inspection) -> FieldMap:
+    """Asks until the answer can be used."""
+    while True:
+        text = typer.prompt(question.text, default=question.default)
+        try:
+            return answered(mapping, question, text, found.columns)
+        except InputError as error:
+            typer.echo(f"  {error}")
+
+
+def _again(found: Inspection, mapping: FieldMap) -> Inspection:
+    """Another look, with a mapping as it is now."""
+    return inspect_input(found.name, mapping, records=RECORDS)

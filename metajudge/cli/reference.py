@@ -1,0 +1,86 @@
+"""The reference of every command as a page of the documentation, from the commands themselves.
+
+python -m metajudge.cli.reference > docs/cli.md
+"""
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from metajudge.cli.app import COMMANDS, app
+from metajudge.cli.examples import examples_of
+from metajudge.cli.help import titled
+from metajudge.runs.exit_codes import EPILOG
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, Parameter
+
+ABOUT = (
+    "Every command with its options, as `--help` prints them. This page is made from the code: "
+    "`python -m metajudge.cli.reference > docs/cli.md`."
+)
+
+
+def reference() -> str:
+    """The page, in Markdown."""
+    root: Any = typer.main.get_command(app)
+    lines = ["# Commands", "", ABOUT, "", EPILOG.replace("docs/exit-codes.md", "[exit codes](exit-codes.md)"), ""]
+    for title, entries in groupby(COMMANDS, key=lambda entry: entry.title):
+        lines += [f"## {title}", ""]
+        for entry in entries:
+            lines += _section(root.commands[entry.name], entry.name)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def leaves(command: Any, path: str) -> "Iterator[tuple[str, Command]]":
+    """The commands below a group, with their names; a command that is no group is its own leaf."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield path, command
+        return
+    for name in below:
+        yield from leaves(below[name], f"{path} {name}".strip())
+
+
+def _section(command: Any, path: str) -> Iterator[str]:
+    for name, leaf in leaves(command, path):
+        context = leaf.context_class(leaf, info_name=f"metajudge {name}", **leaf.context_settings)
+        yield from (f"### {name}", "", *_paragraphs(leaf.help or ""), "```", *_usage(leaf, context), "```", "")
+        examples = examples_of(name)
+        if examples:
+            yield from ("```", *examples, "```", "")
+        params = leaf.get_params(context)
+        arguments = [one for one in params if one.param_type_name == "argument"]
+        options = [one for one in params if one.param_type_name == "option" and "--help" not in one.opts]
+        for title, group in (("Arguments", arguments), *titled(options)):
+            rows = [_row(one, context) for one in group if one.get_help_record(context) is not None]
+            if rows:
+                yield from (f"| {title.lower()} | |", "| --- | --- |", *rows, "")
+
+
+def _usage(command: "Command", context: "Context") -> Iterator[str]:
+    yield " ".join(
+        (f"metajudge {context.command_path.removeprefix('metajudge ')}", *command.collect_usage_pieces(context))
+    )
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in text.strip().split("\n\n"):
+        yield from (_escaped(" ".join(paragraph.split())), "")
+
+
+def _row(one: "Parameter", context: "Context") -> str:
+    name, text = one.get_help_record(context) or ("", "")
+    return f"| `{name.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |"
+
+
+def _escaped(text: str) -> str:
+    """Text in which nothing is read as a table, a link or a tag."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[").replace("*", "\\*")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,256 @@
+"""What a store has under a name, told to a person: what was judged, what is to be done, why, and what would change it.
+
+The data are those of :meth:`metajudge.store.protocol.Store.show`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from metajudge.evidence.words import missing_evidence
+from metajudge.reviewables.wording import signal_lines
+from metajudge.types import Assessment, Judgment
+
+LONGEST: Final = 600
+"""Characters shown of a text."""
+MOST: Final = 20
+"""Judgments, reviews or records that are listed."""
+_DO: Final = {"keep": "KEEP", "ask": "ASK A PERSON", "discard": "DISCARD"}
+_COUNTS: Final = (
+    ("kept", "kept"),
+    ("discarded", "discarded"),
+    ("unscored", "unscored"),
+    ("failed", "failed"),
+    ("bad_lines", "bad lines"),
+    ("reviews", "new reviews"),
+)
+
+
+def account_of(found: Mapping[str, Any]) -> list[str]:
+    """The lines that tell a person what is stored under a name.
+
+    Args:
+        found: as the store's ``show`` gives it.
+    """
+    lines: list[str] = []
+    for run in found["runs"]:
+        lines += _run(run, vetted=bool(found["assessments"]))
+    judged = {one["judgment_digest"]: one for one in found["judgments"]}
+    whole = len(judged) == 1
+    hidden = _waiting_blind(found["reviews"])
+    for digest, one in list(judged.items())[:MOST] if not found["runs"] else ():
+        assessments = [row for row in found["assessments"] if row["judgment_digest"] == digest]
+        lines += _judgment(one, assessments, whole=whole, hidden=digest in hidden)
+    if found["runs"] or len(judged) > MOST:
+        lines += _listed(found, hidden)
+    lines += _reviews(found["reviews"])
+    lines += _audit_log(found["audit_log"])
+    older = found["history_total"]
+    if older and not found["runs"]:
+        lines += ["", f"Earlier versions of these assessments: {older:,} (--json has them)"]
+    return lines or [f"{found['name']}: only calls are stored: --json"]
+
+
+def _run(run: Mapping[str, Any], *, vetted: bool) -> Iterator[str]:
+    summary = run["summary"] or {}
+    ended = f", ended {_when(run['finished_at'])}" if run["finished_at"] else ""
+    yield f"Run {run['run_id']}: {run['command']}, {run['status']}, started {_when(run['started_at'])}{ended}"
+    known = {"kept": summary.get("kept", summary.get("accepted")), "discarded": summary.get("discarded")}
+    known["discarded"] = summary.get("rejected") if known["discarded"] is None else known["discarded"]
+    counts = [(known.get(name, summary.get(name)), words) for name, words in _COUNTS]
+    said = [f"{count:,} {words}" for count, words in counts if count]
+    if said:
+        yield f"  {summary.get('judgments', 0):,} judgments: {', '.join(said)}"
+    cost = summary.get("cost_usd")
+    spent = f"at least ${summary.get('known_cost_usd', 0.0):.4f}" if cost is None else f"${cost:.4f}"
+    yield f"  {summary.get('calls', 0):,} calls, {spent}"
+    policy = run["config"].get("policy")
+    if policy:
+        yield f"  policy {policy['name']} {policy['digest']}"
+    if vetted:
+        yield f"  A page with reasons and scores: metajudge show {run['run_id']} --report vet.html"
+
+
+def _judgment(
+    row: Mapping[str, Any], assessments: Sequence[Mapping[str, Any]], *, whole: bool, hidden: bool
+) -> Iterator[str]:
+    judgment = None if row["redacted"] else Judgment.model_validate(row["judgment"])
+    name = row["judgment"]["id"]
+    yield f"Judgment {name}"
+    if judgment is None:
+        yield "  Its texts were redacted; digests and numbers are kept."
+    elif whole:
+        yield from _texts(judgment, hidden=hidden)
+    elif not hidden:
+        said = "no verdict" if judgment.verdict is None else str(judgment.verdict)
+        yield f"  {judgment.judge} says {said}"
+    if hidden:
+        yield "  It waits for a blind review: its result is shown when people have decided (--json has it)."
+        return
+    for one in assessments:
+        yield from _assessment(Assessment.model_validate(one["payload"]), judgment, whole=whole)
+    if not assessments:
+        yield "  It was not vetted here."
+
+
+def _texts(judgment: Judgment, *, hidden: bool) -> Iterator[str]:
+    item = judgment.item
+    yield f"  Question   {_short(item.question)}"
+    for name, text in item.responses.items():
+        yield f"  Response {name}  {_short(text)}"
+    if hidden:
+        return
+    said = f"gave no verdict ({judgment.no_verdict})" if judgment.verdict is None else f"says {judgment.verdict}"
+    yield f"  {judgment.judge} {said}, shown in the order {', '.join(judgment.order)}"
+    if judgment.rationale:
+        yield f"  Rationale  {_short(judgment.rationale)}"
+    if item.label is not None:
+        correct = judgment.correct
+        right = "not comparable" if correct is None else f"the verdict is {'right' if correct else 'wrong'}"
+        yield f"  Label      {item.label}: {right}"
+
+
+def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> Iterator[str]:
+    models = ", ".join(dict.fromkeys(agent.model for agent in one.members))
+    by = f"{one.strategy.replace('_', ' ')} of {models}" if models else "free evidence, no model"
+    yield ""
+    yield f"  {_DO[one.do.action]}: {_sentence(one.do.reason)}"
+    if not whole:
+        return
+    yield f"  Vetted by {by}; {_numbers(one)}"
+    for agent in one.members:
+        if agent.failure is not None:
+            yield f"    {agent.agent} failed: {agent.failure.kind.value.replace('_', ' ')}: {agent.failure.message}"
+        elif agent.skipped:
+            yield f"    {agent.agent} was not asked: the decision was already final"
+        else:
+            yield f"    {agent.agent} gives {_number(agent.score)}"
+        for name, criterion in (agent.criteria or {}).items():
+            score = "does not apply" if criterion.score is None else f"{criterion.score:g}"
+            told = f": {_short(criterion.explanation)}" if criterion.explanation else ""
+            yield f"      {name.replace('_', ' ')} {score}{told}"
+    lines = [line for line in signal_lines(one.signals) if line.present]
+    if lines:
+        yield "  Evidence"
+    for line in lines:
+        yield f"    {line.title}: {line.words}{f' ({line.detail})' if line.detail else ''}"
+    changes = list(_changes(one, judgment))
+    if changes:
+        yield "  What would change it"
+    yield from (f"    {text}" for text in changes)
+
+
+def _numbers(one: Assessment) -> str:
+    parts = [f"score {_number(one.final_score)}, threshold {one.threshold:g}"]
+    if one.probability is not None:
+        parts.append(f"probability of being right {one.probability:.3f}")
+    if one.guarantee is not None:
+        parts.append(f"guaranteed from {one.guarantee.threshold:.3f} on")
+    parts += list(one.probability_marks)
+    if one.calls:
+        cost = "unknown cost" if one.cost_usd is None else f"${one.cost_usd:.4f}"
+        parts.append(f"{one.calls} calls, {cost}")
+    return "; ".join(parts)
+
+
+def _changes(one: Assessment, judgment: Judgment | None) -> Iterator[str]:
+    """What stands between a judgment and another decision, and which evidence is not there."""
+    if one.decision is not None and one.decision.margin is not None:
+        yield f"The deciding value is {one.decision.margin:.3g} from another decision of policy {one.decision.policy}."
+    elif one.guarantee is not None and one.probability is not None:
+        distance = abs(one.probability - one.guarantee.threshold)
+        yield f"A probability {'below' if one.accepted else 'from'} {one.guarantee.threshold:.3f}: {distance:.3f} away."
+    elif one.final_score is not None:
+        distance = abs(one.final_score - one.threshold)
+        side = "of at most" if one.accepted else "above"
+        yield f"A score {side} {one.threshold:g}: {distance:.3g} away."
+    against = [line.words for line in signal_lines(one.signals) if line.tone == "bad"]
+    yield from (f"Against it: {words}" for words in against)
+    if one.strategy == "signals" and judgment is not None and one.signals is not None and _some_missing(one):
+        yield f"Not known: {missing_evidence(judgment.verdict, one.signals)}."
+
+
+def _some_missing(one: Assessment) -> bool:
+    signals = one.signals or {}
+    return any(name in signals and signals[name].value is None for name in ("order", "peers"))
+
+
+def _listed(found: Mapping[str, Any], hidden: frozenset[str]) -> Iterator[str]:
+    """One line for each assessment of a run, or of an item with many judgments.
+
+    What a policy decided is counted alone: people may have to judge some of it before they see a result.
+    """
+    every = [Assessment.model_validate(row["payload"]) for row in found["assessments"]]
+    open_ones = [one for one in every if one.decision is None and one.judgment_digest not in hidden]
+    if every:
+        yield ""
+    for one in open_ones[:MOST]:
+        yield f"  {one.judgment_id}  {one.do.action}: {one.do.reason}"
+    by_policy = len(every) - len(open_ones)
+    if by_policy:
+        yield f"  {by_policy:,} were decided by a policy, or wait for people: metajudge review list, or --json"
+    more = found["assessments_total"] - by_policy - min(len(open_ones), MOST)
+    if more > 0:
+        yield f"  and {more:,} more: --json"
+
+
+def _waiting_blind(reviews: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Digests of what people have to judge before they see its result, and have not."""
+    return frozenset(one["subject_digest"] for one in reviews if one.get("blind") and not one["decisions"])
+
+
+def _reviews(reviews: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if reviews:
+        yield ""
+    for one in reviews[:MOST]:
+        waiting = one.get("blind") and not one["decisions"]
+        action = "" if waiting else f" (the policy: {one['action']})"
+        yield f"Review {one['review_id']} of {one['subject_id']}{action}"
+        for made in one["decisions"]:
+            reason = f": {made['reason']}" if made.get("reason") else ""
+            yield f"  {made.get('reviewer', 'a person')} decided {made.get('outcome')}{reason}"
+        if not one["decisions"]:
+            yield f"  Nobody has decided yet: metajudge review show {one['review_id']} --reviewer NAME"
+    if len(reviews) > MOST:
+        yield f"and {len(reviews) - MOST:,} more reviews: --json"
+
+
+def _audit_log(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if entries:
+        yield ""
+    for one in entries[-MOST:]:
+        yield f"{_when(one['recorded_at'])}  {one['kind'].replace('_', ' ')} {one['subject']}{_payload(one['payload'])}"
+    if entries:
+        yield "All of it: --json"
+
+
+def _payload(payload: Mapping[str, Any]) -> str:
+    """What a record of a case, a policy or a proposal says first."""
+    decision = payload.get("decision")
+    if isinstance(decision, dict) and "action" in decision:
+        return f": {decision['action']}: {decision.get('justification', '')}"
+    policy = payload.get("policy")
+    if isinstance(policy, dict):
+        bands = policy.get("bands") or ()
+        title = policy.get("title") or policy.get("name")
+        return f": {title}; {len(bands)} bands over the {policy.get('basis')}; digest {payload.get('digest')}"
+    said = payload.get("status") or payload.get("summary") or payload.get("reason")
+    return f": {said}" if isinstance(said, str) else ""
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text.rstrip('.')}."
+
+
+def _short(text: str) -> str:
+    """A text on one line, without control characters, cut where it is long."""
+    line = "".join(letter if letter.isprintable() else " " for letter in " ".join(text.split()))
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}... ({len(line) - LONGEST:,} more characters)"

@@ -1,0 +1,196 @@
+"""The report of a vetting run as a document: outcome first, then why, how scores lie, what labels say, and texts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
+from metajudge.stats.clustered import ClusteredTally
+from metajudge.vetting.explanation import Reason
+from metajudge.vetting.report.charts import SERIES, coverage_chart, histogram
+from metajudge.vetting.report.exhibits import exhibits
+from metajudge.vetting.report.picture import FATES, Fate, Picture
+from metajudge.vetting.report.words import SOURCES, evidence_words, percent_range
+
+MOST_ROWS: Final = 20
+"""Judges in the table; the others are counted in its note."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What a report says that is not counted from single results.
+
+    Attributes:
+        title: of the page.
+        how: sentences on what vetted, and by which rule judgments are kept.
+        no_verdict, unscored: of those that nothing decided, and the reasons of the others.
+        bad_lines, repeated: lines that are no judgment, and lines that came before.
+        reasons: why nothing was kept, or judgments have no score.
+        said: further sentences: guarantees, probabilities, what was left out by rule.
+        cost: what the run took.
+        next: commands to go on, each with what it is for.
+        labels: right ones among all and among the kept.
+        provenance: name -> where the figures come from.
+    """
+
+    title: str = "Which of these verdicts to trust"
+    how: Sequence[str] = ()
+    no_verdict: int = 0
+    bad_lines: int = 0
+    repeated: int = 0
+    reasons: Sequence[Reason] = ()
+    said: Sequence[str] = ()
+    cost: Sequence[str] = ()
+    next: Sequence[tuple[str, str]] = ()
+    all: ClusteredTally = field(default_factory=ClusteredTally)
+    kept: ClusteredTally = field(default_factory=ClusteredTally)
+    right: str = ""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(picture: Picture, told: Told) -> Report:
+    """The report of a run.
+
+    Args:
+        picture: what was gathered from its results.
+        told: what else is known of it.
+    """
+    sections = [_outcome(picture, told), *_values(picture), *_labels(picture, told), *_why(picture)]
+    sections += [one for one in (_wrong(picture), _doubtful(picture)) if one is not None]
+    sections += _going_on(told)
+    return Report(
+        title=told.title,
+        summary=(_headline(picture, told), *told.how),
+        sections=tuple(sections),
+        provenance=dict(told.provenance),
+    )
+
+
+def _headline(picture: Picture, told: Told) -> str:
+    count = _of(picture, "keep")
+    text = f"{count:,} of {picture.judgments:,} judgments are kept"
+    if told.kept.n:
+        found = told.kept.proportion()
+        text += f"; by the labels {percent_range(found)} of the kept are right"
+        if told.all.n:
+            text += f", of all {percent_range(told.all.proportion())}"
+    return f"{text}."
+
+
+def _of(picture: Picture, fate: Fate) -> int:
+    return sum(count for (one, _), count in picture.fates.items() if one == fate)
+
+
+def _outcome(picture: Picture, told: Told) -> Section:
+    rows = []
+    for (fate, source), count in sorted(picture.fates.items(), key=lambda one: (FATES.index(one[0][0]), one[0][1])):
+        rows.append((SOURCES[fate, source], count, count / max(picture.judgments, 1)))
+    extra = [("lines that are no judgment", told.bad_lines), ("repeated lines, vetted once", told.repeated)]
+    notes = [f"{count:,} {name}." for name, count in extra if count]
+    columns = (Column(title="Decided"), Column(title="Judgments", kind="count"), Column(title="%", kind="percent"))
+    table = Table(caption="What decided", columns=columns, rows=tuple(rows), notes=tuple(notes))
+    blocks: list[Block] = [_tiles(picture, told), table]
+    paragraphs = []
+    for reason in told.reasons:
+        paragraphs.append(f"Why: {reason.text.rstrip('.')}.")
+        if reason.next:
+            blocks.append(Listing(caption="What helps", lines=(reason.next,)))
+    return Section(title="Outcome", paragraphs=(*paragraphs, *told.said), blocks=tuple(blocks))
+
+
+def _tiles(picture: Picture, told: Told) -> Tiles:
+    whole = max(picture.judgments, 1)
+    asked = _of(picture, "ask")
+    unsaid = f"{told.no_verdict:,} without a verdict" if told.no_verdict else ""
+    shares = {fate: f"{100 * _of(picture, fate) / whole:.1f} % of {picture.judgments:,}" for fate in FATES}
+    tiles = [
+        Tile(title="Keep", figure=f"{_of(picture, 'keep'):,}", note=shares["keep"], series=SERIES["keep"]),
+        Tile(
+            title="Ask a person",
+            figure=f"{asked:,}",
+            note=", ".join(filter(None, [shares["ask"], unsaid])),
+            series=SERIES["ask"],
+        ),
+        Tile(title="Discard", figure=f"{_of(picture, 'discard'):,}", note=shares["discard"], series=SERIES["discard"]),
+    ]
+    for title, tally in (("Right among the kept", told.kept), ("Right among all", told.all)):
+        if tally.n:
+            found = tally.proportion()
+            note = (
+                f"{found.successes:,} of {found.n:,}; 95 % interval {100 * found.low:.1f} to {100 * found.high:.1f} % "
+                f"by {found.clusters:,} question{'s' if found.clusters != 1 else ''}"
+            )
+            tiles.append(Tile(title=title, figure=f"{100 * found.estimate:.1f} %", note=note, series=0))
+    return Tiles(caption="Outcome", tiles=tuple(tiles))
+
+
+def _values(picture: Picture) -> list[Section]:
+    chart = histogram(picture)
+    return [] if chart is None else [Section(title="Scores", blocks=(chart,))]
+
+
+def _labels(picture: Picture, told: Told) -> list[Section]:
+    if not told.all.n:
+        return []
+    rule = f" What counts as right: {told.right}." if told.right else ""
+    first = (
+        "Vetting does not see the labels. Intervals are 95 % and by question: judgments of one question are not "
+        f"independent.{rule}"
+    )
+    chart = coverage_chart(picture)
+    text = () if chart is None else (chart,)
+    return [Section(title="Precision and coverage", paragraphs=(first,), blocks=text)]
+
+
+def _why(picture: Picture) -> list[Section]:
+    blocks: list[Block] = []
+    named = ((evidence_words(*key), counts) for key, counts in picture.evidence.items())
+    signs = sorted((one for one in named if one[0]), key=lambda one: (-one[1].total(), one[0]))
+    columns = (Column(title="Evidence"), *_columns())
+    if signs:
+        caption = "What free evidence says, and what became of these judgments"
+        rows = tuple((words, *_counts(counts)) for words, counts in signs)
+        blocks.append(Table(caption=caption, columns=columns, rows=rows))
+    judges = sorted(picture.judges.items(), key=lambda one: (-one[1].total(), one[0]))
+    shown = tuple((name, *_counts(counts)) for name, counts in judges[:MOST_ROWS])
+    more = len(judges) - len(shown)
+    notes = (f"{more:,} further judges with fewer judgments are not shown.",) if more > 0 else ()
+    blocks.append(Table(caption="By judge", columns=(Column(title="Judge"), *_columns()), rows=shown, notes=notes))
+    return [Section(title="Reasons", blocks=tuple(blocks))]
+
+
+def _columns() -> tuple[Column, ...]:
+    return tuple(Column(title=name, kind="count") for name in ("Keep", "Ask", "Discard"))
+
+
+def _counts(counts: Mapping[Fate, int]) -> tuple[int, ...]:
+    return tuple(counts.get(fate, 0) for fate in FATES)
+
+
+def _wrong(picture: Picture) -> Section | None:
+    shown = list(picture.doubtful.wrong.values())
+    if not shown:
+        return None
+    text = (
+        f"The label of these judgments says that they are wrong, and they were kept: the first of each item, at most "
+        f"{len(shown)}. Errors that judges share cannot be seen in their agreement; meta-judges, labels and a "
+        "calibration can."
+    )
+    return Section(title="Kept although wrong", paragraphs=(text,), blocks=tuple(exhibits(shown, picture)))
+
+
+def _doubtful(picture: Picture) -> Section | None:
+    shown = picture.doubtful.shown()
+    if not shown:
+        return None
+    value = "probability" if picture.by_probability else "score"
+    text = (
+        f"The {len(shown)} judgments that are nearest to another decision by their {value}, at most one of each item; "
+        "what a policy sends to people comes first. A person who has read a result here no longer decides blind."
+    )
+    return Section(title="The doubtful ones", paragraphs=(text,), blocks=tuple(exhibits(shown, picture)))
+
+
+def _going_on(told: Told) -> list[Section]:
+    blocks = tuple(Listing(caption=caption, lines=(command,)) for caption, command in told.next)
+    return [Section(title="Cost and next steps", paragraphs=tuple(told.cost), blocks=blocks)]

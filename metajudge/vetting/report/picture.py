@@ -1,0 +1,221 @@
+"""What a report shows of a run, gathered as results come, in bounded memory: counts, columns of numbers, a few texts.
+
+Memory: 17 bytes for each labelled judgment, and no texts but those of :data:`MOST_SHOWN` judgments.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.bulk.correctness import UNKNOWN
+from metajudge.bulk.reading import Intake
+from metajudge.bulk.run import Block
+from metajudge.decision import Policy
+from metajudge.types import Assessment, Judgment, SignalValue, text_digest
+from metajudge.vetting.report.doubtful import Doubtful, group_of
+
+Fate = Literal["keep", "ask", "discard"]
+FATES: Final[tuple[Fate, ...]] = ("keep", "ask", "discard")
+
+MOST_JUDGES: Final = 1_000
+"""Judges that are counted by name; further ones are counted together."""
+OTHERS: Final = "(further judges)"
+DECIMALS: Final = 2
+"""Scores and probabilities are rounded to this many places for the histogram."""
+
+
+@dataclass(slots=True)
+class Labelled:
+    """Values of labelled judgments with whether these are right, under their questions: 17 bytes each."""
+
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+    right: "array[int]" = field(default_factory=lambda: array("B"))
+    questions: "array[int]" = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def add(self, value: float, right: bool, question: int) -> None:
+        """Takes one; ``question`` is any number that names its question."""
+        self.values.append(value)
+        self.right.append(right)
+        self.questions.append(question)
+
+
+@dataclass(slots=True)
+class Picture:
+    """What a report shows of a run; see :class:`metajudge.vetting.results.Watcher`.
+
+    Args:
+        policy: what decides; None without one. Texts that people are to judge blind stand here without any result.
+        sampled: whether the policy's other decisions are sampled for review, too.
+        by_probability: whether judgments are kept by a calibrated probability in place of the score.
+
+    Attributes:
+        fates: what is to be done, and what decided it -> judgments.
+        judges: judge -> what is to be done -> judgments.
+        evidence: signal and its state -> what is to be done -> judgments.
+        values: rounded score or probability, what is to be done -> judgments.
+        threshold: of the score or the probability, where all judgments have the same; None otherwise.
+        labelled: values of labelled judgments.
+        doubtful: the judgments that are nearest to another decision.
+    """
+
+    policy: Policy | None = None
+    sampled: bool = False
+    by_probability: bool = False
+    fates: Counter[tuple[Fate, str]] = field(default_factory=Counter)
+    judges: dict[str, Counter[Fate]] = field(default_factory=dict)
+    evidence: dict[tuple[str, str], Counter[Fate]] = field(default_factory=dict)
+    values: Counter[tuple[float, Fate]] = field(default_factory=Counter)
+    thresholds: set[float] = field(default_factory=set)
+    labelled: Labelled = field(default_factory=Labelled)
+    doubtful: Doubtful = field(default_factory=Doubtful)
+    _intake: Intake | None = None
+    _correct: NDArray[np.int8] | None = None
+    _questions: Sequence[int] = ()
+
+    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None) -> None:
+        """Takes the result of one judgment; ``right`` is None without a comparable label."""
+        fate, value = assessment.do.action, self.value(assessment)
+        self.count(assessment)
+        if value is not None and right is not None:
+            self.labelled.add(value, right, int(text_digest(judgment.item.opening)[:16], 16))
+        distance = self.distance(assessment, value)
+        self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate))
+
+    def count(self, assessment: Assessment) -> None:
+        """Takes the result of a judgment that is not at hand: it is counted, and neither labelled nor shown."""
+        fate, value = assessment.do.action, self.value(assessment)
+        self._count(assessment, fate, 1)
+        self._judge(assessment.judge, fate, 1)
+        if value is not None:
+            self.values[round(value, DECIMALS), fate] += 1
+
+    def expect_blocks(self, intake: Intake, correct: NDArray[np.int8], questions: Sequence[int]) -> None:
+        """Before blocks come: what was read, whether each verdict is right, and the questions of items as numbers."""
+        self._intake, self._correct, self._questions = intake, correct, questions
+
+    def add_block(self, block: Block) -> None:
+        """Takes results of judgments that follow each other."""
+        assert self._intake is not None
+        assert self._correct is not None
+        finals = block.endings.finals
+        fates = [one.do.action for one in finals]
+        for assessment, times in block.alike:
+            self._count(assessment, assessment.do.action, times)
+        facts = self._intake.facts
+        self._judges_of(block, fates)
+        values = self._values_of(block)
+        for at in np.flatnonzero(~np.isnan(values)).tolist():
+            code, row, value = int(block.codes[at]), int(block.rows[at]), float(values[at])
+            self.values[round(value, DECIMALS), fates[code]] += 1
+            if self._correct[row] != UNKNOWN and finals[code].accepted is not None:
+                self.labelled.add(value, bool(self._correct[row]), self._questions[int(facts.item[row])])
+        self._doubtful_of(block, values, fates)
+
+    def finish_blocks(self) -> None:
+        """After the last block: reads the texts of those to be shown once more, in the order of the input."""
+        if self._intake is not None:
+            self.doubtful.read(self._intake.texts.judgment)
+        self._intake = None
+
+    def value(self, assessment: Assessment) -> float | None:
+        """What a judgment is kept by: its probability, or its score."""
+        return assessment.probability if self.by_probability else assessment.final_score
+
+    def distance(self, assessment: Assessment, value: float | None) -> float | None:
+        """How far a judgment is from another decision; None where nothing decided."""
+        if assessment.decision is not None and assessment.decision.margin is not None:
+            return assessment.decision.margin
+        threshold = _threshold(assessment, by_probability=self.by_probability)
+        return None if value is None or threshold is None else abs(value - threshold)
+
+    def blind(self, fate: Fate) -> bool:
+        """Whether a judgment with this fate may be among those that people have to judge blind."""
+        if self.policy is None:
+            return False
+        if fate == "ask":
+            return self.policy.review.is_blind(audited=False)
+        return self.sampled and self.policy.review.is_blind(audited=True)
+
+    @property
+    def threshold(self) -> float | None:
+        return next(iter(self.thresholds)) if len(self.thresholds) == 1 else None
+
+    @property
+    def judgments(self) -> int:
+        """How many results there are."""
+        return sum(self.fates.values())
+
+    def _count(self, assessment: Assessment, fate: Fate, times: int) -> None:
+        self.fates[fate, assessment.do.source] += times
+        threshold = _threshold(assessment, by_probability=self.by_probability)
+        if threshold is not None and len(self.thresholds) < 2:
+            self.thresholds.add(threshold)
+        for name, signal in (assessment.signals or {}).items():
+            if _is_evidence(signal):
+                self.evidence.setdefault((name, signal.state), Counter())[fate] += times
+
+    def _judge(self, judge: str, fate: Fate, times: int) -> None:
+        name = judge if judge in self.judges or len(self.judges) < MOST_JUDGES else OTHERS
+        self.judges.setdefault(name, Counter())[fate] += times
+
+    def _judges_of(self, block: Block, fates: Sequence[Fate]) -> None:
+        assert self._intake is not None
+        facts = self._intake.facts
+        order = np.array([FATES.index(one) for one in fates], dtype=np.int64)[block.codes]
+        pairs, counts = np.unique(np.stack([facts.judge[block.rows], order], axis=1), axis=0, return_counts=True)
+        for (judge, fate), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            self._judge(facts.judges[judge], FATES[fate], count)
+
+    def _values_of(self, block: Block) -> NDArray[np.float64]:
+        """What each judgment of a block is kept by; NaN where there is nothing."""
+        if self.by_probability:
+            said = block.endings.annotated
+            part = slice(block.first, block.first + len(block.rows))
+            return np.full(len(block.rows), np.nan) if said is None else said.probabilities[part]
+        scores = [np.nan if one.final_score is None else one.final_score for one in block.endings.finals]
+        return np.array(scores, dtype=np.float64)[block.codes]
+
+    def _doubtful_of(self, block: Block, values: NDArray[np.float64], fates: Sequence[Fate]) -> None:
+        """Offers what may be shown; only what could be among the nearest becomes an object."""
+        assert self._intake is not None
+        assert self._correct is not None
+        finals, codes = block.endings.finals, block.codes
+        bounds = [_threshold(one, by_probability=self.by_probability) for one in finals]
+        limits = np.array([np.nan if one is None else one for one in bounds])[codes]
+        said = block.endings.annotated
+        distances = np.abs(values - limits)
+        if said is not None and self.policy is not None:
+            margins = said.margins[block.first : block.first + len(block.rows)]
+            distances = np.where(np.isnan(margins), distances, margins)
+        groups = np.array([group_of(one) for one in finals], dtype=np.int64)[codes]
+        kept = np.array([one == "keep" for one in fates], dtype=bool)[codes]
+        wrong = kept & (self._correct[block.rows] == 0)
+        for at in self.doubtful.nearest(distances, groups, wrong).tolist():
+            row, distance = int(block.rows[at]), float(distances[at])
+            right = None if self._correct[row] == UNKNOWN else bool(self._correct[row])
+            self.doubtful.note(
+                row,
+                self._intake.facts.items[int(self._intake.facts.item[row])].id,
+                block.assessment(at),
+                None if np.isnan(distance) else distance,
+                right,
+                blind=self.blind(fates[int(codes[at])]),
+            )
+
+
+def _is_evidence(signal: SignalValue) -> bool:
+    return signal.value is not None
+
+
+def _threshold(assessment: Assessment, *, by_probability: bool) -> float | None:
+    if by_probability:
+        return None if assessment.guarantee is None else assessment.guarantee.threshold
+    return assessment.threshold

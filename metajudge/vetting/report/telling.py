@@ -1,0 +1,111 @@
+"""What a report says beside its figures: how it was vetted, what it cost, what to do next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from metajudge.installation import __version__
+from metajudge.types.right import DEFAULTS
+from metajudge.vetting.explanation import Reason, filled
+from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.report.page import Told
+from metajudge.vetting.sentences import (
+    calibration_lines,
+    cost_lines,
+    decision_lines,
+    form_lines,
+    no_label_lines,
+)
+from metajudge.vetting.summary import VetSummary
+
+_USUAL: Final = {f"pairwise {DEFAULTS['pairwise']}"}
+AGENT: Final = "--agent openai:gpt-4o-mini"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run took place, for its commands and its provenance.
+
+    Attributes:
+        inputs: the files read, as they were given.
+        words: placeholders of suggested commands -> what stands for them; see
+            :func:`metajudge.vetting.explanation.explain`.
+        command: the command line, without secrets; None for a call in Python.
+        at: when, in words; None to leave it out.
+        note: a sentence on what was vetted, such as that it is a made-up sample.
+    """
+
+    inputs: Sequence[str] = ()
+    words: Mapping[str, str] | None = None
+    command: str | None = None
+    at: str | None = None
+    note: str = ""
+
+
+def told_of(summary: VetSummary, labels: LabelCount, how: str, place: Place) -> Told:
+    """What a report tells of a run, from its counts; ``how`` says what vetted, as
+    :func:`metajudge.vetting.sentences.vetted_by` does.
+    """
+    words = place.words or {}
+    reasons = [_filled(one, words) for one in summary.reasons]
+    said = [line.strip() for line in (*form_lines(summary), *no_label_lines(summary), *calibration_lines(summary))]
+    said += [line.strip() for line in decision_lines(summary)]
+    rules = ", ".join(sorted({f"{kind} {rule}" for kind, rule in labels.rules.items()} - _USUAL))
+    return Told(
+        how=(f"{how}.", *([place.note] if place.note else [])),
+        no_verdict=summary.counts.without_verdict,
+        bad_lines=summary.bad_lines,
+        repeated=summary.duplicates,
+        reasons=reasons,
+        said=[line for line in said if line],
+        cost=[line for line in cost_lines(summary) if line],
+        next=_next(summary, labels, place),
+        all=labels.all,
+        kept=labels.kept,
+        right="" if labels.rules is DEFAULTS else rules,
+        provenance=_provenance(summary, place),
+    )
+
+
+def _filled(reason: Reason, words: Mapping[str, str]) -> Reason:
+    return reason if reason.next is None else replace(reason, next=filled(reason.next, words))
+
+
+def _next(summary: VetSummary, labels: LabelCount, place: Place) -> list[tuple[str, str]]:
+    """What to do next, the most useful first, each as a command that can be copied."""
+    if not place.inputs:
+        return []
+    inputs = shlex.join(place.inputs)
+    data = " ".join(f"--data {shlex.quote(one)}" for one in place.inputs)
+    store = f" {place.words['STORE']}" if place.words and place.words.get("STORE") else ""
+    found = []
+    if summary.gathered.by_evidence:
+        found.append(("What meta-judges would cost", f"metajudge vet {inputs} {AGENT} --dry-run"))
+    if not summary.calibrated and labels.all.n:
+        found.append(
+            (
+                "A probability for each judgment, from the labels",
+                f"metajudge calibrate fit {data} --out calibration.json",
+            )
+        )
+    if not labels.all.n:
+        found.append(("How many labels a promise needs", "metajudge calibrate plan --target 0.9 --rate 0.95"))
+    if summary.store is not None and summary.kept:
+        found.append(("Preference pairs of what was kept", f"metajudge export preferences --out pairs{store}"))
+    if summary.store is not None:
+        found.append(("All about one judgment", f"metajudge show JUDGMENT_ID{store}"))
+    return found
+
+
+def _provenance(summary: VetSummary, place: Place) -> dict[str, str]:
+    found = {
+        "Command": place.command,
+        "Input": ", ".join(place.inputs) or None,
+        "Made": place.at,
+        "Run": summary.run_id,
+        "Store": summary.store,
+        "metajudge": __version__,
+        "Intervals": "95 %, by question (metajudge.stats.clustered)",
+    }
+    return {name: text for name, text in found.items() if text}

@@ -1,0 +1,226 @@
+"""What a vetting run came to, in sentences: for the terminal and for the report."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
+from metajudge.calibration.promise import named
+from metajudge.errors import FailureKind
+from metajudge.evidence.dependence import sentences
+from metajudge.panels.building import threshold_of
+from metajudge.panels.config import PanelConfig
+from metajudge.stats.clustered import ClusteredTally
+from metajudge.types.right import DEFAULTS
+from metajudge.vetting.label_count import LabelCount
+from metajudge.vetting.summary import VetSummary
+
+NO_VERDICT, NO_EVIDENCE = FailureKind.NO_VERDICT.value, FailureKind.NO_EVIDENCE.value
+
+MARKS = {
+    **MEANINGS,
+    "undecided_verdict": "have no probability: a tie or no verdict",
+    "other_kind": "have no probability: their verdicts are of another kind than the calibration's",
+    "no_agent_scores": "have no probability: no agent gave a score",
+}
+"""The meaning of the marks of probabilities, as printed with their counts."""
+
+
+def vetted_by(summary: VetSummary, panel: PanelConfig) -> str:
+    """What vetted the judgments, and what the kept ones have in common."""
+    evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
+    evidence = "free evidence and what it was worth on other sets" if summary.transferred else evidence
+    by = evidence if panel.chosen_strategy == "signals" else agents_in_words(panel)
+    return f"Vetted by {by}; kept {_kept_by(summary, panel)}"
+
+
+def _kept_by(summary: VetSummary, panel: PanelConfig) -> str:
+    """What the kept judgments have in common; nothing is called guaranteed that no stamp covers."""
+    score = f"above {threshold_of(panel):g}"
+    if not summary.guarantees:
+        return score
+    if not summary.under_guarantee:
+        return f"{score} by the score, without a guarantee: no judgment here lies in its domain"
+    rest = f"; those outside its domain {score} by the score" if summary.under_guarantee < summary.judgments else ""
+    return f"from the guaranteed probability on{rest}"
+
+
+def agents_in_words(panel: PanelConfig) -> str:
+    """A panel's strategy, its agents and their rubric."""
+    names = ", ".join(agent.spec() for agent in panel.agents)
+    rubric = "" if panel.chosen_strategy == "rejudge" else f" with rubric {panel.rubric}"
+    return f"{panel.chosen_strategy} of {names}{rubric}"
+
+
+def form_lines(summary: VetSummary) -> list[str]:
+    """What was left out by rule, and what agents left out."""
+    lines = []
+    if summary.without_rationale:
+        names = ", ".join(sorted(summary.not_applicable))
+        count = summary.without_rationale
+        have = "judgment has" if count == 1 else "judgments have"
+        lines.append(f"{count} {have} no rationale: criteria that judge one do not apply ({names}).")
+    if summary.without_analysis:
+        count = summary.without_analysis
+        replies = "reply" if count == 1 else "replies"
+        lines.append(f"{count} {replies} had no analysis; the scores are used.")
+    return ["", *lines] if lines else []
+
+
+def dependence_lines(summary: VetSummary) -> list[str]:
+    """Which judges are not independent, or which it cannot be told of."""
+    told = [line for group in summary.judges_together for line in sentences(group)]
+    told += [summary.judges_not_compared] if summary.judges_not_compared else []
+    return ["", *told] if told else []
+
+
+def no_label_lines(summary: VetSummary) -> list[str]:
+    """What agreement alone says, never without the words "no labels"."""
+    compared = {kind: rule for kind, rule in summary.rules.items() if kind != "pairwise"}
+    rules = ", ".join(f"{kind} {rule}" for kind, rule in compared.items())
+    lines = ["", f"Verdicts of two judges agree by: {rules} (--right changes it)."] if rules else []
+    found = summary.no_labels
+    if found is None or not found.judgments:
+        return lines
+    lines += ["", f"P(right), no labels ({'; '.join(found.judges)}):"]
+    lines.append(f"  all    {100 * found.expected_right / found.judgments:.1f} % of {found.judgments} expected right")
+    if found.kept:
+        lines.append(f"  kept   {100 * found.expected_right_kept / found.kept:.1f} % of {found.kept} expected right")
+    lines.append(f"  At most {100 * found.most_right:.1f} % of the input's verdicts can be right: the judges disagree.")
+    lines.append("  Estimated from agreement alone: not calibrated, and no guarantee.")
+    return lines
+
+
+def calibration_lines(summary: VetSummary) -> list[str]:
+    """What a calibration says: how many judgments it speaks about, and what is guaranteed; empty without one."""
+    if not summary.calibrated:
+        return []
+    kind = "transferred" if summary.transferred else "calibrated"
+    lines = ["", f"{summary.with_probability} of {summary.judgments} judgments have a {kind} probability."]
+    lines += [f"  {count} {MARKS.get(mark, mark)}" for mark, count in sorted(summary.probability_marks.items())]
+    if summary.guarantees:
+        lines.append(f"The guarantee covers {summary.under_guarantee} of {summary.judgments} judgments.")
+        if not summary.under_guarantee:
+            return [*lines, none_covered_line(summary.outside_guarantee)]
+        lines.append(coverage_line(summary.kept_under_guarantee, summary.accepted, summary.kept_without_guarantee))
+    if summary.transferred:
+        decides = "Where it decides, judgments are kept whose probability is above that of evidence at the threshold."
+        more = "Labels of your own make it a calibration: `metajudge calibrate fit --prior shipped`."
+        return [*lines, f"{decides} {more}"]
+    lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
+    return lines
+
+
+def decision_lines(summary: VetSummary) -> list[str]:
+    """What a policy decided, and what it queued for people; empty without one."""
+    if summary.policy is None:
+        return []
+    counts = [f"  {count} {action}" for action, count in sorted(summary.decisions.items())]
+    queued = f"{summary.reviews} reviews are new in the queue: metajudge review next --reviewer NAME"
+    return ["", f"Decided by policy {summary.policy}:", *counts, *([queued] if summary.reviews else [])]
+
+
+def cost_lines(summary: VetSummary) -> list[str]:
+    """Calls, tokens, dollars and seconds, and what an earlier run had done."""
+    if summary.calls == 0 and summary.cached_calls == 0:
+        known = _known(summary) if summary.lines_known or summary.results_known else None
+        done = f"No model was asked. {summary.total_s:.1f} s."
+        if summary.failed_calls:
+            done = f"No model answered: {_attempts(summary.failed_calls)} failed. {summary.total_s:.1f} s."
+        return ["", done, *filter(None, [known, summary.webhook_sentence])]
+    lines = ["", summary.took, *filter(None, [summary.webhook_sentence])]
+    if summary.agent_failures:
+        lines.append(f"Agents' failures: {_causes(summary, summary.agent_failures)}.")
+    return lines
+
+
+def _attempts(count: int) -> str:
+    return "1 call" if count == 1 else f"{count:,} calls"
+
+
+def _known(summary: VetSummary) -> str:
+    """What an earlier run had done already."""
+    return (
+        f"Known from an earlier run: {summary.lines_known:,} lines of the input, which were not parsed again, and "
+        f"{summary.results_known:,} results, which were not stored again. Judgments on items without a new line: "
+        f"{summary.unaffected:,}."
+    )
+
+
+def next_lines(summary: VetSummary, panel: PanelConfig) -> list[str]:
+    """What to do next, where the run itself suggests it."""
+    if summary.end.next_step is not None:
+        return [summary.end.next_step]
+    if panel.chosen_strategy == "signals" and not summary.guarantees and not summary.reasons:
+        return [
+            "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",
+            "add meta-judges: metajudge vet INPUT --agent openai:gpt-4o-mini --agent anthropic:claude-sonnet-4-5",
+        ]
+    return []
+
+
+def without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
+    """How judgments outside the guarantee were kept, and why it does not cover them."""
+    reasons = dict(sorted(summary.kept_without_guarantee.items()))
+    if not reasons:
+        return ""
+    judges = sorted(summary.judges_without_guarantee)
+    parts = [f"{count} {outside_words(reason)}" for reason, count in reasons.items() if reason != NOT_COVERED]
+    if NOT_COVERED in reasons:
+        parts.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
+    return f"by the uncalibrated score above {threshold_of(panel):g}, no guarantee: {'; '.join(parts)}"
+
+
+def share_in_words(tally: ClusteredTally) -> str:
+    """How many are right, with the 95 % interval by question."""
+    if not tally.n:
+        return "nothing"
+    found = tally.proportion()
+    return (
+        f"{found.successes} of {found.n} right, precision {100 * found.estimate:.1f} % "
+        f"({100 * found.low:.1f} to {100 * found.high:.1f}, {found.clusters} questions)"
+    )
+
+
+def without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
+    """Rows of judgments without a decision, each with its own reasons: name, number, why."""
+    no_verdict, no_evidence = summary.counts.without_verdict, summary.without_evidence
+    unscored, failed = summary.unscored - no_evidence, summary.failed - no_verdict
+    why = "no calibrated probability" if summary.calibrated else "free evidence cannot decide on them"
+    rows = [("unscored", no_evidence, why)] if no_evidence else []
+    of_unscored = summary.unscored_failures - Counter({NO_EVIDENCE: no_evidence})
+    if unscored or not rows:
+        too_few = f"too few valid answers for a decision: {_causes(summary, of_unscored)}".rstrip(": ")
+        rows.append(("unscored", unscored, too_few if unscored else ""))
+    of_failed = summary.failures - summary.unscored_failures - Counter({NO_VERDICT: no_verdict})
+    rows.append(("failed", failed, _causes(summary, of_failed) if failed else ""))
+    return rows + ([("no verdict", no_verdict, "the judge gave none: nothing to vet")] if no_verdict else [])
+
+
+def _causes(summary: VetSummary, failures: Mapping[str, int]) -> str:
+    """Failures by kind, each with the cause that its calls name most often."""
+    parts = []
+    for kind, count in sorted(failures.items()):
+        cause = summary.gathered.cause(kind)
+        parts.append(f"{count:,} {kind.replace('_', ' ')}{f' ({cause})' if cause else ''}")
+    return "; ".join(parts)
+
+
+def label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
+    """How often what was kept is right by the labels, with intervals by question; empty without labels."""
+    if not labels.all.n:
+        return []
+    kept = {"kept": labels.kept}
+    if guaranteed:
+        kept = {"kept under the guarantee": labels.guaranteed, "kept without it": labels.unguaranteed}
+    width = max(map(len, kept))
+    rules = ", ".join(sorted({str(rule) for rule in labels.rules.values()}))
+    rule = f", right by {rules}" if rules != str(DEFAULTS["pairwise"]) and labels.rules is not DEFAULTS else ""
+    lines = ["", f"By the labels in the input (which vetting does not see{rule}):"]
+    lines += [f"  {name:<{width}}   {share_in_words(tally)}" for name, tally in (*kept.items(), ("all", labels.all))]
+    if labels.all.n > 1:
+        lines.append("  (95 % intervals by question: judgments of one question are not independent)")
+    if labels.wrongly_kept:
+        wrong = labels.kept.n - labels.kept.successes
+        more = " ..." if wrong > len(labels.wrongly_kept) else ""
+        lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
+    return lines

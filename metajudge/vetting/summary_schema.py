@@ -1,0 +1,41 @@
+"""The JSON Schema of what ``metajudge vet --json`` prints."""
+
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from metajudge.vetting.summary import VetSummary
+
+FORMER: Final = {"accepted": "kept", "rejected": "discarded"}
+"""Former names of counts, which one more version prints -> their names."""
+
+_ADDED: Final[dict[str, Any]] = {
+    "version": {"const": 1},
+    "kept": {"type": "integer", "description": "Judgments kept by the threshold or the guarantee."},
+    "discarded": {"type": "integer", "description": "Judgments with a score that are not kept."},
+    "reasons": {"type": "array", "items": {"type": "object"}, "description": "Why nothing was kept, or has no score."},
+    "labels": {
+        "type": ["object", "null"],
+        "description": "How the labels bear out what was kept; null without labels.",
+    },
+    "rejects": {"type": ["string", "null"], "description": "The file of lines that could not be read."},
+    "reports": {"type": "array", "items": {"type": "string"}, "description": "Reports written."},
+    "fail_under": {"type": "array", "items": {"type": "object"}, "description": "Each bar of --fail-under."},
+}
+
+
+def summary_schema() -> dict[str, Any]:
+    """The schema; former names are marked as deprecated."""
+    schema = TypeAdapter(VetSummary).json_schema(mode="serialization")
+    fields = {name: one for name, one in schema["properties"].items() if name not in VetSummary.HIDDEN}
+    for former, name in FORMER.items():
+        fields[former] = {**fields[former], "deprecated": True, "description": f"The former name of {name}."}
+    fields.pop("gathered", None)
+    required = [*_ADDED.keys() - {"fail_under"}]
+    return {
+        "title": "VetSummary",
+        "type": "object",
+        "properties": {**_ADDED, **fields},
+        "required": sorted(required),
+        "$defs": schema.get("$defs", {}),
+    }
