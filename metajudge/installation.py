@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 PACKAGE = "metajudge-vet"
 NAMESAKE = "metajudge"
