@@ -263,7 +263,7 @@ def _accuracy_section(findings: BenchFindings) -> Section:
 def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
     blocks: list[Block] = [precision_table(judge, findings), overall_table(judge), _order_table(judge)]
     if judge.curves:
-        blocks.append(_coverage_chart(judge))
+        blocks.append(coverage_chart(judge))
     blocks.append(_category_chart(judge, findings.categories))
     if judge.reliability:
         blocks.append(_reliability_chart(judge))
@@ -293,7 +293,8 @@ def _order_cells(cell: PrecisionCell) -> tuple[Cell, Cell]:
     return cell.selected, _measured(cell.precision)
 
 
-def _coverage_chart(judge: JudgeFindings) -> CoverageChart:
+def coverage_chart(judge: JudgeFindings) -> CoverageChart:
+    """Precision against coverage of every score, with the selections that have a threshold of their own."""
     singles = [row for row in judge.rows if row.kind != "raw" and row.threshold.origin != COVERAGE_ORIGIN]
     marks = [
         Mark(name=row.name, coverage=cell.coverage, precision=cell.precision.share)

@@ -217,7 +217,7 @@ def _benchmark(folder: Path) -> list[str]:
 
 
 def _bench(folder: Path, url: str) -> int:
-    options = ["--data", "data", *agents(url), "--scores", "scores.jsonl", "--json", "found.json"]
+    options = ["--data", "data", *agents(url), "--scores", "scores.jsonl", "--json-out", "found.json"]
     return execute(folder, command("bench", "judgebench", *options))
 
 

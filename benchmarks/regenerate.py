@@ -12,6 +12,7 @@ single figure can be made again. All of them take an hour or two on two cores; a
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -63,6 +64,11 @@ FIGURES = (
     FigureScript("preference-precision", "preference_study", ("{data}/llmbar",)),
     FigureScript("preference-scale", "preferences", ("{scratch}",)),
     FigureScript("cascade", "cascade", ("{data}",)),
+    FigureScript("downstream", "downstream", ("{data}",)),
+    FigureScript("live", "live.study"),
+    FigureScript("protocol", "protocol.study", ("{data}",)),
+    FigureScript("adversaries", "adversaries", ("--data", "{data}", "--trials", "100")),
+    FigureScript("transfer", "transfer", ("--data", "{data}")),
 )
 
 
@@ -142,7 +148,7 @@ def make(figure: FigureScript, places: Places, out: Path) -> None:
         raise RuntimeError(f"{figure.name}: {figure.script} ended with {ended.returncode} and wrote nothing")
     result = {
         "name": figure.name,
-        "command": " ".join([f"python -m {module}.{figure.script}", *(one.strip("{}") for one in figure.arguments)]),
+        "command": " ".join([f"python -m {module}.{figure.script}", *map(named, figure.arguments)]),
         "exit_code": ended.returncode,
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(time.monotonic() - started, 1),
@@ -151,6 +157,11 @@ def make(figure: FigureScript, places: Places, out: Path) -> None:
         "figures": json.loads(without_places(raw.read_text(), places)),
     }
     (out / f"{figure.name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def named(argument: str) -> str:
+    """An argument with the names of its places in capitals."""
+    return re.sub(r"\{(\w+)[^}]*\}", lambda place: place[1].upper(), argument)
 
 
 def without_places(text: str, places: Places) -> str:

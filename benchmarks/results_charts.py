@@ -6,7 +6,20 @@ A chart takes the ``figures`` of a result as its script wrote them; a figure wit
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Block, Measured, ShareChart, ShareRow
+from metajudge.report.document import (
+    Absent,
+    BarChart,
+    BarSeries,
+    Block,
+    IntervalChart,
+    IntervalMark,
+    IntervalRow,
+    Measured,
+    ShareChart,
+    ShareRow,
+)
+
+from .transfer_report import curve_chart, set_chart
 
 SHARES = ("best 80 %", "best 60 %", "best 40 %")
 TARGET = 0.85
@@ -230,6 +243,94 @@ def _not_below_zero(interval: Mapping[str, float]) -> Measured:
     return Measured(value=value, low=low, high=high)
 
 
+def _downstream(found: Any) -> Iterator[Block]:
+    gains = [row for row in found["rewards"] if row["gain"] is not None and row["gain"]["low"] is not None]
+    rows = [
+        IntervalRow(
+            name=f"{row['set']}, {row['selection']}", marks=(IntervalMark(series=0, value=_measured(row["gain"])),)
+        )
+        for row in gains
+    ]
+    yield IntervalChart(
+        title="A small reward model: gain by selection",
+        description="Test accuracy less that of as many raw verdicts drawn at random; mean of judges.",
+        kind="points",
+        series=("gain",),
+        rows=tuple(rows),
+        reference=0.0,
+    )
+    judges = list(dict.fromkeys(row["judge"] for row in found["rankings"]))
+    for judge in judges:
+        mine = [row["found"] for row in found["rankings"] if row["judge"] == judge]
+        last = {one["way"]: one for one in mine}
+        values = [_measured({"value": one["error"], "low": one["low"], "high": one["high"]}) for one in last.values()]
+        title, most = f"Error of win rates, verdicts of {judge}", max(one["calls"] for one in mine)
+        about = f"Root mean squared difference from people's, at most {most} calls; 95 % of draws."
+        yield bars(title, about, "%", list(last), {"error": values})
+
+
+def _transfer(found: Any) -> Iterator[Block]:
+    if found["set"]:
+        yield set_chart(found["set"])
+    if found["curve"]:
+        yield curve_chart(found["curve"])
+
+
+def _live(found: Any) -> Iterator[Block]:
+    names = list(dict.fromkeys(row["scenario"] for row in found))
+    sizes = sorted({row["questions"] for row in found})
+    known = {(row["scenario"], row["questions"]): _measured(row["family"]) for row in found}
+    series: Values = {f"{size:,} questions": [known.get((name, size)) for name in names] for size in sizes}
+    about = f"Simulated runs with any wrong verdict; at most {100 * found[0]['level']:g} % are allowed."
+    yield bars("Wrong verdicts of the live experiment", about, "%", names, series)
+
+
+def _protocol(found: Any) -> Iterator[Block]:
+    vetters = list(dict.fromkeys(entry["vetter"] for one in found for entry in one["entries"]))
+    known = {(one["set"], entry["vetter"]): entry["auc"] for one in found for entry in one["entries"]}
+    sets = [one["set"] for one in found]
+    series: Values = {name: [_figure(known.get((one, name))) for one in sets] for name in vetters}
+    yield bars("Area under the ROC curve", "Entries and baselines, 95 % by question.", "%", sets, series)
+
+
+def _figure(one: Mapping[str, Any] | None) -> Measured | None:
+    return None if one is None or "value" not in one else _measured(one)
+
+
+def _measured(one: Mapping[str, float]) -> Measured:
+    return Measured(value=one["value"], low=one["low"], high=one["high"])
+
+
+def _adversaries(found: Any) -> Iterator[Block]:
+    rows = [row for one in found["sets"].values() for row in one["rows"]]
+    strongest = {(row["attack"], row["set"]): row for row in rows}  # the last strength of each
+    attacks, sets = (list(dict.fromkeys(key[place] for key in strongest)) for place in (0, 1))
+    series: Values = {
+        name: [_lost(strongest[attack, name]) if (attack, name) in strongest else None for attack in attacks]
+        for name in sets
+    }
+    about = "Points that the precision of the kept loses by the strongest form of each attack. 95 % over questions."
+    yield bars("What attacks cost", about, "%", attacks, series)
+    power = [row for row in found.get("power", ()) if row["judges"] == 5 and row["spread"] == 1.0]
+    if power:
+        known = {(row["questions"], row["follows"]): row["found"] for row in power}
+        sizes, shares = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 1))
+        curves: Values = {
+            f"{size:,} questions": [
+                Measured(value=value, low=low, high=high) for value, low, high in (known[size, one] for one in shares)
+            ]
+            for size in sizes
+        }
+        groups = [f"{one:g}" for one in shares]
+        about = "Made judges of shared difficulty, by the probability with which one follows another. 95 %."
+        yield bars("How often a follower is found", about, "%", groups, curves)
+
+
+def _lost(row: Mapping[str, Any]) -> Measured:
+    change = row["change"]
+    return _not_below_zero({"value": -change["value"], "low": -change["high"], "high": -change["low"]})
+
+
 CHARTS: Mapping[str, Callable[[Any], Iterator[Block]]] = {
     "overhead": _overhead,
     "clash-overhead": _clash_overhead,
@@ -247,4 +348,9 @@ CHARTS: Mapping[str, Callable[[Any], Iterator[Block]]] = {
     "preference-precision": _preference_precision,
     "preference-scale": _preference_scale,
     "cascade": _cascade,
+    "downstream": _downstream,
+    "adversaries": _adversaries,
+    "transfer": _transfer,
+    "live": _live,
+    "protocol": _protocol,
 }

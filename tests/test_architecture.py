@@ -30,8 +30,9 @@ LAYERS = [
     "clashes.run cases.run peers.run clashes.estimate",
     "clashes.reviews feedback.rejudging feedback.writing blocking distributed",
     "reviewables",
+    "vetting.report",
     "adapters api benchmarks",
-    "cli",
+    "cli benchmarks.interop",
     "__init__ __main__",
 ]
 """Bottom first; names leave out ``metajudge.``, and a module goes by the longest name here that it starts with.

@@ -120,6 +120,7 @@ CURED = ("expired", "missing", "contradictory", "429", "500", "malformed", "unkn
         *(pytest.param({2: one, 5: one}, id=one, marks=pytest.mark.slow) for one in CURED),
     ],
 )
+@pytest.mark.slow
 async def test_what_a_batch_did_not_answer_is_asked_again_in_another_and_the_rest_is_not(faults, protocol, tmp_path):
     (tmp_path / "calm").mkdir()
     with BatchServer(varied) as calm, BatchServer(varied, line_faults=faults) as server:

@@ -24,6 +24,7 @@ import pytest
 import metajudge
 from metajudge.agents import ReplyProblemsError
 from metajudge.cases.quotes import is_quoted
+from metajudge.errors import ConfigurationError
 from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities
 from metajudge.judging.replies import parse_pairwise_reply, stated_marks
@@ -88,7 +89,10 @@ def modules() -> Iterator[Any]:
         yield package
         for one in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not one.name.endswith("__main__"):
-                yield importlib.import_module(one.name)
+                try:
+                    yield importlib.import_module(one.name)
+                except ConfigurationError:
+                    continue  # an adapter of a tool that is not installed
 
 
 def compiled() -> Iterator[Found]:

@@ -53,7 +53,17 @@ def test_altered_studies_never_crash_and_never_print_a_number_that_is_none(figur
 def test_the_command_writes_json_html_and_markdown(tmp_path):
     data = write(tmp_path / "agent_clash", study())
     out = {name: tmp_path / name for name in ("f.json", "r.html", "r.md")}
-    words = ["agent_clash", "--data", data, "--json", out["f.json"], "--report", out["r.html"], "--report", out["r.md"]]
+    words = [
+        "agent_clash",
+        "--data",
+        data,
+        "--json-out",
+        out["f.json"],
+        "--report",
+        out["r.html"],
+        "--report",
+        out["r.md"],
+    ]
     result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code == 0, result.output
     assert "Written:" in result.output

@@ -18,6 +18,8 @@ from tests.doubles.graded import truth, verdicts, written
 from tests.doubles.judgebench import game, pair
 from tests.doubles.llm_server import LLMServer
 
+EXPERIMENTS = ("live", "withhold", "score", "entries", "table", "transfer")
+
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench_cli.app, name="bench")
 app.add_typer(data_cli.app, name="data")
@@ -39,7 +41,7 @@ def refused(*words):
 def test_bench_prints_tables_and_writes_every_file(small, tmp_path):
     out = {name: tmp_path / name for name in ("r.html", "r.md", "f.json", "s.jsonl")}
     result = run(
-        "bench", "judgebench", "--data", small, "--report", out["r.html"], "--report", out["r.md"], "--json",
+        "bench", "judgebench", "--data", small, "--report", out["r.html"], "--report", out["r.md"], "--json-out",
         out["f.json"], "--scores", out["s.jsonl"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -92,19 +94,19 @@ def test_list_needs_no_data():
 
 def test_every_benchmark_and_study_has_a_command():
     commands = typer.main.get_command(bench_cli.app).commands
-    assert set(commands) == {"list", "file", *BENCHMARKS, *STUDIES}
+    assert set(commands) == {"list", "file", *BENCHMARKS, *STUDIES, *EXPERIMENTS}
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
     [
         ("list", set()),
-        ("agent_clash", {"--data", "--json", "--report"}),
+        ("agent_clash", {"--data", "--json", "--json-out", "--report"}),
         (
             "reliability",
             {"--data", "--judge", "--config", "--runs", "--targeted-third", "--third-size", "--criteria-model"}
             | {"--sample", "--limit", "--seed", "--records", "--store", "--concurrency", "--budget-usd", "--strict"}
-            | {"--dry-run", "--json", "--report"},
+            | {"--dry-run", "--json", "--json-out", "--report"},
         ),
     ],
 )
@@ -209,7 +211,7 @@ def test_the_published_grid_runs_end_to_end_against_a_server(folder, tmp_path, m
         (tmp_path / "grid.toml").write_text(local(text, server))
         words = ("bench", "judgebench", "--data", place, "--grid", "grid.toml", "--store", "s.duckdb")
         priced = run(*words, "--dry-run")
-        result = run(*words, "--report", "r.html", "--report", "r.md", "--json", "r.json")
+        result = run(*words, "--report", "r.html", "--report", "r.md", "--json-out", "r.json")
         assert result.exit_code == 0, result.output
         most = int(re.search(r"together at most ([\d,]+) calls", priced.output)[1].replace(",", ""))
         assert server.count == most  # no reply was repaired, so the price was exact

@@ -1,6 +1,7 @@
 """The study of kinds: its baselines, and its tables."""
 
 import numpy as np
+import pytest
 from metajudge.benchmarks.kinds_study import SETS, at_shares, compared, guaranteed, lines, posteriors
 
 from metajudge.calibration.table import build_table
@@ -16,6 +17,7 @@ def test_posteriors_without_labels_find_the_better_judgments():
         assert right.mean() > wrong.mean() + 0.2
 
 
+@pytest.mark.slow
 def test_where_the_right_answer_stands_in_the_record_is_no_evidence():
     """All judges guess; the right response is always A."""
     skills = dict.fromkeys(("owl", "wren", "jay"), 0.0)

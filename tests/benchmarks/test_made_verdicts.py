@@ -3,11 +3,13 @@
 from collections import Counter
 
 import orjson
+import pytest
 from metajudge.benchmarks.made_verdicts import Shape, made_lines, write
 
 from metajudge.readers import open_judgments
 
 
+@pytest.mark.slow
 def test_the_same_arguments_write_the_same_bytes_and_more_begin_with_them():
     lines = list(made_lines(Shape(45), seed=3))
     assert lines == list(made_lines(Shape(45), seed=3)) == list(made_lines(Shape(60), seed=3))[:45]

@@ -128,7 +128,7 @@ def test_the_whole_offline_grid_takes_less_than_20_seconds_and_500_megabytes(tmp
         "atexit.register(lambda: pathlib.Path('status.txt').write_text(about.read_text())); "
         "from metajudge.cli.bench import app; app(standalone_mode=False)"
     )
-    words = ["judgebench", "--data", DATA, "--report", str(tmp_path / "r.html"), "--json", str(tmp_path / "r.json")]
+    words = ["judgebench", "--data", DATA, "--report", str(tmp_path / "r.html"), "--json-out", str(tmp_path / "r.json")]
     words += ["--scores", str(tmp_path / "s.jsonl")]
     with (tmp_path / "log.txt").open("wb") as log:
         process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=log, stderr=log, cwd=tmp_path)

@@ -77,7 +77,9 @@ def find_command(given):
     command, rest = typer.main.get_command(app), list(given)
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
-    if given[:1] == ["bench"] and rest and (rest[0] == "FILE" or "." in rest[0]):
+    if given[:2] == ["bench", "live"] and hasattr(command, "commands"):
+        return command.commands["run"], rest  # files and options in place of a command's name
+    if given[:1] == ["bench"] and hasattr(command, "commands") and rest and (rest[0] == "FILE" or "." in rest[0]):
         return command.commands["file"], rest  # a path in place of a benchmark's name
     return command, rest
 

@@ -122,6 +122,7 @@ async def test_agents_share_a_client_where_endpoint_and_key_are_the_same():
     await pool.aclose()
 
 
+@pytest.mark.slow
 async def test_connections_are_kept_alive_and_closed_without_a_warning():
     with warnings.catch_warnings(), LLMServer() as server:
         warnings.simplefilter("error")
