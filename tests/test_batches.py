@@ -15,6 +15,8 @@ from tests.doubles.batch_server import BatchServer
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
 
+pytestmark = pytest.mark.slow
+
 EACH = pytest.mark.parametrize("protocol", ["openai", "anthropic"])
 BOTH = pytest.mark.parametrize("protocol", ["openai", pytest.param("anthropic", marks=pytest.mark.slow)])
 """Where the protocols differ little, the second one is left to the slow tests."""

@@ -33,6 +33,8 @@ from metajudge.providers.json_spans import value_spans
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
 from metajudge.reviewables.labels import in_reviewers_words
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(metajudge.__file__).parent.parent
 PACKAGES = ("metajudge", "metajudge.api", "metajudge.benchmarks")
 FOLDERS = ("metajudge", "api", "benchmarks")

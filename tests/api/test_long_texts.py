@@ -9,6 +9,8 @@ import pytest
 
 from .service_process import process
 
+pytestmark = pytest.mark.slow
+
 LONGEST_S = 1.0
 
 

@@ -13,6 +13,8 @@ from metajudge.store import open_store
 from tests.api.pages.conftest import key, visit
 from tests.api.pages.filled_store import made_assessment, made_judgment
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["visit"]
 
 app_module = importlib.import_module("metajudge.api.app")

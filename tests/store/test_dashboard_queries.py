@@ -18,6 +18,8 @@ from tests.api.pages.filled_store import (
     made_judgment,
 )
 
+pytestmark = pytest.mark.slow
+
 GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
 
 
