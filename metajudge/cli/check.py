@@ -19,7 +19,7 @@ def check(
     """Ask every agent once about a tiny judgment; exit code 1 if one cannot answer."""
     results = run(check_agents(panel_from(config, agent, rubric=rubric)))
     if as_json:
-        echo_json([result.to_json() for result in results], indent=True)
+        echo_json({"agents": [result.to_json() for result in results]}, indent=True)
     else:
         for result in results:
             typer.echo(_line(result))

@@ -91,7 +91,7 @@ def disagreements(
 
     found = {way: cases for way, cases in _with_loop(store, 0, found_in).items() if direction in (None, way)}
     if as_json:
-        echo_json(disagreement_rows(found))
+        echo_json({"disagreements": disagreement_rows(found)})
     else:
         print_disagreements(found)
 
@@ -105,7 +105,8 @@ def snapshots(
     """List the reports kept with `report --save`, oldest first; --json prints them in full."""
     found = _with_loop(store, 0, lambda loop: loop.snapshots(policy))
     if as_json:
-        echo_json([{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found])
+        rows = [{"entry_id": one.entry_id, "recorded_at": one.recorded_at, **one.payload} for one in found]
+        echo_json({"snapshots": rows})
     else:
         print_snapshots(found)
 
@@ -135,7 +136,7 @@ def propose(
         raise typer.Exit(ExitCode.INCOMPLETE)
     proposals, advice = found
     if as_json:
-        echo_json([one.model_dump(mode="json") for one in proposals])
+        echo_json({"proposals": [one.model_dump(mode="json") for one in proposals]})
     else:
         print_proposals(proposals)
         print_advice(advice)

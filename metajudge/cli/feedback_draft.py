@@ -80,7 +80,7 @@ def draft(
     else:
         found = run(_written(model, policy, criterion, kinds, store_path(store), budget_usd, seed))
     if as_json:
-        echo_json([one.model_dump(mode="json") for one in found])
+        echo_json({"drafts": [one.model_dump(mode="json") for one in found]})
     else:
         print_drafts(found, {})
 
@@ -99,13 +99,12 @@ def drafts(
 
     found, compared = with_store(store, main, maker="case")
     if as_json:
-        echo_json(
-            [
-                {"draft": one.model_dump(mode="json"), "comparison": None if known is None else known.model_dump()}
-                for one in found
-                for known in (compared[one.draft_id],)
-            ]
-        )
+        rows = [
+            {"draft": one.model_dump(mode="json"), "comparison": None if known is None else known.model_dump()}
+            for one in found
+            for known in (compared[one.draft_id],)
+        ]
+        echo_json({"drafts": rows})
     else:
         print_drafts(found, compared)
 

@@ -54,7 +54,7 @@ def inspect(
     ]
     if as_json:
         data = [to_json(one) for one in found]
-        echo_json(data[0] if len(data) == 1 else data, indent=True)
+        echo_json(data[0] if len(data) == 1 else {"files": data}, indent=True)
     else:
         for number, one in enumerate(found):
             if number:

@@ -40,7 +40,8 @@ def list_all(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     where = _folder(folder)
     found = [(path, path.stat().st_size, is_demo(path)) for path in installed_models(where)]
     if as_json:
-        echo_json([{"agent": f"local:{path}", "bytes": size, "demo": demo} for path, size, demo in found])
+        rows = [{"agent": f"local:{path}", "bytes": size, "demo": demo} for path, size, demo in found]
+        echo_json({"models": rows})
         return
     for path, size, demo in found:
         typer.echo(f"local:{path}  {size / 2**20:.0f} MiB{f'  {DEMO_MARK}' if demo else ''}")

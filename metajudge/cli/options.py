@@ -150,11 +150,9 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
     return with_options
 
 
-def echo_json(data: object, *, indent: bool = False) -> None:
-    """Prints plain data as one JSON document; an object says the version of its format."""
-    if isinstance(data, Mapping):
-        data = {"version": 1, **data}
-    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode())
+def echo_json(data: Mapping[str, object], *, indent: bool = False) -> None:
+    """Prints plain data as one JSON object that says the version of its format; lists stand in it by name."""
+    typer.echo(orjson.dumps({"version": 1, **data}, option=orjson.OPT_INDENT_2 if indent else None).decode())
 
 
 def panel_from(

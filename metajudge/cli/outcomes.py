@@ -108,7 +108,7 @@ def show(
         typer.echo(f"metajudge: the store has no outcome of {name!r}: `metajudge outcomes list` shows all", err=True)
         raise typer.Exit(ExitCode.USAGE)
     if as_json:
-        echo_json(found)
+        echo_json({"outcomes": found})
         return
     for one in found:
         for line in _details(one):
@@ -166,7 +166,7 @@ def receivers(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
     found = with_store(store, main, maker=MAKER)
     if as_json:
-        echo_json([one.model_dump(mode="json") for one in found])
+        echo_json({"receivers": [one.model_dump(mode="json") for one in found]})
         return
     if not found:
         typer.echo("No receiver is known: `vet`, `case` and `outcomes send` take --webhook URL.")

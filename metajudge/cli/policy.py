@@ -37,7 +37,7 @@ def list_all(as_json: JsonOption = False) -> None:
             }
             for policy in policies
         ]
-        echo_json(rows)
+        echo_json({"policies": rows})
         return
     for policy in policies:
         typer.echo(f"{policy.name:<24} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")

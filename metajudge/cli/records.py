@@ -89,7 +89,7 @@ def runs(
     """List runs, newest first."""
     found = with_store(store, lambda opened: opened.runs(limit))
     if as_json:
-        echo_json([asdict(one) for one in found], indent=True)
+        echo_json({"runs": [asdict(one) for one in found]}, indent=True)
         return
     for one in found:
         started = datetime.fromtimestamp(one.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S")

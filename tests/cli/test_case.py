@@ -170,7 +170,7 @@ def test_policies_in_the_terminal(run, tmp_path):
     assert ">= 8.5 with confidence >= 0.85 -> APPROVE" in shown
     assert "Gate: relevance stated by relevance_check" in shown
     assert json.loads(run("policy", "show", "verdict", "--json").stdout)["basis"] == "probability"
-    rows = json.loads(run("policy", "list", "--json").stdout)
+    rows = json.loads(run("policy", "list", "--json").stdout)["policies"]
     assert [row["name"] for row in rows] == ["verdict", "verdict_score", "risk_analysis", "risk_analysis_verified"]
     mine = tmp_path / "mine.yaml"
     run("policy", "show", "verdict", "--json")

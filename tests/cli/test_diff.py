@@ -13,7 +13,7 @@ def test_runs_in_a_store_and_their_files_say_the_same(metajudge):
     metajudge("vet", SAMPLE, "--threshold", "3.5", "--out", "low.jsonl")
     metajudge("vet", SAMPLE, "--out", "high.jsonl")
     metajudge("vet", SAMPLE)  # asks nothing: all is known, and read as the results of the panel
-    again, _, low = (run["run_id"] for run in json.loads(metajudge("runs", "--json").stdout))
+    again, _, low = (run["run_id"] for run in json.loads(metajudge("runs", "--json").stdout)["runs"])
     by_run, code = metajudge.json("diff", low, again)
     by_file = metajudge("diff", "low.jsonl", "high.jsonl", "--labels", SAMPLE)
     assert code == 0

@@ -95,7 +95,8 @@ def test_a_users_mistake(reviewed, arguments, message):
 
 
 def test_disagreements_are_listed_in_both_directions_with_reasons(reviewed):
-    rows, code = reviewed.json("feedback", "disagreements")
+    found, code = reviewed.json("feedback", "disagreements")
+    rows = found["disagreements"]
     assert code == 0
     report, _ = reviewed.json("feedback", "report")
     counts = {way: sum(row["direction"] == way for row in rows) for way in report["disagreements"]}
@@ -103,7 +104,7 @@ def test_disagreements_are_listed_in_both_directions_with_reasons(reviewed):
     assert all(counts[way] for way in ("too_lenient", "too_strict"))
     assert {"reviewer", "reason", "outcome"} <= set(rows[0]["decisions"][0])
     only, _ = reviewed.json("feedback", "disagreements", "--direction", "too_strict")
-    assert {row["direction"] for row in only} == {"too_strict"}
+    assert {row["direction"] for row in only["disagreements"]} == {"too_strict"}
     assert "reject by ada" in reviewed("feedback", "disagreements").stdout
     wrong = reviewed("feedback", "disagreements", "--direction", "lenient")
     assert wrong.returncode == 2
@@ -113,11 +114,12 @@ def test_disagreements_are_listed_in_both_directions_with_reasons(reviewed):
 def test_kept_reports_are_listed_and_evidence_is_shown_by_name(reviewed):
     assert "--save" in reviewed("feedback", "snapshots").stdout
     assert reviewed("feedback", "report", "--save").returncode == 0
-    (kept,), _ = reviewed.json("feedback", "snapshots", "--policy", "verdict")
+    found, _ = reviewed.json("feedback", "snapshots", "--policy", "verdict")
+    (kept,) = found["snapshots"]
     assert kept["cases"] == 800
     assert "false approve rate" in reviewed("feedback", "snapshots").stdout
     proposals, _ = reviewed.json("feedback", "propose")
-    better = next(one for one in proposals if one["status"] == "proposed")["proposal_id"]
+    better = next(one for one in proposals["proposals"] if one["status"] == "proposed")["proposal_id"]
     reviewed("feedback", "backtest", better)
     reviewed("feedback", "activate", better, "--by", "ada")
     shown = json.loads(reviewed("show", better, "--json").stdout)

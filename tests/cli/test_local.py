@@ -96,7 +96,7 @@ def test_list_and_remove(metajudge):
     assert "No models in" in metajudge("local", "list").stdout
     models.mkdir(parents=True)
     gguf(models / "tiny.gguf")
-    listed = json.loads(metajudge("local", "list", "--json").stdout)
+    listed = json.loads(metajudge("local", "list", "--json").stdout)["models"]
     assert listed == [{"agent": f"local:{models / 'tiny.gguf'}", "bytes": 11, "demo": False}]
     unknown = metajudge("local", "remove", "huge")
     assert unknown.returncode == 2

@@ -29,8 +29,8 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
     metajudge.env["METAJUDGE_STORE"] = url
     again = free_evidence(metajudge)
     listed, _ = metajudge.json("runs")
-    assert listed, first.stderr + again.stderr
-    shown = metajudge("show", listed[0]["run_id"])
+    assert listed["runs"], first.stderr + again.stderr
+    shown = metajudge("show", listed["runs"][0]["run_id"])
     said = "".join(one.stdout + one.stderr for one in (first, again, shown))
     assert first.returncode == again.returncode == 0, said
     assert json.loads(again.stdout)["judgments"] > 90

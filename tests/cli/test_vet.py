@@ -97,7 +97,7 @@ class TestOffline:
     @pytest.mark.slow
     def test_show_and_runs(self, metajudge):
         metajudge("vet", SAMPLE)
-        runs = json.loads(metajudge("runs", "--json").stdout)
+        runs = json.loads(metajudge("runs", "--json").stdout)["runs"]
         assert [run["status"] for run in runs] == ["finished"]
         shown = metajudge("show", "math-1/osprey-70b/AB")
         assert "What would change it" in shown.stdout
@@ -183,7 +183,7 @@ class TestWithModels:
         with LLMServer(answer=score_answer(5)) as server:
             done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}", "--json")
             assert done.returncode == 0
-            assert json.loads(done.stdout)[0]["output"] == "json_schema"
+            assert json.loads(done.stdout)["agents"][0]["output"] == "json_schema"
         with LLMServer(faults=lambda _: "401") as server:
             done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}")
             assert (done.returncode, "FAILED (auth)" in done.stdout) == (1, True)

@@ -68,7 +68,7 @@ def test_nothing_is_opened_for_review_twice(again, stored):
 
 
 def test_runs_are_listed(stored):
-    found = run("runs", "--json").json()
+    found = run("runs", "--json").json()["runs"]
     commands = [one["command"] for one in found]
     assert len(commands) == 13
     assert {name: commands.count(name) for name in set(commands)} == {
@@ -80,11 +80,11 @@ def test_runs_are_listed(stored):
         "serve": 1,
     }
     assert {one["status"] for one in found} == {"finished"}
-    assert run("show", found[0]["run_id"]).json()["runs"][0]["command"] == "serve"
+    assert run("show", found[0]["run_id"], "--json").json()["runs"][0]["command"] == "serve"
 
 
 def test_everything_about_a_judgment_is_shown(stored):
-    found = run("show", VETTED).json()
+    found = run("show", VETTED, "--json").json()
     assert len(found["judgments"]) == 1
     assert _panels_of(VETTED) <= {one["panel_digest"] for one in found["assessments"]}
     assert len(found["calls"]) == 11
