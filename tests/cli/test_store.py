@@ -34,7 +34,7 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
     said = "".join(one.stdout + one.stderr for one in (first, again, shown))
     assert first.returncode == again.returncode == 0, said
     assert json.loads(again.stdout)["judgments"] > 90
-    assert [run["command"] for run in listed] == ["vet", "vet"]
+    assert [run["command"] for run in listed["runs"]] == ["vet", "vet"]
     assert ":***@" in said
     assert password not in said
     written = {path.name for path in metajudge.folder.iterdir()}
