@@ -67,7 +67,10 @@ class TestOffline:
         assert done.returncode == 5
         text = (metajudge.folder / "report.md").read_text()
         assert text.startswith("### metajudge vet\n")
-        assert "- **missed**: precision 0.9 (36 of 40 kept are right; 95 % interval by question 50.9 to 98.7 %) is below" in text
+        assert (
+            "- **missed**: precision 0.9 (36 of 40 kept are right; 95 % interval by question 50.9 to 98.7 %) is below"
+            in text
+        )
         assert "| kept | 40 |  |" in text
         assert "/AB\\|\\<b\\>" in text
         assert "|<b>" not in text
