@@ -127,7 +127,7 @@ def test_a_pattern_leads_to_a_draft_that_is_tried_compared_and_activated(run, st
     policy = ("--policy", "risk_analysis")
     report = run("feedback", "report", *policy)
     assert "completeness is scored too lenient by 3 (20 corrections" in report.stdout
-    drafts = {one["kind"]: one for one in parsed(run("feedback", "draft", *policy, "--json"))}
+    drafts = {one["kind"]: one for one in parsed(run("feedback", "draft", *policy, "--json"))["drafts"]}
     assert list(drafts) == ["offset", "levels", "instruction"]
     levels = drafts["levels"]["policy"]["cases"]["levels"]["completeness"]
     assert all(REASONS[0] in text for text in levels.values())

@@ -12,7 +12,7 @@ from metajudge.vetting.summary import NoLabelCount, VetSummary
 
 _OF_THE_RUN: Final = frozenset({"run_id", "end", "bad_lines", "duplicates", "reviews"}) | {
     *("wall_s", "total_s", "store", "out", "webhook", "calibrated", "guarantees", "policy", "rules"),
-    *("usage", "cost_usd", "notices", "no_labels", "gathered"),
+    *("usage", "cost_usd", "notices", "no_labels", "gathered", "transferred", "judges_together", "judges_not_compared"),
 }
 """Fields of a summary that are not sums over batches, or are added in a way of their own."""
 
