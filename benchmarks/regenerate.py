@@ -161,7 +161,7 @@ def make(figure: FigureScript, places: Places, out: Path) -> None:
 
 def named(argument: str) -> str:
     """An argument with the names of its places in capitals."""
-    return re.sub(r"\{(\w+)[^}]*\}", lambda place: place[1].upper(), argument)
+    return re.sub(r"\{([a-z]+)(?::\d+)?\}", lambda place: place[1].upper(), argument)
 
 
 def without_places(text: str, places: Places) -> str:
