@@ -17,7 +17,7 @@ judges change roles, and each attack of :mod:`.adversaries_attacks` is made:
 - *people*: audited kept verdicts, one a question, until a one-sided binomial test at 5 % against the precision without
   attack finds the difference with a probability of 90 %.
 
-Then: how often followers are found, and judges that follow nobody (:mod:`.adversaries_power`), and what is found of the
+Then: how often followers are found, and independent judges (:mod:`.adversaries_power`), and what is found of the
 recorded judges as they are. Sets that are in OUT already, from the same settings, are not made again.
 """
 

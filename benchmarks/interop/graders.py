@@ -78,7 +78,7 @@ def _verdict(text: str, case: Case | None) -> str:
 
 
 def _is_supported(case: Case | None) -> bool:
-    """Whether a case's people agree with its judge; where nobody says, as if they did."""
+    """Whether people agree with the judge on a case; true where the case has no label."""
     return case is None or all(right is case.judge for right in case.people.values())
 
 

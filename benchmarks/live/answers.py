@@ -116,7 +116,7 @@ class Table:
     Attributes:
         right: [n].
         questions: [n].
-        scores: arm -> [n], NaN where there is none.
+        scores: arm -> [n], NaN for a missing score.
         usd: arm -> [n], NaN where unknown.
         tokens: arm -> [n].
         threshold: a score strictly above it is kept.

@@ -34,7 +34,7 @@ class Wanted:
         setup: the experiment; the models of ``given`` are replaced by its agents where a plan is given.
         agents: models in place of the setup's.
         effort_agent: a model in place of the one with two efforts.
-        given: somebody's plan to be carried out.
+        given: an existing plan to carry out.
         questions: at most so many; None for what the budget pays for.
     """
 

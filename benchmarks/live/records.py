@@ -20,7 +20,7 @@ class LiveItem(Finite):
         question: digest of the question, the unit of independence.
         content: digest of everything that a meta-judge is shown.
         right: whether the verdict is the label's.
-        evidence: the score of free evidence; None where there is none.
+        evidence: the score by free evidence, or None.
     """
 
     judgment: str

@@ -268,7 +268,7 @@ def provenance_of(plan: LivePlan, run: RunRecord) -> dict[str, str]:
 
 
 def area_chart(named: Sequence[tuple[str, Answer]], every: Sequence[Answer]) -> IntervalChart | None:
-    """The differences of areas below one another; None where there is none."""
+    """A chart of the differences of areas; None if there are none."""
     rows = tuple(
         IntervalRow(name=versus(one), absent=one.effect.absent)
         if isinstance(one.effect, Absent)

@@ -75,7 +75,7 @@ class Scripted:
     Attributes:
         right: judgment id -> whether its verdict is right.
         accuracy: ``MODEL``, ``MODEL analysis``, ``MODEL no analysis`` or ``MODEL EFFORT`` -> probability of being
-            right; the longer name counts, :data:`DEFAULT` where there is none.
+            right; the longest matching name counts, else :data:`DEFAULT`.
         seed: of the errors.
     """
 

@@ -1,4 +1,4 @@
-"""Checking somebody's result folder: digests, the plan, every figure computed again, the signature."""
+"""Verifies a result folder: digests, the plan, every figure computed again, the signature."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ def _signature(folder: Path, signers: Path | None, identity: str | None) -> Chec
     if not signature.is_file():
         if signers is not None or identity is not None:
             return Check("signature", False, "the folder is not signed")
-        return Check("signature", None, "the folder is not signed: whoever changes it can make its digests anew")
+        return Check("signature", None, "the folder is not signed: its digests do not show who made it")
     found = signing.check(folder / MANIFEST, signature, signers, identity)
     return Check("signature", found.holds, found.words)
 

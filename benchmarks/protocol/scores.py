@@ -21,7 +21,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 class VetterScore(Finite):
     """What a vetter says about one judgment: one line of an entry.
 
-    A line without a probability and without a score says in ``reason`` why there is none. A judgment without one ranks
+    A line with neither a probability nor a score gives the cause in ``reason``. A judgment without a value ranks
     below all that have one, and is never kept.
     """
 
