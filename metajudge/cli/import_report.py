@@ -4,6 +4,7 @@ import json
 
 import typer
 
+from metajudge.cli.inspect_report import print_record
 from metajudge.readers.inspection import Inspection
 from metajudge.readers.one_hot import columns_in
 
@@ -59,15 +60,7 @@ def print_records(found: Inspection) -> None:
     if found.records:
         typer.echo("\nThe first ones, as they will be read:")
     for number, record in enumerate(found.records, start=1):
-        verdict = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
-        label = f", label {record.item.label}" if record.item.label is not None else ""
-        typer.echo(f"  {number}. {record.judge} says {verdict}{label}")
-        typer.echo(f"     question    {_short(record.item.question)}")
-        for name, text in record.item.responses.items():
-            model = (record.item.models or {}).get(name)
-            typer.echo(f"     response {name:<2} {_short(text)}{f'  ({model})' if model else ''}")
-        if record.rationale:
-            typer.echo(f"     rationale   {_short(record.rationale)}")
+        print_record(number, record)
     if found.records:
         typer.echo("")
 
@@ -82,8 +75,3 @@ def _example(found: Inspection, name: str) -> str:
     short = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
     text = " | ".join(short) if sum(map(len, short)) < _EXAMPLE - 6 else (short[0] if short else "(empty)")
     return text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 3]}..."
-
-
-def _short(text: str) -> str:
-    found = json.dumps(text, ensure_ascii=False)
-    return found if len(found) <= WIDTH - 20 else f"{found[: WIDTH - 23]}..."

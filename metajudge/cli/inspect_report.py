@@ -45,7 +45,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
     for line in _kinds(found) if found.judgments is not None else ():
         typer.echo(line)
     for number, record in enumerate(found.records, start=1):
-        _print_record(number, record)
+        print_record(number, record)
     for notice in (*(found.join.notices() if found.join else ()), found.people.notice()):
         if notice is not None:
             typer.echo(f"Note: {notice}")
@@ -122,7 +122,8 @@ def _counts(found: Inspection) -> str:
     return text + (f", {found.duplicates:,} repeated" if found.duplicates else "")
 
 
-def _print_record(number: int, record: Judgment) -> None:
+def print_record(number: int, record: Judgment) -> None:
+    """A record as it will be read, its texts cut to a line each."""
     typer.echo(f"{number}. {record.id}")
     verdict = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
     label = f", label {record.item.label}" if record.item.label is not None else ""
