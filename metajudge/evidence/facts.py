@@ -5,11 +5,12 @@ in a table, and a column has their places in it. A judgment costs about 60 bytes
 the tables: under 250 bytes where a few judges judged each item in both orders.
 """
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from struct import Struct
+from typing import Any, Final, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,18 @@ from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, SignalValue, kind_of, parse_verdict, text_digest
-from metajudge.types.judgment import Scale
+from metajudge.types import (
+    VERDICT_KINDS,
+    AnyVerdict,
+    Item,
+    Judgment,
+    Right,
+    SignalValue,
+    kind_of,
+    parse_verdict,
+    text_digest,
+)
+from metajudge.types.judgment import Scale, count_words
 
 Codes: TypeAlias = NDArray[np.int32]
 """Places in a table of values; -1 where there is none."""
@@ -174,11 +185,29 @@ class Facts:
         )
 
 
-_CODES = (
-    *("item", "judge", "model", "order", "verdict", "truth", "category", "reason", "rationale"),
-    *("words", "own_words"),
-)
-_COLUMNS = (*_CODES, "other_words", "confidence")
+CODED: Final = {
+    "item": "items",
+    "judge": "judges",
+    "model": "models",
+    "order": "orders",
+    "verdict": "verdicts",
+    "truth": "truths",
+    "category": "categories",
+    "reason": "reasons",
+    "rationale": "rationales",
+}
+"""Columns of codes of :class:`Facts`, and the tables that they have places in."""
+COUNTED: Final = ("words", "own_words")
+NUMBERS: Final = ("other_words", "confidence")
+
+_CODES: Final = (*CODED, *COUNTED)
+_COLUMNS: Final = (*_CODES, *NUMBERS)
+_UNKNOWN: Final = -2
+"""A value that was not looked up yet."""
+
+_ROW: Final = Struct(f"={len(_CODES)}i{len(NUMBERS)}d")
+_ROW_TYPE: Final = np.dtype([*((name, np.int32) for name in _CODES), *((name, np.float64) for name in NUMBERS)])
+"""A judgment's columns side by side, packed and as an array."""
 
 
 def _entry(table: Sequence[str], code: int) -> str | None:
@@ -201,45 +230,48 @@ class FactsBuilder:
     def __init__(self, *, texts: bool = True) -> None:
         self._texts = texts
         self._ids: list[str] = []
-        # One row after the other, in the order of _CODES, and other_words and confidence.
-        self._codes, self._numbers = array("i"), array("d")
+        self._rows = bytearray()  # one after the other, as _ROW
         self._items: dict[tuple[str, str], int] = {}
         self._item_facts: list[ItemFact] = []
         self._judges, self._models, self._orders = Interned[str](), Interned[str](), Interned[tuple[str, ...]]()
         self._verdicts, self._categories, self._reasons = Interned[AnyVerdict](), Interned[str](), Interned[str]()
         self._truths, self._rationales = Interned[AnyVerdict](), Interned[Stated]()
         self._parsed: dict[object, AnyVerdict] = {}
-        self._counted: tuple[int, Mapping[str, int]] = (-1, {})
+        self._taken_from = WeakKeyDictionary[Facts, dict[str, Codes]]()
+        self._word_counts: dict[int, tuple[int, ...]] = {}
+        self._last = _LastItem(None)
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def add(self, judgment: Judgment) -> None:
         """Takes the facts of one judgment."""
-        item = judgment.item
-        key = (item.id, item.digest)
-        place = self._items.get(key)
-        if place is None:
-            place = self._new_item(ItemFact(*key, text_digest(item.opening), item.scale))
-        model = judgment.meta.get("judge_model")
-        stated: Stated = _NO_TEXT
-        words, own, other, confidence = 0, -1, _NAN, _NAN
+        last, verdict, order, meta = self._last, judgment.verdict, judgment.order, judgment.meta
+        if judgment.item is not last.item:  # records of one item mostly follow one another
+            last = self._last = self._taken(judgment.item)
+        known = last.of_verdict.get(id(verdict))
+        if known is None:
+            known = last.of_verdict[id(verdict)] = self._of_verdict(verdict, last.words)
+        _, code, own, other = known
+        model = meta.get("judge_model")
+        stated, words, confidence = _NO_TEXT, 0, _NAN
         if self._texts:
             stated = stated_agreement(judgment)
-            words = judgment.words
-            own, other = self._lengths(place, judgment)
-            if "confidence" in judgment.meta:
+            words = count_words(judgment.rationale)  # judgment.words would keep it, under a lock
+            if len(order) == 1:
+                own = last.words[order[0]]
+            if "confidence" in meta:
                 said = stated_confidence(judgment).value
                 confidence = _NAN if said is None else said
         self._append(
             judgment.id,
-            place,
+            last.place,
             judgment.judge,
             model if isinstance(model, str) and model else None,
-            judgment.order,
-            judgment.verdict,
-            item.truth,
-            item.category,
+            order,
+            code,
+            last.truth,
+            last.category,
             judgment.no_verdict,
             stated,
             (words, own, other, confidence),
@@ -258,18 +290,62 @@ class FactsBuilder:
             judge,
             model,
             tuple(order),
-            self._verdict(verdict),
-            self._verdict(truth),
-            category,
+            self._verdicts.optional(self._verdict(verdict)),
+            self._truths.optional(self._verdict(truth)),
+            self._categories.optional(category),
             reason,
             (value, state, detail),
             (words, own, _NAN if other is None else other, _NAN if confidence is None else confidence),
         )
 
+    def extend(self, facts: Facts, rows: NDArray[np.integer[Any]]) -> None:
+        """Takes the facts of chosen rows, as :meth:`add_row` does of one."""
+        places = self._taken_from.get(facts)
+        if places is None:
+            sizes = {name: len(getattr(facts, table)) for name, table in CODED.items()}
+            places = {name: np.full(size + 1, _UNKNOWN, dtype=np.int32) for name, size in sizes.items()}
+            for known in places.values():
+                known[-1] = -1  # the last one is meant by the code -1
+            self._taken_from[facts] = places
+        taken = np.empty(len(rows), dtype=_ROW_TYPE)
+        for name in (*COUNTED, *NUMBERS):
+            taken[name] = getattr(facts, name)[rows]
+        for name, known in places.items():
+            taken[name] = self._own_codes(name, known, facts, getattr(facts, name)[rows])
+        self._ids += [facts.judgment_ids[row] for row in rows.tolist()]
+        self._rows += taken.tobytes()
+
+    def _own_codes(self, name: str, known: Codes, facts: Facts, codes: Codes) -> Codes:
+        """Codes of the builder's tables for those of other facts; ``known`` has what was looked up before."""
+        found = known[codes]
+        missing = codes[found == _UNKNOWN]
+        if not len(missing):
+            return found
+        different, first = np.unique(missing, return_index=True)
+        values = getattr(facts, CODED[name])
+        for code in different[np.argsort(first)].tolist():  # in the order of the rows, as one by one
+            known[code] = self._code(name, values[code])
+        return known[codes]
+
+    def _code(self, name: str, value: Any) -> int:
+        if name == "item":
+            place = self._items.get((value.id, value.digest))
+            return self._new_item(value) if place is None else place
+        tables: dict[str, Interned[Any]] = {
+            "judge": self._judges,
+            "model": self._models,
+            "order": self._orders,
+            "verdict": self._verdicts,
+            "truth": self._truths,
+            "category": self._categories,
+            "reason": self._reasons,
+            "rationale": self._rationales,
+        }
+        return tables[name].code(value)
+
     def facts(self) -> Facts:
         """The facts of everything added so far; the builder can go on."""
-        columns = np.array(self._codes, dtype=np.int32).reshape(len(self), len(_CODES)).T
-        other_words, confidence = np.array(self._numbers, dtype=np.float64).reshape(len(self), 2).T
+        rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
         return Facts(
             judgment_ids=list(self._ids),
             items=list(self._item_facts),
@@ -281,9 +357,7 @@ class FactsBuilder:
             categories=self._categories.values,
             reasons=self._reasons.values,
             rationales=self._rationales.values,
-            other_words=other_words.copy(),
-            confidence=confidence.copy(),
-            **{name: column.copy() for name, column in zip(_CODES, columns, strict=True)},
+            **{name: rows[name].copy() for name in _COLUMNS},
         )
 
     def _append(
@@ -293,44 +367,55 @@ class FactsBuilder:
         judge: str,
         model: str | None,
         order: tuple[str, ...],
-        verdict: AnyVerdict | None,
-        truth: AnyVerdict | None,
-        category: str | None,
+        verdict: int,
+        truth: int,
+        category: int,
         reason: str | None,
         rationale: Stated,
         counts: tuple[int, int, float, float],
     ) -> None:
         words, own, other, confidence = counts
         self._ids.append(name)
-        self._codes.extend(
-            (
-                item,
-                self._judges.code(judge),
-                self._models.optional(model),
-                self._orders.code(order),
-                self._verdicts.optional(verdict),
-                self._truths.optional(truth),
-                self._categories.optional(category),
-                self._reasons.optional(reason),
-                self._rationales.code(rationale),
-                words,
-                own,
-            )
+        self._rows += _ROW.pack(
+            item,
+            self._judges.code(judge),
+            -1 if model is None else self._models.code(model),
+            self._orders.code(order),
+            verdict,
+            truth,
+            category,
+            -1 if reason is None else self._reasons.code(reason),
+            self._rationales.code(rationale),
+            words,
+            own,
+            other,
+            confidence,
         )
-        self._numbers.extend((other, confidence))
 
     def _new_item(self, fact: ItemFact) -> int:
         self._items[fact.id, fact.digest] = len(self._item_facts)
         self._item_facts.append(fact)
         return len(self._item_facts) - 1
 
-    def _lengths(self, item: int, judgment: Judgment) -> tuple[int, float]:
-        """Words of the winner, or of the only response shown, and mean words of the others that are compared."""
-        if self._counted[0] != item:  # records of one item mostly follow one another
-            self._counted = (item, judgment.item.words)
-        own, mean = compared_lengths(judgment.verdict, self._counted[1])
-        only = len(judgment.order) == 1
-        return (self._counted[1][judgment.order[0]] if only else own), mean
+    def _taken(self, item: Item) -> "_LastItem":
+        key = (item.id, item.digest)
+        place = self._items.get(key)
+        if place is None:
+            place = self._new_item(ItemFact(*key, text_digest(item.opening), item.scale))
+        words = self._words_of(item, place) if self._texts else {}
+        truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
+        return _LastItem(item, words, place, truth, category)
+
+    def _words_of(self, item: Item, place: int) -> Mapping[str, int]:
+        """Response id -> its number of words, counted once where records of an item do not follow one another."""
+        names, counts = sorted(item.responses), self._word_counts.get(place)
+        if counts is None:
+            counts = self._word_counts[place] = tuple(item.words[name] for name in names)
+        return dict(zip(names, counts, strict=True))
+
+    def _of_verdict(self, verdict: AnyVerdict | None, words: Mapping[str, int]) -> "_OfVerdict":
+        lengths = compared_lengths(verdict, words) if self._texts else (-1, _NAN)
+        return (verdict, self._verdicts.optional(verdict), *lengths)
 
     def _verdict(self, value: object) -> AnyVerdict | None:
         if value is None:
@@ -340,6 +425,28 @@ class FactsBuilder:
         if found is None:
             found = self._parsed[key] = parse_verdict(value)
         return found
+
+
+_OfVerdict: TypeAlias = tuple[AnyVerdict | None, int, int, float]
+"""A verdict, its code, the words of the response that it prefers and the mean words of the others."""
+
+
+@dataclass(slots=True)
+class _LastItem:
+    """What the judgments of an item share.
+
+    Attributes:
+        words: of its responses.
+        place, truth, category: codes.
+        of_verdict: by the identity of the verdict, as records that were read share those that are equal.
+    """
+
+    item: Item | None
+    words: Mapping[str, int] = field(default_factory=dict)
+    place: int = -1
+    truth: int = -1
+    category: int = -1
+    of_verdict: dict[int, _OfVerdict] = field(default_factory=dict)
 
 
 def collected(judgments: Iterable[Judgment], *, texts: bool = True) -> Facts:

@@ -59,11 +59,11 @@ def compared_lengths(verdict: AnyVerdict | None, words: Mapping[str, int]) -> tu
     Args:
         words: of every response, by id.
     """
-    if verdict is None or verdict.winner is None:
+    winner = None if verdict is None else verdict.winner
+    if verdict is None or winner is None:
         return -1, math.nan
-    lengths = {name: words[name] for name in verdict.ids}
-    own = lengths[verdict.winner]
-    return own, (sum(lengths.values()) - own) / (len(lengths) - 1)
+    own, lengths = words[winner], [words[name] for name in verdict.ids]
+    return own, (sum(lengths) - own) / (len(lengths) - 1)
 
 
 def response_words(judgment: Judgment) -> SignalValue:

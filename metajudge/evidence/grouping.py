@@ -1,6 +1,6 @@
 """Rows of arrays grouped by several columns of codes, and joined on them."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -20,19 +20,28 @@ LARGEST = 1 << 62
 """Keys stay below this, so that no product of codes leaves 64 bits."""
 
 
+class _Codes(dict[T, int]):
+    """Value -> code."""
+
+    def __missing__(self, value: T) -> int:
+        code = self[value] = len(self)
+        return code
+
+
 class Interned(Generic[T]):
-    """Values that are kept once, each with its code: its place among them."""
+    """Values that are kept once, each with its code: its place among them.
+
+    Attributes:
+        code: gives the code of a value, a new one where it was not seen before.
+    """
 
     def __init__(self) -> None:
-        self._codes: dict[T, int] = {}
-
-    def code(self, value: T) -> int:
-        """The code of a value, a new one where it was not seen before."""
-        return self._codes.setdefault(value, len(self._codes))
+        self._codes = _Codes[T]()
+        self.code: Callable[[T], int] = self._codes.__getitem__  # called for every fact of every judgment
 
     def optional(self, value: T | None) -> int:
         """The code of a value, -1 for None."""
-        return -1 if value is None else self._codes.setdefault(value, len(self._codes))
+        return -1 if value is None else self._codes[value]
 
     @property
     def values(self) -> list[T]:

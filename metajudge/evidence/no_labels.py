@@ -26,10 +26,7 @@ from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.latent import LatentFit, fit_latent
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.types import Judgment, SignalValue, kind_of
-
-NO_LABELS: Final = "no_labels"
-"""The name of the signal, and its state: the two words that must stand beside the number."""
+from metajudge.types import NO_LABELS, Judgment, SignalValue, kind_of
 
 FEWEST_JUDGES: Final = 3
 """With two judges agreement does not show which of them is right more often."""

@@ -2,15 +2,27 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
-from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, places_of, read_favoured, read_text_verdict
+from metajudge.evidence.text_verdict import (
+    NoTextVerdict,
+    TextVerdict,
+    marks_in,
+    places_of,
+    read_favoured,
+    read_marks,
+    read_sentences,
+)
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, SignalValue, is_right, kind_of, parse_verdict
 from metajudge.types.label import passing
 from metajudge.types.right import DEFAULTS
 
 Stated: TypeAlias = tuple[float | None, str, str]
 """Value, state and detail of a signal."""
+
+Shown: TypeAlias = tuple[tuple[str, str], ...]
+"""See :attr:`metajudge.types.Judgment.shown`."""
 
 
 def rationale_agreement(judgment: Judgment) -> SignalValue:
@@ -39,17 +51,54 @@ def stated_agreement(judgment: Judgment) -> Stated:
     verdict = judgment.verdict
     if verdict is None:
         return (None, "no_verdict", "the judge gave no verdict")
-    if isinstance(verdict, Grade | Category):
+    if isinstance(verdict, _OF_ONE_RESPONSE):
         return _answer_agreement(judgment, verdict)
-    stated = _stated(judgment)
-    if not isinstance(stated, TextVerdict):
-        return stated
+    meta, rationale = judgment.meta, judgment.rationale
+    given = meta.get("text_verdict")
+    if given is not None:
+        return _given_agreement(judgment, given, verdict)
+    if not rationale.strip():
+        return (None, "no_rationale", "no rationale was recorded")
+    if meta and meta.keys() >= _OF_GAMES:
+        detail = "the rationale has the texts of several games, in which a label stands for different responses"
+        return (None, "no_text_verdict", detail)
+    shown, marks = judgment.shown, marks_in(rationale)
+    found = _of_marks(marks, shown, verdict) if marks else None
+    return _of_sentences(rationale, shown, verdict) if found is None else found
+
+
+def _of_marks(marks: tuple[str, ...], shown: Shown, verdict: AnyVerdict) -> Stated | None:
+    """The agreement by marks, None where they name nothing; judges repeat few short marks many times."""
+    make = _made_of_marks if sum(map(len, marks)) <= _REMEMBERED else _made_of_marks.__wrapped__
+    return make(marks, shown, verdict)
+
+
+@lru_cache(maxsize=4_096)
+def _made_of_marks(marks: tuple[str, ...], shown: Shown, verdict: AnyVerdict) -> Stated | None:
+    found = read_marks(marks, shown)
+    return None if found is None else _agreement(found, verdict)
+
+
+def _of_sentences(text: str, shown: Shown, verdict: AnyVerdict) -> Stated:
+    found = read_sentences(text, shown)
+    if isinstance(found, NoTextVerdict):
+        found = read_favoured(text, shown) or found
+    return _agreement(found, verdict)
+
+
+def _agreement(stated: TextVerdict | NoTextVerdict, verdict: AnyVerdict) -> Stated:
+    if isinstance(stated, NoTextVerdict):
+        return (None, stated.state, stated.detail)
     quote = f'the text says "{_short(stated.quote)}"'
     if stated.winner == verdict.winner:
         return (1.0, "agree", quote)
     text = f"response {stated.winner}" if stated.winner else "a tie"
     return (-1.0, "contradict", f"{quote}, that is {text}; the recorded verdict is {verdict}")
 
+
+_OF_ONE_RESPONSE = (Grade, Category)
+_REMEMBERED = 200
+"""Characters of the marks of a text up to which what they say is remembered."""
 
 _OF_GAMES = {"rule", "games"}
 """What the records of games that a rule combined say in ``meta`` (``metajudge judge --combined``)."""
@@ -121,32 +170,14 @@ def _compared(verdict: Grade | Category, stated: AnyVerdict, quote: str) -> Stat
     return (-1.0, "contradict", f"{quote}; the recorded verdict is {verdict}")
 
 
-def _stated(judgment: Judgment) -> TextVerdict | Stated:
-    given = judgment.meta.get("text_verdict")
-    if given is not None:
-        return _given(judgment, given)
-    if not judgment.rationale.strip():
-        return (None, "no_rationale", "no rationale was recorded")
-    if judgment.meta.keys() >= _OF_GAMES:
-        detail = "the rationale has the texts of several games, in which a label stands for different responses"
-        return (None, "no_text_verdict", detail)
-    shown = tuple(zip(judgment.shown_labels, judgment.order, strict=True))
-    found = read_text_verdict(judgment.rationale, shown)
-    if isinstance(found, NoTextVerdict) and found.state == "no_text_verdict":
-        found = read_favoured(judgment.rationale, shown) or found
-    if isinstance(found, NoTextVerdict):
-        return (None, found.state, found.detail)
-    return found
-
-
-def _given(judgment: Judgment, given: object) -> TextVerdict | Stated:
+def _given_agreement(judgment: Judgment, given: object, verdict: AnyVerdict) -> Stated:
     try:
-        verdict = parse_verdict(given)
-        if isinstance(verdict, Grade | Category) or not set(verdict.ids) <= set(judgment.order):
-            raise ValueError(f"{verdict} does not compare the responses {', '.join(judgment.order)}")
+        stated = parse_verdict(given)
+        if isinstance(stated, Grade | Category) or not set(stated.ids) <= set(judgment.order):
+            raise ValueError(f"{stated} does not compare the responses {', '.join(judgment.order)}")
     except ValueError as error:
         return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
-    return TextVerdict(verdict.winner, "mark", str(verdict))
+    return _agreement(TextVerdict(stated.winner, "mark", str(stated)), verdict)
 
 
 def _short(text: str) -> str:

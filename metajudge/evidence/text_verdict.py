@@ -19,10 +19,10 @@ _DOUBT = re.compile(
 _LEAD = re.compile(r"(?:.*(?:verdict|judge?ment|decision))?\W*", re.I)
 _REST = re.compile(r"[^\w\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"[.!?;,:\n]")
-_MARK = re.compile(r"\[\[([^\[\]]+)\]\]")
+_MARK = re.compile(r"\[\[[^\[\]]+\]\]")
 _LONGEST_MARK = 80
 _JSON = re.compile(
-    r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"([^\"]{1,80})\"",
+    r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"[^\"]{1,80}\"",
     re.I,
 )
 _QUOTES = 4
@@ -79,15 +79,42 @@ def read_text_verdict(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerd
     Returns:
         The winner as a response id.
     """
+    marks = marks_in(text)
+    return (read_marks(marks, shown) if marks else None) or read_sentences(text, shown)
+
+
+def marks_in(text: str) -> tuple[str, ...]:
+    """Everything in a text that has the form of an explicit mark, as it stands there; it need not name a winner."""
+    # The patterns are tried only where their first characters stand, which is cheap to find out.
+    bracket, quote = text.find("["), text.find('"')
+    marks: list[str] = [] if bracket < 0 else _MARK.findall(text, bracket)
+    if quote >= 0 and text.count('"', quote) >= _QUOTES:
+        marks += _JSON.findall(text, quote)
+    return tuple(marks)
+
+
+def read_marks(marks: tuple[str, ...], shown: tuple[tuple[str, str], ...]) -> TextVerdict | NoTextVerdict | None:
+    """Reads what the explicit marks of a text say together; see :func:`read_text_verdict`.
+
+    Args:
+        marks: as :func:`marks_in` gives them.
+
+    Returns:
+        The last one where they name one winner; None where none of them names a winner or a tie.
+    """
     forms = _forms(shown)
-    marks = list(_marks(text, forms))
-    if marks:
-        winners = {mark.winner for mark in marks}
-        if len(winners) == 1:
-            return marks[-1]
-        quotes = ", ".join(sorted({mark.quote for mark in marks}))
+    read = (_read_mark(said, mark, forms) for mark in marks if len(said := _content(mark)) <= _LONGEST_MARK)
+    found = [mark for mark in read if mark is not None]
+    if len({mark.winner for mark in found}) > 1:
+        quotes = ", ".join(sorted({mark.quote for mark in found}))
         return NoTextVerdict("conflicting", f"the text marks different winners: {_short(quotes)}")
-    return _last_sentence(text, forms) or NoTextVerdict("no_text_verdict", "the text states no verdict in a known form")
+    return found[-1] if found else None
+
+
+def read_sentences(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict | NoTextVerdict:
+    """Reads the last sentence that states a verdict, in a text without marks; see :func:`read_text_verdict`."""
+    found = _last_sentence(text, _forms(shown))
+    return found or NoTextVerdict("no_text_verdict", "the text states no verdict in a known form")
 
 
 def read_favoured(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict | None:
@@ -197,14 +224,10 @@ def _core(label: str) -> str:
     return bare.strip("()[]{}\"'`* ") or label
 
 
-def _marks(text: str, forms: _Forms) -> Iterator[TextVerdict]:
-    for pattern, start in ((_MARK, text.find("[[")), (_JSON, text.find('"') if text.count('"') >= _QUOTES else -1)):
-        for found in pattern.finditer(text, start) if start >= 0 else ():
-            # The pattern leaves the white space to strip(): with a run of it on either side it would be quadratic.
-            content = found.group(1).strip() if pattern is _MARK else found.group(1)
-            mark = _read_mark(content, found.group(0), forms) if len(content) <= _LONGEST_MARK else None
-            if mark is not None:
-                yield mark
+def _content(mark: str) -> str:
+    """What stands in a mark."""
+    # The pattern leaves the white space to strip(): with a run of it on either side it would be quadratic.
+    return mark[2:-2].strip() if mark.startswith("[") else mark[:-1].rpartition('"')[2]
 
 
 def _read_mark(content: str, quote: str, forms: _Forms) -> TextVerdict | None:

@@ -1,12 +1,15 @@
 """Arrow files (Feather, version 2), record batch by record batch."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.parquet_table import plain, raw_of
+from metajudge.readers.parquet_table import TableRow, plain
+
+ROWS: Final = 512
+"""Rows of a record batch that are Python objects together."""
 
 
 class ArrowTable:
@@ -26,10 +29,9 @@ class ArrowTable:
         file, number = self._opened(), 0
         try:
             for at in range(file.num_record_batches):
-                for row in file.get_batch(at).to_pylist():
+                for data in plain_rows(file.get_batch(at)):
                     number += 1
-                    data = {name: plain(cell) for name, cell in row.items()}
-                    yield Line(number, raw_of(data), data)
+                    yield TableRow(number, data)
         except (OSError, pyarrow.ArrowException) as error:
             reason = f"the file is damaged; nothing after this row can be read ({error})"
             yield Reject(self.source.name, number + 1, reason, "")
@@ -46,3 +48,26 @@ class ArrowTable:
             return pyarrow.ipc.open_file(pyarrow.memory_map(str(self.source.path)))
         except (OSError, pyarrow.ArrowException) as error:
             raise InputError(f"{self.source.name} cannot be read as an Arrow file: {error}") from None
+
+
+def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a record batch, a few at a time; cells are as JSON has them."""
+    names = batch.schema.names
+    odd = [at for at, kind in enumerate(batch.schema.types) if not _is_plain(kind)]
+    for start in range(0, batch.num_rows, ROWS):
+        columns = [column.to_pylist() for column in batch.slice(start, ROWS).columns]
+        for at in odd:
+            columns[at] = [plain(cell) for cell in columns[at]]
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether all cells of an Arrow type are as JSON has them: texts, whole numbers, booleans, and objects of these."""
+    from pyarrow import types
+
+    if types.is_struct(kind):
+        return all(_is_plain(kind.field(at).type) for at in range(kind.num_fields))
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _is_plain(kind.value_type)
+    return any(known(kind) for known in (types.is_string, types.is_large_string, types.is_boolean, types.is_integer))

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.evidence.columns import SIGNALS, STABILITY
-from metajudge.evidence.no_labels import NO_LABELS
 from metajudge.files.replacing import replacing
 from metajudge.installation import install_command
 
@@ -34,7 +32,13 @@ ENDINGS: Final = (".parquet", ".arrow", ".feather")
 ROWS: Final = 16_384
 """Rows that are in memory together, and in a row group."""
 
-_NAMED: Final = (*SIGNALS, *STABILITY, NO_LABELS)
+
+def _signals() -> tuple[str, ...]:
+    """The names of the signals, which only a table with columns for them needs."""
+    from metajudge.evidence.columns import SIGNALS, STABILITY
+    from metajudge.types import NO_LABELS
+
+    return (*SIGNALS, *STABILITY, NO_LABELS)
 
 
 def write_table(path: Path, lines: Iterable[bytes]) -> None:
@@ -89,7 +93,7 @@ def table_of(lines: Sequence[bytes]) -> "pa.Table":
         "agents": read["agents"],
         "assessment": pa.array([line.rstrip(b"\n") for line in lines], pa.binary()).cast(pa.string()),
     }
-    columns |= {f"signal.{name}": inside("signals", name, "value") for name in _NAMED}
+    columns |= {f"signal.{name}": inside("signals", name, "value") for name in _signals()}
     return pa.table([columns[name] for name in schema().names], schema=schema())
 
 
@@ -99,7 +103,7 @@ def schema() -> "pa.Schema":
     kinds = {**_PLAIN, "score": "float64", "score_low": "float64", "score_high": "float64"}
     kinds |= dict.fromkeys(("decision", "failure", "failure_message"), "string")
     named = [(name, _kind(pa, kinds[name])) for name in _ORDER]
-    signals = [(f"signal.{name}", pa.float64()) for name in _NAMED]
+    signals = [(f"signal.{name}", pa.float64()) for name in _signals()]
     return pa.schema([*named, ("agents", _agents(pa)), *signals, ("assessment", pa.string())])
 
 
@@ -163,7 +167,7 @@ def _record(pa: Any) -> Any:
             ("decision", pa.struct([("action", pa.string())])),
             ("failure", pa.struct([("kind", pa.string()), ("message", pa.string())])),
             ("agents", _agents(pa)),
-            ("signals", pa.struct([(name, signal) for name in _NAMED])),
+            ("signals", pa.struct([(name, signal) for name in _signals()])),
         ]
     )
 

@@ -13,8 +13,9 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
+from metajudge.readers.arrow_table import plain_rows
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.parquet_table import plain, raw_of
+from metajudge.readers.parquet_table import TableRow
 
 
 class DatasetTable:
@@ -36,10 +37,9 @@ class DatasetTable:
         for file in self._files:
             try:
                 for batch in _opened(file, self.source):
-                    for row in batch.to_pylist():
+                    for data in plain_rows(batch):
                         number += 1
-                        data = {name: plain(cell) for name, cell in row.items()}
-                        yield Line(number, raw_of(data), data)
+                        yield TableRow(number, data)
             except (OSError, pyarrow.ArrowException) as error:
                 reason = f"{file.name} is damaged; the rest of it cannot be read ({error})"
                 yield Reject(self.source.name, number + 1, reason, "")

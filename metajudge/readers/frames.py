@@ -25,7 +25,7 @@ from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapped_labels import labels_text
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
-from metajudge.readers.parquet_table import plain, raw_of
+from metajudge.readers.parquet_table import TableRow, plain
 from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex
 from metajudge.readers.scales import scale_text
@@ -180,7 +180,7 @@ class _FrameTable:
         self.source = Source(Path(name), name)
         self._columns = tuple(columns)
         self._rows = [
-            Line(number, raw_of(data), data)
+            TableRow(number, data)
             for number, data in enumerate(({key: _cell(cell) for key, cell in row.items()} for row in rows), start=1)
         ]
 

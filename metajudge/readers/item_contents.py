@@ -3,12 +3,12 @@
 Evidence compares verdicts on the same item, so an item's id must have one content. Of several contents the one that
 most judgments have is kept; where as many have another one, the first one read is. That takes a pass over the input
 before judgments are given, of which only hashes are held (some 100 bytes a record); a second pass counts, and is made
-only where contents differ at all. Where no id comes twice, the pass that follows need not look for repeated judgments:
-for metajudge JSONL that saves what the first one costs. Items are compared without what may differ from record to
-record (:data:`~metajudge.types.judgment.BESIDE`).
+only where contents differ at all. The pass that follows need look for repeated judgments only among ids that come
+twice: for metajudge JSONL that saves what the first one costs. Items are compared without what may differ from record
+to record (:data:`~metajudge.types.judgment.BESIDE`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 import orjson
@@ -41,11 +41,11 @@ class ItemContents:
     """The contents of the items that have several; empty where no records contradict each other.
 
     Attributes:
-        unique_ids: whether no two records are known to have one id; such an input has no repeated judgments.
+        repeated: hashes of the ids that two records may have; None where any two may have one.
     """
 
-    def __init__(self, contents: dict[str, dict[str, _Content]], *, unique_ids: bool = False) -> None:
-        self.unique_ids = unique_ids
+    def __init__(self, contents: dict[str, dict[str, _Content]], *, repeated: Set[int] | None = None) -> None:
+        self.repeated = repeated
         self._contents = contents
         self._kept = {name: max(several, key=lambda one: several[one].count) for name, several in contents.items()}
 
@@ -77,37 +77,65 @@ class ItemContents:
         )
 
 
+class Screen(ItemContents):
+    """Takes no exception to any record, and notes whether they contradict each other: for a pass that may be in vain.
+
+    Attributes:
+        several: whether an item was met with two contents.
+        twice: hashes of the ids that came twice, or seem to.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({}, repeated=frozenset())
+        self.several = False
+        self.twice: set[int] = set()
+        self._digests: dict[str, str] = {}
+        self._ids: set[int] = set()
+
+    def objection(self, judgment: Judgment) -> str | None:
+        """None, always."""
+        item = judgment.item
+        name = hash(judgment.id)
+        if name in self._ids:
+            self.twice.add(name)
+        self._ids.add(name)
+        if self._digests.setdefault(item.id, item.digest) != item.digest:
+            self.several = True
+        return None
+
+
 def find_contents(readers: Iterable[Reader]) -> ItemContents:
     """Reads the input for items with several contents."""
     inputs = list(readers)
-    suspects, unique_ids = _suspects(inputs)
+    suspects, repeated = _suspects(inputs)
     if not suspects:
-        return ItemContents({}, unique_ids=unique_ids)
+        return ItemContents({}, repeated=repeated)
     contents: dict[str, dict[str, _Content]] = {}
     for reader in inputs:
         for found in reader.read():
             if isinstance(found, FoundJudgment) and hash(found.judgment.item.id) in suspects:
                 _count(found.judgment, f"{found.file}:{found.line}", contents)
-    return ItemContents(_several(contents), unique_ids=unique_ids)
+    return ItemContents(_several(contents), repeated=repeated)
 
 
 def _several(contents: dict[str, dict[str, _Content]]) -> dict[str, dict[str, _Content]]:
     return {name: several for name, several in contents.items() if len(several) > 1}
 
 
-def _suspects(readers: Iterable[Reader]) -> tuple[set[int], bool]:
-    """Hashes of the ids of items that records seem to contradict each other about, and whether no id comes twice."""
+def _suspects(readers: Iterable[Reader]) -> tuple[set[int], set[int]]:
+    """Hashes of the ids of items that records seem to contradict each other about, and of ids that come twice."""
     seen: dict[int, int] = {}
     ids: set[int] = set()
     suspects: set[int] = set()
-    records = 0
+    repeated: set[int] = set()
     for reader in readers:
         for judgment, item, content in _screened(reader):
-            records += 1
+            if judgment in ids:
+                repeated.add(judgment)
             ids.add(judgment)
             if seen.setdefault(item, content) != content:
                 suspects.add(item)
-    return suspects, len(ids) == records
+    return suspects, repeated
 
 
 def _screened(reader: Reader) -> Iterator[tuple[int, int, int]]:

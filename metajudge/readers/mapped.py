@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
+from metajudge.readers.alike import Alike, retold
 from metajudge.readers.cells import TURNS, cell, key_of
 from metajudge.readers.conversations import exchange, in_turns, is_chat, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
@@ -24,6 +25,7 @@ from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, LineReader, each
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.readers.unknown_words import example, vocabulary_fault
 from metajudge.readers.vocabulary import (
     MOST_CATEGORIES,
     InfiniteValueError,
@@ -39,6 +41,8 @@ _OF_JUDGMENT = frozenset(
     ("id", "judge", "verdict", "no_verdict", "rationale", "instruction", "order", "labels", "meta")
 )
 """Fields that say nothing of the item."""
+_SAYS = frozenset(("verdict", "no_verdict", "instruction", "order", "swapped", "labels", "meta"))
+"""Fields that a judgment depends on beside its item, its id, its judge and its rationale."""
 
 
 class MappedTable(LineReader):
@@ -83,6 +87,8 @@ class MappedTable(LineReader):
         self._newest: tuple[list[Any], Item] | None = None
         of_item = [name for name in mapping.columns if name not in _OF_JUDGMENT and not name.startswith("meta.")]
         self._of_item = sorted({*(mapping.columns[name] for name in of_item), "turn", "turn_number"})
+        says = [column for name, column in mapping.columns.items() if name in _SAYS or name.startswith("meta.")]
+        self._alike = Alike(tuple(dict.fromkeys(one for column in says for one in columns_in(column))))
         self._in_turns = mapping.columns.get("question", "").startswith(TURNS)
         self._stem = stem_of(table.source.name)
         columns = table.columns()
@@ -125,21 +131,30 @@ class MappedTable(LineReader):
             ValidationError: the values do not go together.
         """
         item = self._item(row)
-        verdict, why = self._verdict(row, "verdict", item)
+        said = self._alike.said(row.data, item)
+        known = self._alike.find(said)
+        verdict, why = self._verdict(row, "verdict", item) if known is None else (known.verdict, known.no_verdict)
         judge = self._text(row, "judge") or _empty("judge", self.mapping)
+        name = self._text(row, "id") or self._name(row, item, judge, verdict)
+        rationale = self._text(row, "rationale") or ""
+        made = None if known is None else retold(known, name, item, judge, rationale)
+        if made is not None:
+            return made
         data: dict[str, Any] = {
-            "id": self._text(row, "id") or self._name(row, item, judge, verdict),
+            "id": name,
             "item": item,
             "judge": judge,
             "verdict": verdict,
             "no_verdict": why if verdict is None else None,
-            "rationale": self._text(row, "rationale") or "",
+            "rationale": rationale,
             "instruction": self._text(row, "instruction"),
             "order": self._order(row, item),
             "labels": self._shown_labels(row, item),
             "meta": self._meta(row),
         }
-        return Judgment.model_validate(data)
+        judgment = Judgment.model_validate(data)
+        self._alike.keep(said, judgment)
+        return judgment
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
@@ -328,7 +343,7 @@ class MappedTable(LineReader):
         except InfiniteValueError as error:
             raise BadLine(f"{field}: {error}") from error
         except UnknownValueError as error:
-            means = self._wording.meanings(_example(key_of(value)))
+            means = self._wording.meanings(example(key_of(value)))
             raise BadLine(f"{field}: {error}; say what it means with {means}") from None
         if isinstance(found, NoVerdict):
             stated = self._text(row, "no_verdict") if field == "verdict" else None
@@ -408,7 +423,7 @@ class MappedTable(LineReader):
         if len(words) > MOST_CATEGORIES:
             unknown = words  # so many different words are no categories
         if unknown:
-            fault = _vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording)
+            fault = vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording)
             raise InputError(without_secrets(fault))
 
     def _require_whole_verdicts(self, columns: Sequence[str]) -> None:
@@ -469,29 +484,3 @@ def _object(value: Any, field: str, column: str) -> dict[str, Any]:
 
 def _empty(field: str, mapping: FieldMap) -> str:
     raise BadLine(f"{field}: column {mapping.columns.get(field)!r} is empty")
-
-
-def _example(*values: str) -> dict[str, str]:
-    meanings = {"c": "tie", "0.5": "tie", "1.5": "tie", "both": "tie"}
-    return {value: meanings.get(value.casefold(), "MEANING") for value in values}
-
-
-def _vocabulary_fault(
-    unknown: Mapping[str, int], first: Mapping[str, str], mapping: FieldMap, name: str, wording: Wording
-) -> str:
-    shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
-    more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
-    ids: Sequence[str] = mapping.response_ids
-    one = next(iter(unknown))
-    column = mapping.columns.get(first[one].rpartition(": ")[2], mapping.columns.get("verdict"))
-    advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
-    models = (
-        ""
-        if mapping.model_columns or len(ids) == 1
-        else " If these are models' names, map the columns that name the "
-        f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
-    )
-    return (
-        f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {first[one]}. Say what each means: "
-        f"{wording.meanings(_example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
-    )

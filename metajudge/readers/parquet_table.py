@@ -36,14 +36,14 @@ class ParquetTable:
             try:
                 result = connection.execute(_QUERY, [self._path])
                 names = [name for name, *_ in result.description]
+                odd = [at for at, (_, kind, *_) in enumerate(result.description) if not _is_plain(kind)]
                 while batch := result.fetchmany(_BATCH):
                     for cells in batch:
                         number += 1
-                        data = {
-                            name: cell if cell is None or type(cell) is str else plain(cell)
-                            for name, cell in zip(names, cells, strict=True)
-                        }
-                        yield Line(number, raw_of(data), data)
+                        data = dict(zip(names, cells, strict=True))
+                        for at in odd:
+                            data[names[at]] = plain(cells[at])
+                        yield TableRow(number, data)
             except duckdb.Error as error:
                 reason = f"the file is damaged; nothing after this row can be read ({_first_line(error)})"
                 yield Reject(self.source.name, number + 1, reason, "")
@@ -71,16 +71,33 @@ class ParquetTable:
         return connection
 
 
+def _is_plain(kind: Any) -> bool:
+    """Whether all cells of a DuckDB type are as JSON has them: texts, whole numbers, booleans, and objects of these."""
+    if kind.id in ("struct", "list"):
+        return all(_is_plain(inner) for _, inner in kind.children)
+    return kind.id in _PLAIN
+
+
+_PLAIN = frozenset(("varchar", "boolean", "tinyint", "smallint", "integer", "bigint"))
 _QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
+
+
+_AS_THEY_ARE = frozenset((str, int, bool, type(None)))
 
 
 def plain(value: Any) -> Any:
     """A cell as JSON has it: times as text, decimals as numbers; NaN as null, an infinite number as its text."""
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is dict:
+        return {
+            key if type(key) is str else str(key): inner if type(inner) in _AS_THEY_ARE else plain(inner)
+            for key, inner in value.items()
+        }
     match value:
         case float():
             return value if math.isfinite(value) else None if math.isnan(value) else str(value)
-        case dict():
-            return {str(key): plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [plain(inner) for inner in value]
         case datetime.datetime() | datetime.date() | datetime.time():
@@ -96,9 +113,18 @@ def plain(value: Any) -> Any:
     return value
 
 
-def raw_of(data: dict[str, Any]) -> bytes:
-    """A row as one JSON line, for reports of what could not be read."""
-    return orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS, default=str)
+class TableRow(Line):
+    """A row of a table of typed cells. ``raw`` is the row as one JSON line, made only where it is reported."""
+
+    __slots__ = ()
+
+    def __init__(self, number: int, data: dict[str, Any]) -> None:
+        object.__setattr__(self, "number", number)
+        object.__setattr__(self, "data", data)
+
+    @property
+    def raw(self) -> bytes:
+        return orjson.dumps(self.data, option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
 def _first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+from collections.abc import Set
 from dataclasses import dataclass
 
 from metajudge.readers.reader import FoundJudgment
@@ -19,9 +20,14 @@ class Earlier:
 
 
 class SeenIds:
-    """Which ids were met, with a digest of each record: some 180 bytes a judgment."""
+    """Which ids were met, with a digest of each record: some 180 bytes a judgment.
 
-    def __init__(self) -> None:
+    Args:
+        among: hashes of the only ids that can come twice, others are not held; None where any can.
+    """
+
+    def __init__(self, among: Set[int] | None = None) -> None:
+        self._among = among
         self._seen: dict[bytes, bytes] = {}
         self._files: dict[str, int] = {}
         self.unique = True
@@ -29,6 +35,8 @@ class SeenIds:
 
     def enter(self, found: FoundJudgment) -> Earlier | None:
         """Records a judgment; returns the earlier one of the same id, where there is one."""
+        if self._among is not None and hash(found.judgment.id) not in self._among:
+            return None
         key = hashlib.blake2b(found.judgment.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         content = bytes.fromhex(found.judgment.digest)
         earlier = self._seen.get(key)

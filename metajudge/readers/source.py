@@ -6,18 +6,20 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Protocol, TypeVar
 
-from metajudge.errors import BadLineError, InputError, NoVerdictsError
+from metajudge.errors import BadLineError, InputError, MetajudgeError, NoVerdictsError
 from metajudge.files.replacing import replacing
 from metajudge.files.secrets import data_without_secrets
 from metajudge.readers.detect import readers_of
-from metajudge.readers.item_contents import ItemContents, find_contents
+from metajudge.readers.item_contents import ItemContents, Screen, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
+from metajudge.readers.pass_counts import PassCounts
 from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader
@@ -28,50 +30,13 @@ from metajudge.types import Judgment
 _UNCOUNTED = -1
 
 
-KEPT_REJECTS = 1 << 20
-"""Bytes of rejects held, so that writing them needs no further pass; of more, none is held."""
+class Collector(Protocol):
+    """Takes records one by one."""
+
+    def add(self, record: Judgment | Reject, /) -> None: ...
 
 
-@dataclass(slots=True)
-class _PassCounts:
-    """What one pass has met so far.
-
-    Attributes:
-        wanted: judgments by the judges asked for.
-        kept: the rejects as lines; None where they are too large to be held.
-    """
-
-    judgments: int = 0
-    wanted: int = 0
-    rejects: int = 0
-    duplicates: int = 0
-    people: PeopleCount = field(default_factory=PeopleCount)
-    kept: list[str] | None = field(default_factory=list)
-    _size: int = 0
-
-    def add(self, record: Judgment | Reject | None, judges: frozenset[str] | None) -> None:
-        """Counts what a line gave; None for a repeated judgment."""
-        if record is None:
-            self.duplicates += 1
-        elif isinstance(record, Reject):
-            self.rejects += 1
-            self._keep(record)
-        else:
-            self.judgments += 1
-            self.wanted += judges is None or record.judge in judges
-
-    def _keep(self, reject: Reject) -> None:
-        if self.kept is None:
-            return
-        line = reject.to_json() + "\n"
-        self._size += len(line)
-        self.kept.append(line)
-        if self._size > KEPT_REJECTS:
-            self.kept = None
-
-    @property
-    def total(self) -> int:
-        return self.judgments + self.rejects + self.duplicates
+C = TypeVar("C", bound=Collector)
 
 
 class JudgmentSource:
@@ -104,7 +69,7 @@ class JudgmentSource:
         self._prefix_ids = prefix_ids
         self._judges = None if judges is None else frozenset(judges)
         self._limit = limit
-        self._tally = _PassCounts()
+        self._tally = PassCounts()
         self._complete = False
         self._unique = False
         self._lines: int | None = _UNCOUNTED
@@ -137,7 +102,7 @@ class JudgmentSource:
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
         readers = [reader for given in self._inputs.values() for reader in given]
-        whole = self.strict or self._prefix_ids or self._labelled is not None or bool(self._item_contents())
+        whole = self.strict or self._prefix_ids or self._labelled is not None or bool(self._contents)
         one = readers[0] if len(readers) == 1 and not whole else None
         return one.plain_file if isinstance(one, JudgmentLines) else None
 
@@ -145,6 +110,11 @@ class JudgmentSource:
     def rejects(self) -> int:
         """Number of rejects: bad lines, and judgments whose id or item contradicts other records."""
         return self._tally.rejects
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the pass over a part of a file met no id twice and no item with two contents."""
+        return not (isinstance(self._contents, Screen) and (self._contents.several or self._contents.twice))
 
     @property
     def duplicates(self) -> int:
@@ -187,12 +157,12 @@ class JudgmentSource:
             rejects: in the order of the input.
             duplicates: repeated judgments.
         """
-        tally = _PassCounts(duplicates=duplicates, judgments=sum(judges.values()))
+        tally = PassCounts(duplicates=duplicates, judgments=sum(judges.values()))
         tally.wanted = sum(count for name, count in judges.items() if self._judges is None or name in self._judges)
         for reject in rejects:
             tally.add(reject, None)
         self._tally, self._complete = tally, True
-        self._contents = ItemContents({}, unique_ids=not duplicates)
+        self._contents = ItemContents({}, repeated=None if duplicates else frozenset())
         self._unique = not duplicates
 
     def expected(self) -> int | None:
@@ -254,15 +224,62 @@ class JudgmentSource:
         """Every judgment, whatever the filter says."""
         return (record for record in self.scan() if isinstance(record, Judgment))
 
+    def collect(self, start: Callable[[], C]) -> C:
+        """Gives every record of :meth:`scan` to a collector, in one pass where no records contradict each other.
+
+        That is known at the end of the pass only. Where they do, or an id comes twice, or the collector refuses a
+        record, what was collected is dropped, and a new collector is given what :meth:`scan` gives.
+
+        Args:
+            start: makes a collector.
+
+        Raises:
+            MetajudgeError: as :meth:`scan` or the collector.
+        """
+        *_, found = self.collecting(start, sys.maxsize)
+        return found
+
+    def collecting(self, start: Callable[[], C], every: int, *, contradicting: bool = False) -> Iterator[C]:
+        """:meth:`collect` step by step: gives the collector after so many records each, and at the end.
+
+        The last one given counts.
+
+        Args:
+            contradicting: whether records are known to contradict each other, so that one pass will not do.
+        """
+        if self._contents is None and not contradicting:
+            screen = self._contents = Screen()
+            collector = start()
+            try:
+                yield from self._given_to(collector, every)
+            except MetajudgeError:  # perhaps of a record that contradicts others: the next pass says
+                screen.several = True
+            self._contents = None if screen.several else ItemContents({}, repeated=screen.twice)
+            if not screen.several and not screen.twice:
+                self._unique = True
+                yield collector
+                return
+            self._tally, self._complete = PassCounts(), False
+        collector = start()
+        yield from self._given_to(collector, every)
+        yield collector
+
+    def _given_to(self, collector: C, every: int) -> Iterator[C]:
+        for count, record in enumerate(self.scan(), start=1):
+            collector.add(record)
+            if not count % every:
+                yield collector
+
     def scan(self) -> Iterator[Judgment | Reject]:
         """Every judgment and every reject, in the order of the input.
 
         Raises:
             BadLineError: at the first reject, where the source is strict.
         """
-        tally = _PassCounts()
+        tally = PassCounts()
         people, contents = self._index(), self._item_contents()
-        ledger = None if self._unique or contents.unique_ids else SeenIds()
+        repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
+        ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
         for readers in self._inputs.values():
             for reader in readers:
                 own = isinstance(reader, JudgmentLines)
@@ -306,7 +323,8 @@ class JudgmentSource:
         """Writes all rejects as JSONL (file, line, reason, text).
 
         Those of the pass that went furthest; without one, the input is read for it, and so it is where there are more
-        than are held (:data:`KEPT_REJECTS`). Where there are none, no file is left, not even one of an earlier run.
+        than are held (:data:`~metajudge.readers.pass_counts.KEPT_REJECTS`). Where there are none, no file is left, not
+        even one of an earlier run.
 
         Returns:
             The number of rejects.
@@ -387,10 +405,13 @@ def open_judgments(
 
 
 def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
-    """A part of a source's :attr:`JudgmentSource.plain_file`; its lines are counted from the part's beginning."""
+    """A part of a source's :attr:`JudgmentSource.plain_file`; its lines are counted from the part's beginning.
+
+    Contradictions are not looked for; :attr:`JudgmentSource.consistent` says whether a pass met some.
+    """
     source = Source(path, str(path))
     readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span))]}
-    return JudgmentSource(readers, contents=ItemContents({}))  # the whole file has no item with several contents
+    return JudgmentSource(readers, contents=Screen())
 
 
 def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:

@@ -8,6 +8,7 @@ import orjson
 
 from metajudge.readers.json_elements import read_elements
 from metajudge.readers.lines import ByteSpan, Line, RawLine, Reject, Source, raw_lines, read_lines
+from metajudge.readers.parquet_table import TableRow
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -82,15 +83,32 @@ class RecordTable:
         return self._table.columns()
 
     def rows(self) -> Iterator[Line | Reject]:
+        given, known, item = None, b"", None
         for row in self._table.rows():
             if isinstance(row, Reject):
                 yield row
-            elif row.data.get("verdict") in ("inf", "-inf"):
+                continue
+            data = row.data
+            if data.get("verdict") in ("inf", "-inf"):
                 yield self.source.reject(row.number, "verdict is an infinite number, which is no grade", row.raw)
-            else:
-                nested = {name: _parsed(row.data[name]) for name in _NESTED if name in row.data}
-                data = {"verdict": None, **_without_nulls({**row.data, **nested})}
-                yield Line(row.number, orjson.dumps(data, default=str), data)
+                continue
+            found: dict[str, Any] = {"verdict": None}
+            for name, cell in data.items():
+                if cell is None or (name == "version" and cell == 1):  # the only one, which is the default
+                    continue
+                if name == "item":  # rows of one item mostly follow each other, and then share it
+                    # Bytes say what equality does not: the order of keys, and 1 from true.
+                    if cell != given or orjson.dumps(cell, default=str) != known:
+                        given, known = cell, orjson.dumps(cell, default=str)
+                        item = _without_nulls(_parsed(cell))
+                    cell = item
+                elif name in _NESTED:
+                    cell = _without_nulls(_parsed(cell))
+                elif type(cell) is not str:
+                    cell = _without_nulls(cell)
+                if cell is not None:
+                    found[name] = cell
+            yield TableRow(row.number, found)
 
 
 _NESTED = frozenset(("item", "verdict", "order", "labels", "meta"))

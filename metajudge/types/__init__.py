@@ -1,6 +1,7 @@
 """The product's vocabulary: items, judgments, verdicts, assessments, calls."""
 
 from metajudge.types.assessment import (
+    NO_LABELS,
     AgentResult,
     Assessment,
     CascadeStep,
@@ -38,6 +39,7 @@ from metajudge.types.verdict import (
 
 __all__ = [
     "ID_PATTERN",
+    "NO_LABELS",
     "VERDICT_KINDS",
     "Absent",
     "Action",

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from functools import partial
 from operator import is_, not_
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, computed_field
 
@@ -146,6 +146,9 @@ class SignalValue(Frozen):
     state: str = Field(description="A word: e.g. agree, disagree, missing, tied.")
     detail: str = ""
 
+
+NO_LABELS: Final = "no_labels"
+"""The signal of P(right) without labels, and its state: the two words that must stand beside the number."""
 
 GuaranteeUnit: TypeAlias = Literal["all_kept", "one_per_question", "any_wrong"]
 """What represents a question in the test of a threshold: all its kept judgments; in records of earlier versions one

@@ -16,7 +16,12 @@ def digest(value: Any) -> str:
 
 def bytes_digest(content: bytes) -> str:
     """32 hex digits (128 bits of SHA-256) over bytes."""
-    return hashlib.sha256(content).hexdigest()[:32]
+    return raw_digest(content).hex()
+
+
+def raw_digest(content: bytes) -> bytes:
+    """The 16 bytes whose hex digits are :func:`bytes_digest`."""
+    return hashlib.sha256(content).digest()[:16]
 
 
 def text_digest(text: str) -> str:

@@ -2,11 +2,12 @@
 
 import re
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
+from orjson import Fragment
 from pydantic import Field, StringConstraints, model_validator
 
-from metajudge.types.digests import bytes_digest, digest, json_bytes
+from metajudge.types.digests import json_bytes, raw_digest
 from metajudge.types.frozen import Frozen
 from metajudge.types.label import Label, majority
 from metajudge.types.right import DEFAULTS, Right, is_right
@@ -104,14 +105,19 @@ class Item(Frozen):
         return asked[0] if len(asked) > 1 else self.question
 
     @cached_property
+    def says_more(self) -> bool:
+        """Whether it has one of the fields that are no part of what it is (:data:`BESIDE`)."""
+        return any(getattr(self, name) for name in BESIDE)
+
+    @cached_property
     def words(self) -> dict[str, int]:
-        """Response id -> its number of words, runs between white space."""
-        return {name: len(text.split()) for name, text in self.responses.items()}
+        """Response id -> its number of words."""
+        return {name: count_words(text) for name, text in self.responses.items()}
 
     @cached_property
     def digest(self) -> str:
         """Digest of what the item is, without its id: two records with one id and two digests contradict each other."""
-        return digest(self.model_dump(mode="json", exclude={"id", *BESIDE}))
+        return raw_digest(_item_json(self).content).hex()
 
 
 class Judgment(Frozen):
@@ -186,6 +192,13 @@ class Judgment(Frozen):
         """
         return self.labels if self.labels is not None else _shown_as(tuple(self.item.responses), self.order)
 
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """(what the judge called a response, its id) by position."""
+        if self.labels is not None:
+            return tuple(zip(self.labels, self.order, strict=True))
+        return _pairs_shown(tuple(self.item.responses), self.order)
+
     def right(self, rule: Right | None = None) -> bool | None:
         """Whether the verdict is right by :attr:`Item.truth`.
 
@@ -203,8 +216,8 @@ class Judgment(Frozen):
 
     @cached_property
     def words(self) -> int:
-        """Number of words of the rationale, runs between white space."""
-        return len(self.rationale.split())
+        """Number of words of the rationale."""
+        return count_words(self.rationale)
 
     @property
     def correct(self) -> bool | None:
@@ -221,42 +234,73 @@ class Judgment(Frozen):
         """Digest of what vetting depends on: not labels, the models' names or the caller's own data."""
         return self.digests[1]
 
-    @property
+    @cached_property
     def digests(self) -> tuple[str, str]:
         """:attr:`digest` and :attr:`vetting_digest`, made together: both are of canonical JSON with common parts."""
-        whole, vetted = _item_json(self.item)
+        whole, vetted = self.raw_digests()
+        return whole.hex(), vetted.hex()
+
+    def raw_digests(self) -> tuple[bytes, bytes]:
+        """:attr:`digests` as 16 bytes each; they are made anew at each call."""
+        item = _item_json(self.item)
         meta = self.model_dump(mode="json", include={"meta"})["meta"] if self.meta else {}
-        verdict = None if self.verdict is None else self.verdict.to_json()
-        head = b'{"id":%b,"instruction":%b,"item":' % (json_bytes(self.id), json_bytes(self.instruction))
-        names = b',"judge":%b,"labels":%b' % (json_bytes(self.judge), json_bytes(self.labels))
-        tail = b',"no_verdict":%b,"order":%b,"rationale":%b,"verdict":%b,"version":%d}' % (
-            *(json_bytes(self.no_verdict), json_bytes(self.order), json_bytes(self.rationale), json_bytes(verdict)),
-            self.version,
-        )
-        said = b',"meta":' + json_bytes(meta, sort_keys=True)
-        return (
-            bytes_digest(b"".join((head, whole, names, said, tail))),
-            bytes_digest(b"".join((head, vetted, names, tail))),
-        )
+        record: dict[str, Any] = {  # in the order of the keys
+            "id": self.id,
+            "instruction": self.instruction,
+            "item": item.whole,
+            "judge": self.judge,
+            "labels": self.labels,
+            "meta": Fragment(json_bytes(meta, sort_keys=True)) if meta else meta,
+            "no_verdict": self.no_verdict,
+            "order": self.order,
+            "rationale": self.rationale,
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
+            "version": self.version,
+        }
+        whole = json_bytes(record)
+        record["item"] = item.vetted
+        del record["meta"]
+        return raw_digest(whole), raw_digest(json_bytes(record))
+
+
+_SHAPE = bytes(ord(" " if chr(code).isspace() else "x") for code in range(128)) + bytes(128)
+
+
+def count_words(text: str) -> int:
+    """Number of words of a text, runs between white space."""
+    if not text.isascii():
+        return len(text.split())
+    # The same, without making the words: the places where something else follows white space.
+    shape = text.encode().translate(_SHAPE)
+    return shape.count(b" x") + shape.startswith(b"x")
+
+
+class _ItemJson(NamedTuple):
+    """An item as canonical JSON: whole, what vetting depends on, and what it is."""
+
+    whole: Fragment
+    vetted: Fragment
+    content: bytes
 
 
 _NOT_VETTED = {"label", "models", *BESIDE}
-_last_item: tuple[Item, bytes, bytes] | None = None
+_NO_CONTENT = {"id", *BESIDE}
+_last_item: tuple[Item, _ItemJson] | None = None
 
 
-def _item_json(item: Item) -> tuple[bytes, bytes]:
-    """An item as canonical JSON, and so without what vetting does not depend on.
-
-    Judgments of one item follow each other, so that of the last one is kept.
-    """
+def _item_json(item: Item) -> _ItemJson:
+    """An item as canonical JSON; that of the last item is kept, as judgments of one item mostly follow each other."""
     global _last_item
     known = _last_item
     if known is None or known[0] is not item:
         data = item.model_dump(mode="json")
-        whole = json_bytes(data, sort_keys=True)
-        vetted = json_bytes({name: value for name, value in data.items() if name not in _NOT_VETTED}, sort_keys=True)
-        known = _last_item = (item, whole, vetted)
-    return known[1], known[2]
+        fields = {name: b'"%b":%b' % (name.encode(), json_bytes(data[name], sort_keys=True)) for name in sorted(data)}
+        whole, vetted, content = (
+            b"{%b}" % b",".join([field for name, field in fields.items() if name not in left_out])
+            for left_out in ((), _NOT_VETTED, _NO_CONTENT)
+        )
+        known = _last_item = (item, _ItemJson(Fragment(whole), Fragment(vetted), content))
+    return known[1]
 
 
 @lru_cache(maxsize=1_024)
@@ -265,6 +309,12 @@ def _shown_as(responses: tuple[str, ...], order: tuple[str, ...]) -> tuple[str, 
     if all(_NEUTRAL_LABEL.fullmatch(name) for name in responses):
         return tuple(sorted(order, key=_natural))
     return tuple(letters(i) for i in range(len(order)))
+
+
+@lru_cache(maxsize=1_024)
+def _pairs_shown(responses: tuple[str, ...], order: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The same with the ids: :attr:`Judgment.shown`."""
+    return tuple(zip(_shown_as(responses, order), order, strict=True))
 
 
 def letters(index: int) -> str:

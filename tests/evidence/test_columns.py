@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence import SIGNALS, EvidenceIndex, columns, grouping
-from metajudge.evidence.columns import STABILITY, compare, signal_columns
+from metajudge.evidence import columns, grouping
+from metajudge.evidence.columns import SIGNALS, STABILITY, compare, signal_columns
 from metajudge.evidence.comparison import agreement, comparable_verdict, decided_verdict, signed_support, stance
 from metajudge.evidence.facts import collected
+from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.rules import Rules
 from metajudge.types import Category, Grade, Judgment, Pairwise, SignalValue, kind_of, parse_right
 from tests.evidence.made import made_input

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.evidence import SIGNALS, EvidenceIndex, signal_score
-from metajudge.evidence.columns import STABILITY
+from metajudge.evidence.columns import SIGNALS, STABILITY
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.score import signal_score
 from metajudge.types import Item, Judgment, parse_right
 
 

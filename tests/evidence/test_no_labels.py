@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence import EvidenceIndex
 from metajudge.evidence.facts import collected
-from metajudge.evidence.no_labels import FEWEST_ITEMS, NO_LABELS, NoLabels, score_of
-from metajudge.types import Category, Item, Judgment, parse_right, parse_verdict
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.no_labels import FEWEST_ITEMS, NoLabels, score_of
+from metajudge.types import NO_LABELS, Category, Item, Judgment, parse_right, parse_verdict
 
 PAIRS = {Category(True): parse_verdict("A>B"), Category(False): parse_verdict("B>>A")}
 

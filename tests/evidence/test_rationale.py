@@ -1,10 +1,12 @@
+from itertools import product
 from typing import Any
 
 import pytest
 
-from metajudge.evidence.rationale import rationale_agreement
+from metajudge.evidence import rationale as module
+from metajudge.evidence.rationale import rationale_agreement, stated_agreement
 from metajudge.types import Item
-from tests.evidence.verdicts import TRIPLE, judged
+from tests.evidence.verdicts import PAIR, TRIPLE, judged
 
 
 class TestRationale:
@@ -76,3 +78,53 @@ class TestRationale:
     def test_rankings_go_by_the_first_place(self) -> None:
         own = judged([["B"], ["A", "C"]], item=TRIPLE, rationale="[[B>C>A]]")
         assert rationale_agreement(own).state == "agree"
+
+
+class TestRememberedMarks:
+    TEXTS = (
+        *("[[A>B]]", "[[ A>B ]]", "[[B>>A]]", "[[tie]]", "[[C]]", "[[A>B]] then [[A>>B]]", "[[A>B]] or [[B>A]]"),
+        *(
+            "[[1, 2]] and A is better",
+            "[[1, 2]]",
+            '{"winner": "A"}',
+            '{"winner" :\n"B"}',
+            '{"winner": "A", "better": "B"}',
+        ),
+        *(
+            '"a" "b" [[A]]',
+            '[[A]] {"verdict": "tie"}',
+            "é [[A]]",
+            "[[é]] Assistant B wins",
+            "[[A",
+            "]] [[",
+            "[A]",
+            "[[]]",
+        ),
+        "[[A" + " " * 300 + "]]",
+    )
+
+    def test_are_those_of_the_same_labels_order_and_verdict(self) -> None:
+        named = Item(id="n", question="?", responses={"B": "x", "A": "y", "gpt": "z"})
+        judgments = [
+            judged(verdict, item=item, order=order, labels=labels, rationale=text)
+            for text, verdict, order, item, labels in product(
+                self.TEXTS,
+                ("A>B", "A>>B", "A=B", "B>A", [["B"], ["A"]]),
+                (("A", "B"), ("B", "A")),
+                (named, PAIR),
+                (None, ("B", "A")),
+            )
+        ]
+        alone = []
+        for one in judgments:
+            module._made_of_marks.cache_clear()
+            alone.append(stated_agreement(one))
+        for _ in range(2):
+            assert [stated_agreement(one) for one in judgments] == alone
+        assert {state for _, state, _ in alone} == {"agree", "contradict", "conflicting", "no_text_verdict"}
+
+    def test_long_ones_are_read_and_not_kept(self) -> None:
+        module._made_of_marks.cache_clear()
+        for text in ("[[A" + " " * 300 + "]]", "[[A]]" * 100):
+            assert stated_agreement(judged("A>B", rationale=text))[1] == "agree"
+        assert module._made_of_marks.cache_info().currsize == 0

@@ -2,8 +2,7 @@ import itertools
 
 import pytest
 
-from metajudge.evidence import signal_score
-from metajudge.evidence.score import cannot_decide
+from metajudge.evidence.score import cannot_decide, signal_score
 from metajudge.types import SignalValue
 
 

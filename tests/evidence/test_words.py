@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.evidence import EvidenceIndex
+from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.words import evidence_in_words, missing_evidence
 from metajudge.types import SignalValue

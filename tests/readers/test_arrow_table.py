@@ -1,11 +1,13 @@
 """Arrow files as tables of rows."""
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
+from metajudge.readers.arrow_table import ROWS as BATCH
 from metajudge.readers.arrow_table import ArrowTable
 from metajudge.readers.frames import from_arrow, to_arrow
 from metajudge.readers.lines import Line, Source
@@ -44,3 +46,12 @@ def test_a_cut_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="x cannot be read as an Arrow file"):
         ArrowTable(Source(path, "x")).columns()
+
+
+def test_a_large_batch_is_not_held_as_objects(tmp_path: Path) -> None:
+    rows = [{"n": number, "text": f"t{number}", "in": {"k": number}} for number in range(3 * BATCH)]
+    path = write_arrow(tmp_path / "x.arrow", pyarrow.Table.from_pylist(rows))
+    read = ArrowTable(Source(path, "x")).rows()
+    first, held = next(read), sum(1 for one in gc.get_objects() if type(one) is dict and one.keys() == {"k"})
+    assert held <= BATCH + len(rows)  # those of the list above among them
+    assert [one.data for one in (first, *read)] == rows

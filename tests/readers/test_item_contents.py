@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metajudge.errors import BadLineError
+from metajudge.errors import BadLineError, InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments, parse_map
 from metajudge.readers.item_contents import find_contents
 from metajudge.types import Judgment
@@ -20,9 +20,25 @@ def row(number: int, *, item: str = "i", **changes: Any) -> dict[str, Any]:
     return {"id": f"j{number}", "item": content, "judge": f"judge-{number}", "verdict": "A>B"}
 
 
+class Collector:
+    def __init__(self) -> None:
+        self.found: list[Judgment | Reject] = []
+
+    def add(self, record: Judgment | Reject) -> None:
+        self.found.append(record)
+
+
+def counts(source: JudgmentSource) -> tuple[object, ...]:
+    return source.judgments, source.rejects, source.duplicates, source.expected()
+
+
 def read(*paths: Path, **options: Any) -> tuple[list[str], list[Reject], JudgmentSource]:
     source = open_judgments(paths, **options)
     found = list(source.scan())
+    collecting = open_judgments(paths, **options)
+    assert collecting.collect(Collector).found == found
+    assert counts(collecting) == counts(source)
+    assert list(collecting.scan()) == found
     rejects = [one for one in found if isinstance(one, Reject)]
     return [one.id for one in found if isinstance(one, Judgment)], rejects, source
 
@@ -96,3 +112,35 @@ def test_an_input_without_contradictions_is_read_once_for_them(write: Write, mon
     assert not find_contents([reader])
     monkeypatch.setattr(type(reader), "read", lambda _: pytest.fail("our own records are compared as they stand"))
     assert not find_contents([reader])
+
+
+def test_an_input_without_contradictions_is_collected_in_one_pass(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = []
+
+    class Counting(Collector):
+        def __init__(self) -> None:
+            super().__init__()
+            passes.append(self)
+
+    monkeypatch.setattr("metajudge.readers.source.find_contents", lambda _: pytest.fail("a pass for contents alone"))
+    plain = open_judgments([write("x", row(1), row(2), row(3, item="other"))])
+    assert [one.id for one in plain.collect(Counting).found] == ["j1", "j2", "j3"]
+    assert len(passes) == 1
+    repeated = open_judgments([write("y", row(1), row(2), row(1))])
+    assert [one.id for one in repeated.collect(Counting).found] == ["j1", "j2"]
+    assert (repeated.duplicates, len(passes)) == (1, 3)
+
+
+def test_what_a_collector_refuses_is_refused_for_what_stays_in_the_input_alone(write: Write) -> None:
+    class Picky(Collector):
+        def add(self, record: Judgment | Reject) -> None:
+            super().add(record)
+            if isinstance(record, Judgment) and record.item.question == "Q!":
+                raise InputError(f"{record.id} is refused")
+
+    left_out = open_judgments([write("x", row(1), row(2, question="Q!"), row(3))])
+    assert [one.id for one in left_out.collect(Picky).found if isinstance(one, Judgment)] == ["j1", "j3"]
+    with pytest.raises(InputError, match="j1 is refused"):
+        open_judgments([write("y", row(1, question="Q!"), row(2, question="Q!"))]).collect(Picky)

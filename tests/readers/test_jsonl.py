@@ -1,17 +1,21 @@
+import copy
 import gzip
+import itertools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments, write_jsonl
-from metajudge.readers.jsonl import JudgmentLines
+from metajudge.readers import jsonl, open_judgments, write_jsonl
+from metajudge.readers.jsonl import JudgmentLines, SharedItems
 from metajudge.readers.lines import Reject, Source
-from metajudge.readers.reader import FoundJudgment
-from metajudge.types import Judgment
+from metajudge.readers.reader import FoundJudgment, why
+from metajudge.types import Category, Grade, Judgment
 
 FULL = {
     "version": 1,
@@ -139,3 +143,199 @@ def test_a_rationale_of_two_megabytes_is_read_whole(
 def test_gzip_by_suffix_is_gzip(tmp_path: Path, judgments: list[Judgment]) -> None:
     write_jsonl(tmp_path / "x.gz", judgments)
     assert gzip.decompress((tmp_path / "x.gz").read_bytes()).count(b"\n") == 4
+
+
+ITEM = '{"id":"q","question":"Which?","responses":{"A":"é \\\\ \\"item\\":","B":"y"},"category":null}'
+
+
+def line(number: int, item: str = ITEM, more: str = "", blank: str = "") -> str:
+    return (
+        f'{{"id":"j{number}","item":{blank}{item},"judge":"m","verdict":"A>B","rationale":"r{number}"'
+        f',"order":["A","B"]{more}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        line(7),
+        line(7, blank=" "),
+        line(7, ITEM.replace("Which?", "Which one?").replace('"q"', '"p"')),
+        line(7, more=f',"meta":{{"item":{ITEM}}}'),
+        f'{{"meta":{{"item":{ITEM}}},{line(7)[1:]}',
+        f'{{"meta":{{"item":{ITEM}}},{line(7, "null")[1:]}',
+        line(7, more=f',"item":{ITEM}'),
+        line(7, more=',"judge":"n"'),
+        line(7, more=',"meta":{"a":1,"a":2}'),
+        line(7, more=',"unknown":1'),
+        line(7, more=',"meta":{"x":NaN}'),
+        line(7)[:-3],
+        line(7).replace("r7", "\\ud800"),
+        line(7).replace('"A>B"', '"C>B"'),
+        line(7).replace('["A","B"]', '["A","A"]'),
+        line(7).replace("\n", "") + "x",
+        line(7).replace('"item":', '"item" :'),
+        # The same item in other bytes, and other items that begin like it.
+        line(7, ITEM.replace(",", ", ")),
+        line(7, ITEM.replace("{", "{ ").replace("}", " }")),
+        line(7, ITEM.replace("é", "\\u00e9")),
+        line(7, ITEM.replace("Which?", "\\u0057hich?")),
+        line(7, ITEM.replace(',"category":null', "")),
+        line(7, '{"id":"q","question":"Which?","responses":{"B":"y","A":"é \\\\ \\"item\\":"},"category":null}'),
+        line(7, '{"category":null,' + ITEM[1:].replace(',"category":null', "")),
+        line(7, ITEM.replace('"y"', '"z"')),
+        line(7, ITEM.replace('"category":null', '"category":"c"')),
+        line(7, ITEM.replace("null}", 'null,"label":"A>B"}')),
+        line(7, ITEM.replace("null}", 'null,"label":1}')),
+        line(7, ITEM.replace("null}", 'null,"label":true}')),
+        line(7, ITEM.replace("null}", 'null,"label":"C>A"}')),
+        line(7, ITEM.replace("null}", 'null,"scale":[1,5]}')),
+        line(7, ITEM.replace("null}", 'null,"category":null}')),
+        line(7, '{"id":"p","question":"?","responses":{"B":"y","A":"x"}}'),
+        line(7, '{"id":"p","question":"?","responses":{"B":"y"}}'),
+        line(7, '{"id":"p","question":"?","responses":{}}'),
+        line(7, '{"id":"p","question":"?","responses":{"A":1,"B":"y"}}'),
+        line(7, '{"id":" ","question":"?","responses":{"A":"x","B":"y"},"unknown":1}'),
+        line(7, '{"id":"p","question":null}'),
+        line(7, "[1]"),
+        line(7, "1"),
+        line(7, '"item"'),
+        line(7, "[" * 120 + "]" * 120),
+        # Fields in another order, missing, of other types, and values that other lines do not have.
+        f'{{"order":["A","B"],"rationale":"r","verdict":"A>B","judge":"m","item":{ITEM},"id":"j7"}}',
+        f'{{"item":{ITEM},"judge":"m","verdict":"A>B","id":"j7"}}',
+        *(line(7).replace(f'"{name}":', f'"{name}_":') for name in ("id", "item", "judge", "verdict", "order")),
+        line(7).replace('"rationale":', '"rationale":null,"meta":'),
+        *(
+            line(7).replace('"A>B"', value)
+            for value in ("null", "1", "true", '"A>>B"', '"A > B"', '[["A"],["B"]]', "[]")
+        ),
+        *(line(7).replace('"A>B"', value) for value in ('"A=A"', '""', '" "', '"good"', '{"category":"a=b"}', '"a>b"')),
+        line(7).replace('"A>B"', 'null,"no_verdict":"cut off"'),
+        line(7).replace('"A>B"', '"A>B","no_verdict":"cut off"'),
+        *(
+            line(7).replace('["A","B"]', value)
+            for value in ('["B","A"]', '["A"]', "[]", "null", "[1,2]", '["A",["B"]]')
+        ),
+        *(line(7).replace('["A","B"]', value) for value in ('"AB"', '{"A":1}', '["A","C"]', '["A","B","A"]')),
+        *(line(7).replace('"j7"', value) for value in ("7", '""', '" "', '"\\u00a0"', '"é"', '"~"', "null")),
+        *(line(7).replace('"m"', value) for value in ("7", '""', '"\\t"', '"\\u007f"', '"🙂"', "[]")),
+        *(
+            line(7).replace('"r7"', value)
+            for value in ("7", "null", '""', '"\\u0000\\u2028 \\"item\\": {}"', '"é [[A]] [[B]]"')
+        ),
+        line(7, more=f',"meta":{{"x":{10**30},"y":1e400}}'),
+        line(7, more=f',"meta":{{"x":{2**63},"y":-0.0,"z":[[],{{}}]}}'),
+        line(7, more=',"meta":{"confidence":0.5,"text_verdict":"B>A","judge_model":"g"}'),
+        line(7, more=',"instruction":"Be brief.","labels":["x","y"]'),
+        line(7, more=',"labels":["x","x"]'),
+        line(7, more=',"version":2'),
+        line(7, more=',"order":["B","A"]'),
+        line(7, more=',"order" :["B","A"]'),
+        line(7)[:-1] + "\0}",
+        " " + line(7) + " \t",
+        line(7)[1:],
+        f"[{line(7)}]",
+    ],
+)
+@pytest.mark.parametrize("blank", ["", " \t"])
+def test_a_line_reads_the_same_after_others_of_its_item(tmp_path: Path, odd: str, blank: str) -> None:
+    def read(*lines: str) -> FoundJudgment | Reject:
+        path = tmp_path / "input.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+        *_, last = JudgmentLines(Source(path, str(path))).read()
+        return last
+
+    alone = read(odd)
+    own, other = [line(n, blank=blank) for n in range(5)], ITEM.replace("Which?", "Which one?").replace('"q"', '"p"')
+    for before in (own, [line(n, other, blank=blank) for n in range(5)], [line(0, other), *own[:2]], own[:1]):
+        after = read(*before, odd)
+        if isinstance(alone, Reject):
+            assert isinstance(after, Reject)
+            assert after.reason == alone.reason
+            assert after.text == alone.text
+        else:
+            assert isinstance(after, FoundJudgment)
+            assert after.judgment == alone.judgment
+            assert after.judgment.model_dump_json() == alone.judgment.model_dump_json()
+            assert after.judgment.digests == Judgment.model_validate_json(odd.replace("NaN", "null")).digests
+        assert read(*before, odd, line(9)) == replace(read(line(9)), line=len(before) + 2)
+
+
+def read_lines(path: Path, *records: dict[str, Any]) -> list[Judgment]:
+    path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records))
+    found = list(JudgmentLines(Source(path, "x")).read())
+    assert not [one for one in found if isinstance(one, Reject)]
+    return [one.judgment for one in found if isinstance(one, FoundJudgment)]
+
+
+def test_an_equal_item_of_another_type_in_meta_is_not_taken_for_the_item(tmp_path: Path) -> None:
+    item = {"id": "q", "question": "Which?" * 20, "responses": {"A": "x"}}
+    grade, category = {**item, "label": 1}, {**item, "label": True}
+    rest = {"judge": "m", "verdict": 1, "order": ["A"]}
+    first = {"id": "a", "meta": {"item": grade}, "item": category, "judge": "m", "verdict": True, "order": ["A"]}
+    for before in (
+        [],
+        [{"id": name, "meta": {"item": {**item, "id": "p"}}, "item": {**item, "id": "p"}, **rest} for name in "yz"],
+    ):
+        read = read_lines(
+            tmp_path / "x.jsonl", *before, first, *({"id": name, "item": grade, **rest} for name in "bcd")
+        )
+        assert [one.item.label for one in read[len(before) :]] == [Category(True), *[Grade(1.0)] * 3]
+
+
+def test_records_with_names_of_their_own_are_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MOST_CHECKED", 3)
+    items = jsonl.SharedItems()
+    for number in range(20):
+        one, other = f"a{number}", f"b{number}"
+        item = {"id": "q", "question": "?", "responses": {one: "x", other: "y"}}
+        record = {"id": "j", "item": item, "judge": "m", "rationale": ""}
+        for order in ([one, other], [other, one]):
+            for verdict in (f"{one}>{other}", f"{one}>>{other}", f"{other}>{one}"):
+                data = {**record, "verdict": verdict, "order": order}
+                assert items.judgment(data) == Judgment.model_validate(data)
+        assert len(items._by_rules) <= 3
+        assert all(len(checked) <= 3 for checked in items._by_rules.values())
+
+
+NAMES = {"one": ("A",), "two": ("A", "B"), "three": ("A", "B", "C")}
+SCALES: list[Any] = [None, [1, 5], ["poor", "good"]]
+VERDICTS: list[Any] = [
+    *("A>B", "A=B", "A>C", "good", "bad", "", None, 4, 4.0, 0.0, -0.0, 9, True),
+    *([["A"], ["B"]], [["B"], ["A"]], [["A", "B"]], [["A"], ["C"]], [["A"], ["A"]], [], {"category": "good"}),
+]
+ORDERS: list[Any] = [None, [], ["A"], ["B", "A"], ["A", "B"], ["A", "A"], ["A", 1], "AB"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_records_that_share_what_was_checked_are_those_of_a_check_each(names: tuple[str, ...], scale: Any) -> None:
+    """Whatever came before: verdicts and orders of all kinds, each twice, on two items."""
+    shared = SharedItems()
+    records = []
+    for item, verdict, order in itertools.product(("q", "r"), VERDICTS, ORDERS):
+        content = {"id": item, "question": item, "responses": dict.fromkeys(names, "x"), "scale": scale}
+        said = {} if order is None else {"order": order}
+        records.append({"id": "a", "item": content, "judge": "g", "verdict": verdict, "rationale": "", **said})
+    for data in (*records, *records):
+        assert outcome(shared.judgment, data) == outcome(Judgment.model_validate, data)
+
+
+def outcome(read: Callable[[Any], Judgment], data: dict[str, Any]) -> tuple[Any, ...]:
+    try:
+        found = read(copy.deepcopy(data))
+    except ValidationError as error:
+        return (why(error),)
+    return found.digest, found.vetting_digest, found
+
+
+@pytest.mark.parametrize("verdict", [3, [["A"], ["B"]]])
+def test_rankings_and_grades_are_checked_once_a_verdict(verdict: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = {"id": "q", "question": "?", "responses": {"A": "x"} if verdict == 3 else {"A": "x", "B": "y"}}
+    shared, checks, check = SharedItems(), [], Judgment.model_validate
+    monkeypatch.setattr(Judgment, "model_validate", lambda data: checks.append(data["id"]) or check(data))
+    for number in range(4):
+        data = {"id": f"j{number}", "item": item, "judge": "g", "verdict": verdict, "rationale": str(number)}
+        assert shared.judgment(data).rationale == str(number)
+    assert checks == ["j0"]

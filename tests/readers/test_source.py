@@ -12,6 +12,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
+from metajudge.readers import source as reading
+from metajudge.readers.seen_ids import SeenIds
 
 Write = Callable[..., Path]
 Record = Callable[..., dict[str, Any]]
@@ -52,6 +54,23 @@ def test_one_id_for_two_judgments_is_a_reject_that_names_both_places(write: Writ
     assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
     assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
     assert source.rejects == 1
+
+
+def test_only_ids_that_come_twice_are_held(write: Write, record: Record, monkeypatch) -> None:
+    made: list[SeenIds] = []
+    monkeypatch.setattr(reading, "SeenIds", lambda among: made.append(SeenIds(among)) or made[-1])
+    rows = [record(f"j{i}") for i in range(30)]
+    source = open_judgments([write("x", *rows, record("j7"), record("j8", verdict="B>A"), {**record("j9"), "id": 9})])
+    assert [judgment.id for judgment in source] == [row["id"] for row in rows]
+    assert (source.duplicates, source.rejects) == (1, 2)
+    assert [len(one._seen) for one in made] == [2]
+
+
+def test_a_repeated_judgment_is_found_among_ids_with_their_files_before_them(write: Write, record: Record) -> None:
+    a, b = write("a", record("j1"), record("j1"), record("j2")), write("b", record("j1", verdict="B>A"))
+    source = open_judgments([a, b], prefix_ids=True)
+    assert [judgment.id for judgment in source] == [f"{a}/j1", f"{a}/j2", f"{b}/j1"]
+    assert (source.duplicates, source.rejects) == (1, 0)
 
 
 def test_filters_apply_to_what_is_given_and_not_to_all(write: Write, record: Record) -> None:
@@ -133,7 +152,7 @@ def test_a_pass_that_stopped_early_writes_the_rejects_it_counted(write: Write, r
 def test_more_rejects_than_are_held_are_read_again(
     write: Write, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metajudge.readers.source.KEPT_REJECTS", 100)
+    monkeypatch.setattr("metajudge.readers.pass_counts.KEPT_REJECTS", 100)
     source = open_judgments([write("x", record("j1"), *["bad"] * 9)])
     list(source)
     assert source.write_rejects(tmp_path / "r.jsonl") == 9

@@ -58,3 +58,13 @@ def test_an_infinite_verdict_of_our_own_records_is_a_reject_and_no_word(tmp_path
     found = list(open_judgments([path]).scan())
     assert [type(one) for one in found] == [Judgment, Reject, Reject]
     assert all("nfinit" in one.reason for one in found if isinstance(one, Reject))
+
+
+def test_rows_of_one_item_whose_responses_stand_in_another_order_do_not_share_it(tmp_path: Path) -> None:
+    texts = pyarrow.map_(pyarrow.string(), pyarrow.string())
+    kind = pyarrow.struct([("id", pyarrow.string()), ("question", pyarrow.string()), ("responses", texts)])
+    answers = [("A", "x"), ("B", "y")]
+    items = [{"id": "q1", "question": "?", "responses": given} for given in (answers, answers[::-1], answers[::-1])]
+    rows = {"id": ["a", "b", "c"], "judge": ["g"] * 3, "verdict": ["A>B"] * 3}
+    parquet.write_table(pyarrow.table({"item": pyarrow.array(items, kind), **rows}), tmp_path / "records.parquet")
+    assert [one.order for one in open_judgments([tmp_path / "records.parquet"])] == [("A", "B"), ("B", "A"), ("B", "A")]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.evidence import SIGNALS
+from metajudge.evidence.columns import SIGNALS
 from metajudge.reviewables.cases import CaseReviewable
 from metajudge.reviewables.clashes import ClashReviewable
 from metajudge.reviewables.comparing import asked_for, verdicts

@@ -1,9 +1,13 @@
 """The judgment record: what it refuses, what it defaults to, and what the judge saw."""
 
+import random
+
 import pytest
 from pydantic import ValidationError
 
 from metajudge.types import Item, Judgment
+from metajudge.types.digests import digest
+from metajudge.types.judgment import count_words
 
 
 def record(**changes):
@@ -93,7 +97,9 @@ class TestShownLabels:
         assert Judgment.model_validate(data).shown_labels[-2:] == ("A9", "A10")
 
     def test_explicit_labels_win(self):
-        assert Judgment.model_validate(record(labels=["one", "two"])).shown_labels == ("one", "two")
+        named = Judgment.model_validate(record(labels=["one", "two"], order=["B", "A"]))
+        assert named.shown_labels == ("one", "two")
+        assert named.shown == (("one", "B"), ("two", "A"))
 
 
 class TestCorrect:
@@ -114,7 +120,56 @@ class TestCorrect:
         assert judgment.correct is correct
 
 
+def test_words_are_runs_between_white_space():
+    draw = random.Random(3)
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+    texts = [
+        one.join(parts)
+        for one in spaces
+        for parts in (("", ""), ("a", "b"), ("a", "", "b", ""), ("", "a b"), ("é", "b"))
+    ]
+    alphabet = [chr(code) for code in range(128)]
+    texts += [
+        "".join(draw.choices(letters, k=draw.randint(0, 12)))
+        for letters in (alphabet, [*spaces, "a", "é", "\ud800"])
+        for _ in range(2_000)
+    ]
+    for text in texts:
+        assert count_words(text) == len(text.split()), repr(text)
+
+
 class TestDigests:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {},
+            {"meta": {"z": 1, "a": {"y": [1.5, None, {"b": 1, "a": 2}], "x": "é"}}},
+            {"item": {"label": None, "models": {"A": "m"}, "scale": ["a", "b"], "metadata": {"A": {"z": 1, "b": 2}}}},
+            {"item": {"labels": [{"value": "A>B", "annotator": "p"}], "reference": "“r” \u2028", "category": "c"}},
+            {
+                "verdict": None,
+                "no_verdict": "cut off",
+                "rationale": "\ud800 \x00 \\",
+                "labels": ["x", "y"],
+                "instruction": "i",
+            },
+            {"verdict": [["A"], ["B"]], "judge": '"', "id": "é"},
+        ],
+    )
+    def test_are_of_the_canonical_json_of_the_record(self, change):
+        judgment = Judgment.model_validate(record(**{**change, "item": item(**change.get("item", {}))}))
+        whole = judgment.model_dump(mode="json")
+        beside = {"labels", "conversation", "metadata"}
+        vetted = {name: value for name, value in whole.items() if name != "meta"}
+        vetted["item"] = {
+            name: value for name, value in whole["item"].items() if name not in {"label", "models", *beside}
+        }
+        content = {name: value for name, value in whole["item"].items() if name not in {"id", *beside}}
+        assert (judgment.digest, judgment.vetting_digest, judgment.item.digest) == (
+            *map(digest, (whole, vetted, content)),
+        )
+        assert judgment.raw_digests() == tuple(bytes.fromhex(one) for one in judgment.digests)
+
     def test_an_items_digest_covers_everything_but_the_id(self):
         base = Item.model_validate(item())
         assert Item.model_validate(item(id="other")).digest == base.digest

@@ -1,0 +1,87 @@
+"""Rows of a table that say what a row before said: their judgments are made without another check.
+
+What can be wrong about a verdict depends on a few cells and on the names, models and scale of the responses. Rows that
+agree in these differ in texts alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final, TypeAlias
+
+from metajudge.readers.cells import cell
+from metajudge.types import Category, Item, Judgment
+
+Said: TypeAlias = tuple[Any, ...]
+"""What the check of a judgment depends on, beside its id, its judge and its rationale."""
+
+MOST_KEPT: Final = 1_000
+"""Different judgments that are kept for comparison."""
+_NUMBERS: Final = frozenset((int, float, bool))
+_NEW, _SET = object.__new__, object.__setattr__
+_FIELDS: Final = frozenset(Judgment.model_fields)
+
+
+class Alike:
+    """Judgments that were checked, by what they say.
+
+    Args:
+        columns: those whose cells say something of the verdict, the order or the caller's own data.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._checked: dict[Said, Judgment] = {}
+
+    def said(self, data: Mapping[str, Any], item: Item) -> Said | None:
+        """What a row says; None where it can be compared with no other row."""
+        if item.labels:
+            return None
+        found: list[Any] = [*item.responses, item.scale, isinstance(item.label, Category)]
+        if item.models:
+            found += item.models.items()
+        for column in self._columns:
+            value = data[column] if column in data else cell(data, column)
+            kind = type(value)
+            if value is None or kind is str:
+                found.append(value)
+            elif kind in _NUMBERS:
+                found.append((kind, value))
+            elif kind is list and all(type(one) is str for one in value):
+                found.append(tuple(value))
+            else:
+                return None
+        return tuple(found)
+
+    def find(self, said: Said | None) -> Judgment | None:
+        """A checked judgment that says the same."""
+        return None if said is None else self._checked.get(said)
+
+    def keep(self, said: Said | None, judgment: Judgment) -> None:
+        """Keeps a checked judgment."""
+        if said is not None and len(self._checked) < MOST_KEPT:
+            self._checked[said] = judgment
+
+
+def retold(known: Judgment, name: str, item: Item, judge: str, rationale: str) -> Judgment | None:
+    """The judgment of another row that says the same; None where its texts have to be checked."""
+    if not ("!" <= name[:1] <= "~" and "!" <= judge[:1] <= "~" and name.isascii() and judge.isascii()):
+        return None
+    values = {
+        "version": known.version,
+        "id": name,
+        "item": item,
+        "judge": judge,
+        "verdict": known.verdict,
+        "no_verdict": known.no_verdict,
+        "rationale": rationale,
+        "order": known.order,
+        "labels": known.labels,
+        "instruction": known.instruction,
+        "meta": deepcopy(known.meta) if known.meta else {},
+    }
+    made = _NEW(Judgment)
+    _SET(made, "__dict__", values)
+    _SET(made, "__pydantic_fields_set__", set(_FIELDS - {"version"}))
+    _SET(made, "__pydantic_extra__", None)
+    _SET(made, "__pydantic_private__", None)
+    return made
