@@ -33,6 +33,8 @@ def without_annotation(assessment: Assessment) -> Assessment:
 
 def annotation_of(assessment: Assessment, found: Assessment) -> str | None:
     """The fields added to the panel's assessment, as JSON; None if there are none."""
+    if assessment is found:
+        return None
     changed = {name for name in FIELDS if getattr(assessment, name) != getattr(found, name)}
     if not changed:
         return None

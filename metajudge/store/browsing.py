@@ -13,7 +13,7 @@ import orjson
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection, in_file, only_row
 from metajudge.store.texts import About, about
 from metajudge.store.versions import CURRENT, current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
@@ -47,10 +47,6 @@ _LINE: Final = (
 )
 _STATUS: Final = 7
 """Where ``_LINE`` has the status; the category before it comes from the item."""
-_WITH_TEXTS: Final = (
-    f"{versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest "
-    "LEFT JOIN items i ON i.item_digest = j.item_digest"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +60,7 @@ class AssessmentFilter:
         run: a run's id; the versions are then the newest of this run, even if others kept newer ones.
         text: searched for, ignoring case, in the ids, the judge's name, the question, the responses and the rationale.
         item: an item's id.
+        name: the id of a judgment or of an item, as it is.
         since, until: seconds since the epoch; the end is excluded.
         without: ids of judgments to exclude.
     """
@@ -77,6 +74,7 @@ class AssessmentFilter:
     run: str | None = None
     text: str | None = None
     item: str | None = None
+    name: str | None = None
     since: float | None = None
     until: float | None = None
     without: tuple[str, ...] = ()
@@ -351,12 +349,44 @@ def _lines(
     conditions.add("v.number BETWEEN {} AND {}", min(numbers), max(numbers))
     conditions.add("v.number IN (SELECT unnest({}::BIGINT[]))", list(numbers))
     _add_long(conditions, wanted)
-    table = f"{versions()} v" if wanted.text is None else _WITH_TEXTS
+    table = f"{versions()} v" if wanted.text is None else _with_texts_of(connection, numbers)
     query = (
         f"SELECT {_LINE} FROM {table} WHERE {conditions} "  # noqa: S608 - our own text
         f"ORDER BY v.number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
     )
     return [_line(row) for row in connection.execute(query, conditions.values).fetchall()]
+
+
+def _with_texts_of(connection: Connection, numbers: Sequence[int]) -> str:
+    """Versions beside the rows of their judgments and items.
+
+    DuckDB has no index of digests: to join it would read the texts of all rows. It is told between which rows these
+    stand, which costs a pass over the digests: texts stand in the order in which they came, and so do versions.
+    """
+    judgments, items = "judgments", "items"
+    if in_file(connection):
+        named = connection.execute(
+            f"SELECT judgment_digest FROM {versions()} v WHERE number BETWEEN $1 AND $2 "  # noqa: S608 - our own text
+            "AND number IN (SELECT unnest($3::BIGINT[]))",
+            [min(numbers), max(numbers), list(numbers)],
+        ).fetchall()
+        digests = [digest for (digest,) in named]
+        judgments = _span(connection, judgments, "judgment_digest IN (SELECT unnest($1::VARCHAR[]))", [digests])
+        items = _span(connection, items, f"item_digest IN (SELECT item_digest FROM {judgments} j)", [])  # noqa: S608
+    return (
+        f"{versions()} v LEFT JOIN {judgments} j ON j.judgment_digest = v.judgment_digest "
+        f"LEFT JOIN {items} i ON i.item_digest = j.item_digest"
+    )
+
+
+def _span(connection: Connection, table: str, condition: str, values: Sequence[Any]) -> str:
+    """The rows of a table of a DuckDB file from the first to the last that meets a condition."""
+    first, last = only_row(
+        connection,
+        f"SELECT coalesce(min(rowid), 0), coalesce(max(rowid), -1) FROM {table} WHERE {condition}",  # noqa: S608
+        values,
+    )
+    return f"(SELECT * FROM {table} WHERE rowid BETWEEN {int(first)} AND {int(last)})"  # noqa: S608 - numbers
 
 
 def _short(wanted: AssessmentFilter) -> _Conditions:
@@ -373,6 +403,8 @@ def _short(wanted: AssessmentFilter) -> _Conditions:
         found.add("strpos(panel_digest, {}) = 1", wanted.panel)
     if wanted.item is not None:
         found.add("item_id = {}", wanted.item)
+    if wanted.name is not None:
+        found.add("(judgment_id = {} OR item_id = {})", wanted.name, wanted.name)
     if wanted.run is not None:
         found.add("run_id = {}", wanted.run)
         found.add(newest_among("run_id = {}"), wanted.run)

@@ -8,21 +8,23 @@ line, and which results a block of lines had. Both are caches: whatever is missi
 numbers and short details, never a text; :meth:`~metajudge.store.protocol.Store.forget` drops what names an item.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from metajudge.store.gaps import NUMBERS
+
 Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 DIGEST_BYTES: Final = 16
 """Bytes of a digest of a line or a block of lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(NamedTuple):
     """An item's row; ``payload`` is its JSON without id and without what is no part of its digest."""
 
     digest: str
@@ -31,8 +33,7 @@ class ItemRow:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JudgmentRow:
+class JudgmentRow(NamedTuple):
     """A judgment's row; ``payload`` is its JSON without the item's content (see :mod:`metajudge.store.rows`)."""
 
     digest: str
@@ -50,7 +51,8 @@ class AnnotationRow:
     Attributes:
         status, accepted: of the assessment with this annotation.
         payload: the fields that the annotation sets, as JSON with sorted names
-            (:func:`metajudge.store.annotations.annotation_of`).
+            (:func:`metajudge.store.annotations.annotation_of`); with gaps where there are ``numbers``.
+        numbers: what fills the gaps beside the probability (:data:`metajudge.store.gaps.NUMBERS`).
     """
 
     status: str
@@ -61,6 +63,56 @@ class AnnotationRow:
     policy_digest: str | None
     action: str | None
     payload: bytes
+    numbers: tuple[float | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotations:
+    """Annotations of n assessments: what many of them share is said once, and each has its own numbers.
+
+    Attributes:
+        kinds: an annotation of each kind, None for none; its numbers are those of some assessment.
+        codes: [n] places in ``kinds``.
+        probabilities: [n] NaN where missing.
+        numbers: [n, 3] what fills the gaps beside the probability (:data:`metajudge.store.gaps.NUMBERS`), NaN where
+            missing; not looked at where the kind has none.
+    """
+
+    kinds: Sequence[AnnotationRow | None]
+    codes: Numbers
+    probabilities: Floats
+    numbers: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[AnnotationRow | None]) -> "Annotations":
+        """Annotations given one by one."""
+        numbers = [(None,) * len(NUMBERS) if one is None or one.numbers is None else one.numbers for one in rows]
+        return cls(
+            rows,
+            np.arange(len(rows)),
+            np.array([None if one is None else one.probability for one in rows], dtype=np.float64),
+            np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def at(self, place: int) -> AnnotationRow | None:
+        """One of them."""
+        kind = self.kinds[int(self.codes[place])]
+        if kind is None:
+            return None
+        probability, *numbers = [
+            None if one != one else one for one in (float(self.probabilities[place]), *self.numbers[place].tolist())
+        ]
+        return replace(kind, probability=probability, numbers=None if kind.numbers is None else tuple(numbers))
+
+    def shared(self, name: str, places: Numbers) -> npt.NDArray[np.object_]:
+        """A field that is the kind's, at these places; None where there is no annotation."""
+        values = np.empty(len(self.kinds), dtype=object)
+        values[:] = [getattr(kind, name, None) for kind in self.kinds]
+        found: npt.NDArray[np.object_] = values[self.codes[places]]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +122,10 @@ class AssessmentBlock:
     Attributes:
         keys: under which they are looked up.
         payloads: the panel's own assessments as JSON, without annotation and derived fields
-            (:data:`metajudge.store.annotations.DERIVED`).
-        annotations: None where there is none; an empty sequence if no row has one.
+            (:data:`metajudge.store.annotations.DERIVED`); with gaps where there are ``parts``.
+        annotations: None if no row has one.
+        parts: for each of :data:`~metajudge.store.gaps.COLUMNS` the parts of the signals, which fill the gaps of the
+            payloads (:mod:`metajudge.store.gaps`); an empty sequence if the payloads have none.
     """
 
     run_id: str
@@ -86,7 +140,8 @@ class AssessmentBlock:
     strategies: Sequence[str]
     panel_digests: Sequence[str]
     payloads: Sequence[bytes]
-    annotations: Sequence[AnnotationRow | None] = ()
+    annotations: Annotations | None = None
+    parts: Sequence[Sequence[str]] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -105,6 +160,21 @@ class Appended:
     numbers: Numbers
     added: int
     changed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundFacts:
+    """Where the facts about n lines are.
+
+    Attributes:
+        segment: [n] numbers of segments; -1 where no facts are kept.
+        place: [n] of the lines in their segments.
+        facts: of each of these segments, as :meth:`BulkStore.keep_facts` got them.
+    """
+
+    segment: Numbers
+    place: Numbers
+    facts: Mapping[int, bytes]
 
 
 class BulkStore(Protocol):
@@ -136,15 +206,16 @@ class BulkStore(Protocol):
             In the order asked; None where there is no such version, or its texts were forgotten.
         """
 
-    async def keep_facts(self, lines: Sequence[bytes], facts: Sequence[Any]) -> None:
-        """Keeps facts about lines of an input, as plain JSON-able data.
+    async def keep_facts(self, lines: Sequence[bytes], facts: bytes) -> None:
+        """Keeps facts about lines of an input as a segment.
 
         Args:
-            lines: digests of :data:`DIGEST_BYTES` bytes, of the line and of the version of what reads it.
+            lines: digests of :data:`DIGEST_BYTES` bytes each.
+            facts: about all of them together.
         """
 
-    async def find_facts(self, lines: Sequence[bytes]) -> list[Any]:
-        """The facts about lines, in the order asked; None where none are kept."""
+    async def find_facts(self, lines: Sequence[bytes]) -> FoundFacts:
+        """Where the facts about lines are."""
 
     async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
         """Keeps which versions are the results of blocks of an input.

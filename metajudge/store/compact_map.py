@@ -1,4 +1,4 @@
-"""A map for millions of entries that stays in memory."""
+"""Maps and sets of millions of integers that stay in memory."""
 
 import threading
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class CompactMap:
         with self._writing:
             self._newest.update(zip(keys, values, strict=True))
             # A merge costs time linear in all entries, so wait until the new ones are a fixed fraction.
-            if len(self._newest) < max(MIN_SETTLED, len(self._settled[0]) // 64):
+            if len(self._newest) < max(MIN_SETTLED, len(self._settled[0]) // 16):
                 return
             self._settle()
 
@@ -77,10 +77,90 @@ class CompactMap:
                     found[place], there[place] = value, True
         return found, there
 
+    def contain(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of many keys have a value."""
+        return self.get_many(keys)[1]
+
     def __contains__(self, key: int) -> bool:
         return self.get(key) is not None
 
 
+class CompactSet:
+    """64-bit integers that are spread evenly, such as digests: 4 bytes each, of which it keeps the first 48 bits.
+
+    One that was added is always found; one that was not is found too where its first 48 bits are those of another. The
+    first 16 bits tell the part of an ordered array that the next 32 are in. The newest are in a set and merged once
+    there are enough of them. Any thread may read and write at any time.
+    """
+
+    def __init__(self) -> None:
+        self._settled: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]] = (_STARTS, _EMPTY.astype(np.uint32))
+        self._newest: set[int] = set()
+        self._writing = threading.Lock()
+
+    def update(self, keys: Iterable[int]) -> None:
+        """Adds many keys."""
+        with self._writing:
+            self._newest.update(key >> _DROPPED for key in keys)
+            if len(self._newest) >= max(MIN_SETTLED, len(self._settled[1]) // 64):
+                self._settle(np.fromiter(self._newest, dtype=np.uint64, count=len(self._newest)))
+                self._newest = set()  # only now: a concurrent reader finds a key in one of them
+
+    def add(self, keys: npt.NDArray[np.uint64]) -> None:
+        """Adds many keys at once."""
+        with self._writing:
+            self._settle(keys >> np.uint64(_DROPPED))
+
+    def _settle(self, shortened: npt.NDArray[np.uint64]) -> None:
+        """Merges keys of 48 bits into the ordered array; call with the lock held."""
+        shortened = np.unique(shortened)
+        starts, rests = self._settled
+        places, there = _found(starts, rests, shortened)
+        new = shortened[~there]
+        merged = np.insert(rests, places[~there], new.astype(np.uint32))
+        counts = np.bincount((new >> np.uint64(32)).astype(np.int64), minlength=_PARTS)
+        self._settled = (starts + np.concatenate(([0], counts.cumsum())), merged)
+
+    def contain(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of many keys were added."""
+        newest = self._newest  # before the array: keys go from here to there
+        shortened = keys >> np.uint64(_DROPPED)
+        there = _found(*self._settled, shortened)[1]
+        if newest:
+            there |= np.fromiter((key in newest for key in shortened.tolist()), dtype=bool, count=len(keys))
+        return there
+
+    def __contains__(self, key: int) -> bool:
+        shortened = key >> _DROPPED
+        if shortened in self._newest:  # before the array: keys go from here to there
+            return True
+        starts, rests = self._settled
+        part, rest = shortened >> 32, np.uint32(shortened & 0xFFFFFFFF)
+        some = rests[starts[part] : starts[part + 1]]
+        place = int(some.searchsorted(rest))
+        return place < len(some) and bool(some[place] == rest)
+
+
+def _found(
+    starts: npt.NDArray[np.int64], rests: npt.NDArray[np.uint32], shortened: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The place of each key in the ordered array, and whether it is there: a binary search in all parts at once."""
+    parts, wanted = (shortened >> np.uint64(32)).astype(np.int64), shortened.astype(np.uint32)
+    low, end = starts[parts], starts[parts + 1]
+    high = end
+    while (left := low < high).any():
+        middle = (low + high) // 2
+        smaller = left.copy()
+        smaller[left] = rests[middle[left]] < wanted[left]
+        low, high = np.where(smaller, middle + 1, low), np.where(left & ~smaller, middle, high)
+    there = low < end
+    there[there] = rests[low[there]] == wanted[there]
+    return low, there
+
+
+_DROPPED: Final = 16
+_PARTS: Final = 1 << 16
+_STARTS: Final = np.zeros(_PARTS + 1, dtype=np.int64)
 _EMPTY: Final = np.empty(0, dtype=np.uint64)
 
 

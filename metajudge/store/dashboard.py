@@ -1,37 +1,18 @@
 """Figures over a whole store, computed by the database. SQL for both databases.
 
 Assessments are counted once for each judgment and panel, by their current version (:mod:`metajudge.store.versions`),
-over the whole period. Data in texts only (a verdict and its label) is read a page at a time, and kept as
-:class:`Fact`. Attempts and their cost are all counted.
+over the whole period. Figures over verdicts and labels: :mod:`metajudge.store.labelled`. Attempts and their cost are
+all counted.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import orjson
-
-from metajudge.store.annotations import annotated_data
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT, newest_among, versions
-from metajudge.types import (
-    AnyVerdict,
-    Category,
-    Grade,
-    VerdictKind,
-    is_right,
-    kind_of,
-    majority,
-    parse_verdict,
-)
-from metajudge.types.right import DEFAULTS
-
-LabelSource = Literal["all", "people", "truth"]
-"""Which truth about judgments counts: people's decision if there is one, else the item's label; or only one of them."""
 
 _DAY: Final = 86_400
-TIE: Final = ""
-"""Winner of a judgment that ranks several responses first; no response has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,51 +65,6 @@ class FailureCount:
     kind: str
     attempts: int
     agents: int
-
-
-@dataclass(frozen=True, slots=True)
-class PairCount:
-    """Agreement of a pair: agents over assessments, judges over items."""
-
-    first: str
-    second: str
-    n: int
-    same: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One version without its texts.
-
-    Attributes:
-        number: of the version, which never changes.
-        item_digest: None if the judgment is missing; ``graded`` is the id of the response that a grade or a category
-            is about, None for other verdicts.
-        action: of ``policy``; None if no policy was named.
-        kind: of the verdict; None without one.
-        answer: the id that the judgment ranks first, :data:`TIE` if there are several; a grade or a category as text,
-            upper and lower case alike. None without a verdict.
-        right: whether the verdict is right by the label (see :attr:`metajudge.types.Judgment.correct`), None if
-            unknown.
-    """
-
-    number: int
-    assessment_id: int
-    created_at: float
-    judgment_digest: str
-    item_digest: str | None
-    panel_digest: str
-    judge: str
-    final_score: float | None
-    accepted: bool | None
-    probability: float | None
-    action: str | None
-    policy: str | None
-    threshold: float
-    kind: VerdictKind | None
-    graded: str | None
-    answer: str | None
-    right: bool | None
 
 
 def panels(connection: Connection, since: float) -> list[PanelCount]:
@@ -289,90 +225,3 @@ def _run_outcomes(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
         [partly],
     ).fetchall()
     return [*(row for row in current if row[0] not in partly), *compared]
-
-
-def newest_numbers(connection: Connection, since: float, panel: str | None, most: int) -> tuple[list[int], int]:
-    """Numbers of the newest versions (by one panel) since then, newest first; and their total number."""
-    rows = connection.execute(
-        f"SELECT number, count(*) OVER () FROM {_LINES} AND ($2::VARCHAR IS NULL OR panel_digest = $2) "  # noqa: S608
-        f"ORDER BY number DESC LIMIT {int(most)}",
-        [since, panel],
-    ).fetchall()
-    return [number for number, _ in rows], int(rows[0][1]) if rows else 0
-
-
-def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
-    """Facts about these assessments, without their texts, in the order of their numbers."""
-    if not numbers:
-        return []
-    # A condition on texts, or one query for all of them, would need more memory than a store may use.
-    rows = connection.execute(
-        f"""
-        SELECT v.number, v.assessment_id, v.created_at, v.judgment_digest, j.item_digest, v.panel_digest, v.judge,
-            v.final_score, v.accepted, v.probability, v.action, v.policy, v.payload, v.annotation, j.payload, i.payload
-        FROM {versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest
-            LEFT JOIN items i ON i.item_digest = j.item_digest
-        WHERE v.number BETWEEN $2 AND $3 AND v.number IN (SELECT unnest($1::BIGINT[]))
-        ORDER BY v.number
-        """,  # noqa: S608 - our own text
-        [list(numbers), min(numbers), max(numbers)],
-    ).fetchall()
-    return [_fact(row) for row in rows]
-
-
-def _fact(row: Sequence[Any]) -> Fact:
-    *columns, payload, annotation, judgment, item = row
-    about = {} if judgment is None else orjson.loads(judgment)
-    verdict = _verdict(about.get("verdict"))
-    single = isinstance(verdict, Grade | Category)
-    said = (
-        None if verdict is None else kind_of(verdict),
-        about["order"][0] if single and about.get("order") else None,
-        None if verdict is None else str(verdict).casefold() if single else verdict.winner or TIE,
-        _right(verdict, _truth(about, item)),
-    )
-    found = [*columns, annotated_data(payload, annotation)["threshold"], *said]
-    return Fact(*found)
-
-
-def _verdict(given: Any) -> AnyVerdict | None:
-    return None if given is None else parse_verdict(given)
-
-
-def _truth(judgment: Mapping[str, Any], item: str | None) -> AnyVerdict | None:
-    """As :attr:`metajudge.types.Item.truth`, computed without the texts."""
-    label = _verdict(None if item is None else orjson.loads(item).get("label"))
-    labels = judgment.get("item", {}).get("labels", ())
-    return label if label is not None else majority([parse_verdict(one["value"]) for one in labels])
-
-
-def _right(verdict: AnyVerdict | None, truth: AnyVerdict | None) -> bool | None:
-    """As :attr:`metajudge.types.Judgment.correct`, computed without the texts."""
-    if verdict is None or truth is None:
-        return None
-    return is_right(verdict, truth, DEFAULTS[kind_of(verdict)])
-
-
-def agent_pairs(connection: Connection, thresholds: Mapping[int, float]) -> list[PairCount]:
-    """How often two agents are on the same side of the threshold, over assessments that both scored.
-
-    Args:
-        thresholds: by the id of the assessment.
-    """
-    if not thresholds:
-        return []
-    rows = connection.execute(
-        """
-        WITH chosen AS (SELECT unnest($1::BIGINT[]) AS assessment_id, unnest($2::FLOAT8[]) AS threshold),
-        said AS (
-            SELECT s.assessment_id, s.agent, s.score - c.threshold > 5e-10 AS trusts
-            FROM agent_scores s JOIN chosen c ON c.assessment_id = s.assessment_id
-            WHERE s.assessment_id BETWEEN $3 AND $4 AND s.stage = 'agent' AND s.score IS NOT NULL
-        )
-        SELECT a.agent, b.agent, count(*), count(*) FILTER (WHERE a.trusts = b.trusts)
-        FROM said a JOIN said b ON b.assessment_id = a.assessment_id AND a.agent < b.agent
-        GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent
-        """,
-        [list(thresholds), list(thresholds.values()), min(thresholds), max(thresholds)],
-    ).fetchall()
-    return [PairCount(*row) for row in rows]

@@ -7,21 +7,24 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import duckdb
+import numpy as np
 
 if sys.platform != "win32":
     import fcntl
 
 from metajudge.errors import StoreError, StoreLockedError
 from metajudge.files.replacing import sync
+from metajudge.store.gaps import OWN_COLUMNS, rows_of
+from metajudge.store.heap import give_back
 from metajudge.store.migrating import migrate
 from metajudge.store.owner import owner_url
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import PAGE, Connection, only_row
 
 T = TypeVar("T")
 
@@ -36,7 +39,7 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "memory_limit": _MEMORY_LIMIT,
     # Every column of every table keeps a block or more in memory. The default of 256 kB adds up; so do small ones,
     # as each has a record in memory for as long as the file is open.
-    "default_block_size": 65_536,
+    "default_block_size": 131_072,
     # What is written stays in memory until a checkpoint.
     "checkpoint_threshold": "16MB",
     # A checkpoint that also merges small row groups takes twice the memory; that is left to the end (see close).
@@ -48,6 +51,8 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
+    # Columns of Python objects are texts: none of their values is looked at to find out.
+    "pandas_analyze_sample": 0,
 }
 _NAME: Final = "store"
 _HOLDER: Final = re.compile(r"lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
@@ -55,10 +60,23 @@ ROW_GROUP_ROWS: Final = 4_096
 """A checkpoint writes row groups that are not full anew. With DuckDB's 122,880 rows that takes seconds and 100 MB once
 there are 80,000 assessments; with few rows every checkpoint takes the same."""
 _MERGES: Final = 4
-"""How many merges of small row groups are made per table when the file is closed: a bound on the time."""
+"""How many merges of small row groups are made per table when the file is closed: a bound on the time. A long run makes
+none: its checkpoints write thousands of rows, and merging these takes 90 MB."""
+
+_PART_BYTES: Final = 8_388_608
+"""Bytes of a file that are copied at once."""
 
 _PATIENCE_S: Final = 10.0
 _RETRY_S: Final = 0.02
+
+_NEW: Final = "missing_rows"
+_ARRAYS: Final[dict[str, Callable[[Sequence[Any]], np.ndarray[Any, Any]]]] = {
+    "VARCHAR": lambda values: np.array(values, dtype=object),
+    "INTEGER": lambda values: np.array(values, dtype=np.int32),
+    "FLOAT8": lambda values: np.ma.masked_invalid([np.nan if one is None else one for one in values]),
+    "BOOLEAN": lambda values: np.array(values, dtype=bool),
+}
+"""What DuckDB reads a column from fastest, by type. Only texts and FLOAT8 may be absent."""
 
 _open_paths: set[Path] = set()
 """DuckDB opens the same database twice in one process without an error; two writers would corrupt the numbering."""
@@ -196,7 +214,11 @@ class Database:
         """
         try:
             self.writer.execute("FORCE CHECKPOINT")  # waits for readers
-            shutil.copyfile(self.path, path)
+            source = self._held_file()
+            os.lseek(source, 0, os.SEEK_SET)
+            with path.open("wb") as target:
+                while part := os.read(source, _PART_BYTES):
+                    target.write(part)
         except (duckdb.Error, OSError) as error:
             raise StoreError(f"cannot copy the store {self.path} to {path}: {error}") from error
 
@@ -240,15 +262,24 @@ class Database:
         with self._gate:
             if self._readers or self._closed:
                 return False
-            if self._held is None:
-                self._held = os.open(self.path, os.O_RDWR)
+            held = self._held_file()
             self._disconnect()
-            _lock(self._held)
+            _lock(held)
+            give_back()
             self.writer = self._connect()
         return True
 
+    def _held_file(self) -> int:
+        """A handle of the file beside DuckDB's own, which stays open.
+
+        Closing any handle of a file ends all locks that the process has on it, DuckDB's too.
+        """
+        if self._held is None:
+            self._held = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        return self._held
+
     def _let_go(self) -> None:
-        # Not before DuckDB has closed the file: closing any handle of a file ends all locks that the process has on it.
+        # Not before DuckDB has closed the file; see _held_file.
         if self._held is not None:
             os.close(self._held)
             self._held = None
@@ -267,8 +298,9 @@ class Database:
             self._gate.wait_for(lambda: self._readers == 0)
             self._closed = True
             try:
-                with contextlib.suppress(duckdb.Error):  # a failed database merges nothing
-                    self.writer.execute(f"SET max_vacuum_tasks = {_MERGES}")
+                if self._held is None:  # where the file was opened anew, so much was written that the groups are large
+                    with contextlib.suppress(duckdb.Error):  # a failed database merges nothing
+                        self.writer.execute(f"SET max_vacuum_tasks = {_MERGES}")
                 self._disconnect()
             finally:
                 self._let_go()
@@ -286,9 +318,47 @@ class DuckDBDialect:
     """A :class:`~metajudge.store.sql.Dialect`: one thread writes, so nothing needs a lock."""
 
     skip_locked: Final = ""
+    keep_lines: Final = ""
 
     def lock_reviews(self, connection: Connection, names: Sequence[str]) -> None:
         return
+
+    def overwrite(self, table: str) -> str:
+        empty = "".join(f", {name} = NULL" for name in OWN_COLUMNS.get(table, ()))
+        return f"UPDATE {rows_of(table)} SET payload = $1, redacted = true{empty}"  # noqa: S608 - our own names
+
+    def lock_facts(self, connection: Connection) -> None:
+        return
+
+    def pages(
+        self, connection: Connection, table: str, key: str, values: Sequence[str]
+    ) -> Iterator[tuple[str, list[Any]]]:
+        """By the places of the rows in the table: finding them reads no texts."""
+        query = f"SELECT rowid FROM {table} WHERE {key} IN (SELECT unnest($1::VARCHAR[]))"  # noqa: S608 - our own names
+        places = sorted(place for (place,) in connection.execute(query, [list(values)]).fetchall())
+        for start in range(0, len(places), PAGE):
+            page = places[start : start + PAGE]
+            if page[-1] - page[0] < len(page):
+                yield "rowid BETWEEN $1 AND $2", [page[0], page[-1]]
+            else:
+                condition = "rowid BETWEEN $1 AND $2 AND rowid IN (SELECT unnest($3::BIGINT[]))"
+                yield condition, [page[0], page[-1], page]
+
+    def append(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        appender = connection.appender(table)
+        appender.append_rows(rows)
+        appender.flush()
+
+    def add_missing(
+        self, connection: Any, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
+    ) -> int:
+        columns = zip(types.items(), zip(*rows, strict=True), strict=True)
+        connection.register(_NEW, {name: _ARRAYS[kind](values) for (name, kind), values in columns})
+        query = f"INSERT INTO {table} BY NAME SELECT * FROM {_NEW} ON CONFLICT DO NOTHING RETURNING 1"  # noqa: S608
+        try:
+            return len(connection.execute(query).fetchall())
+        finally:
+            connection.unregister(_NEW)
 
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
         (last,) = only_row(connection, f"SELECT coalesce(max({column}), 0) FROM {table}")  # noqa: S608 - our own names

@@ -7,12 +7,12 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from metajudge.store.block_writes import BlockWrite, block_writes, item_values, judgment_values, merged
+from metajudge.store.block_columns import Added
+from metajudge.store.block_writes import CheckedBlock, item_values, judgment_values, merged
 from metajudge.store.bulk import Appended, AssessmentBlock, ItemRow, JudgmentRow, Numbers
 from metajudge.store.input_caches import InputCaches
 from metajudge.store.journal import Journal
 from metajudge.store.lookups import KnownKeys, RecentAssessments
-from metajudge.store.repeats import NewRows
 from metajudge.store.rows import Row
 from metajudge.store.sql import Ask, Dialect
 
@@ -23,13 +23,17 @@ PORTION: Final = 8_000_000
 """Characters of texts that are written in one transaction, which must fit into DuckDB's memory several times."""
 
 
+_PAYLOAD: Final = -2
+"""Place of the texts in rows of items and judgments."""
+
+
 def _portions(items: Sequence[Row], judgments: Sequence[Row]) -> Iterator[tuple[list[Row], list[Row]]]:
     """Items and then judgments, of at most so many characters together; one longer text is a portion of its own."""
     portion: tuple[list[Row], list[Row]] = [], []
     size = 0
     for kind, rows in enumerate((items, judgments)):
         for row in rows:
-            length = sum(len(value) for value in row if isinstance(value, str))
+            length = len(row[_PAYLOAD])
             if size + length > PORTION and size:
                 yield portion
                 portion, size = ([], []), 0
@@ -107,20 +111,16 @@ class DuckDBBlocks(InputCaches):
         return missing
 
     async def append_block(self, block: AssessmentBlock) -> Appended:
-        writes = block_writes(block)
+        checked = CheckedBlock.of(block)
         await self._read(lambda _: self._keys.load())
-        new: NewRows[BlockWrite] = await self._write(lambda journal: self._append(journal, block, writes))
+        added: Added = await self._write(lambda journal: self._append(journal, checked))
         self._recent.clear()
-        return Appended(
-            np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations), new.changed
-        )
+        return Appended(added.versions, added.count, added.changed)
 
-    def _append(self, journal: Journal, block: AssessmentBlock, writes: list[BlockWrite]) -> NewRows[BlockWrite]:
-        stored = self._keys.stored([write.hashed for write in writes])
-        probable = {write.key for write, there in zip(writes, stored, strict=True) if there}
-        new = journal.append_block(block, writes, probable)
-        self._keys.add([(write.hashed, number) for number, write in new.assessments])
-        return new
+    def _append(self, journal: Journal, checked: CheckedBlock) -> Added:
+        added = journal.append_block(checked, self._keys.numbers(checked.hashes))
+        self._keys.add(checked.hashes[added.places].tolist(), added.numbers.tolist())
+        return added
 
     async def read_results(self, numbers: Numbers) -> list[bytes | None]:
         found: list[bytes | None] = await self._read(lambda cursor: read_results(cursor, numbers))

@@ -6,8 +6,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
 import orjson
@@ -22,12 +23,10 @@ from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
+from metajudge.store.line_facts import LineFacts
 from metajudge.store.lookups import KnownKeys, RecentAssessments, key_hash
-from metajudge.store.outcome_sources import DuckDBSources
-from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
-from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import assessment_write, decode, encode, has_reply
 from metajudge.store.sharing import Sharing
 from metajudge.store.sql import Connection
@@ -35,12 +34,19 @@ from metajudge.store.stored_queries import StoredQueries
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
+if TYPE_CHECKING:
+    from metajudge.store.outcome_sources import DuckDBSources
+    from metajudge.store.outcomes import StoredOutcomes
+    from metajudge.store.reviews import StoredReviews
+
 T = TypeVar("T")
 
 READERS: Final = 2
 _MAX_SAVED: Final = 10_000
 _TRIM_EVERY: Final = 500
 """Records written before DuckDB's cached pages are freed again."""
+_TRIM_EVERY_BLOCKS: Final = 4
+"""Blocks of texts or results written before that, some thousand rows each."""
 _REOPEN_EVERY: Final = 30_000
 """Records written before the file is closed and opened again, which frees what DuckDB notes of each block written."""
 
@@ -86,7 +92,7 @@ class DuckDBStore(StoredQueries):
         except BaseException:
             self._database.close()
             raise
-        self._untrimmed = self._unopened = 0
+        self._untrimmed = self._unopened = self._blocks_untrimmed = 0
         self._writer: GroupCommit[Record] = GroupCommit(self._commit, encode, str(self.path), ahead)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="metajudge-store-reader")
         self._assessments = RecentAssessments()
@@ -95,7 +101,7 @@ class DuckDBStore(StoredQueries):
         self._reply_keys = KnownKeys(lambda: self._ask(keyed_reads.reply_rows))
         self._assessment_keys = KnownKeys(lambda: self._ask(keyed_reads.assessment_rows))
         self._saved: set[str] = set()
-        dialect = DuckDBDialect()
+        dialect = self._dialect = DuckDBDialect()
         self.blocks = DuckDBBlocks(
             self._with_journal,
             lambda question: self._read(lambda: self._ask(question)),
@@ -103,12 +109,30 @@ class DuckDBStore(StoredQueries):
             self._assessments,
             (self.change, self.ask, dialect),
         )
-        self.reviews = StoredReviews(self.change, self.ask, dialect)
         self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
-        self._sources = DuckDBSources()
-        self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, self._sources, uuid.uuid4().hex)
+        self.line_facts = LineFacts(self.change, self.ask, dialect)
         self._sharing = None if self._database.in_memory else Sharing(self.path, StoreAnswers(self))
         atexit.register(self._close)  # a script that ends without closing loses nothing either
+
+    @cached_property
+    def reviews(self) -> "StoredReviews":
+        """What people decide; most runs import nothing of it."""
+        from metajudge.store.reviews import StoredReviews
+
+        return StoredReviews(self.change, self.ask, DuckDBDialect())
+
+    @cached_property
+    def _sources(self) -> "DuckDBSources":
+        from metajudge.store.outcome_sources import DuckDBSources
+
+        return DuckDBSources()
+
+    @cached_property
+    def outcomes(self) -> "StoredOutcomes":
+        """What decisions came to; most runs import nothing of it."""
+        from metajudge.store.outcomes import StoredOutcomes
+
+        return StoredOutcomes(self._change_after_writes, self.ask, DuckDBDialect(), self._sources, uuid.uuid4().hex)
 
     @property
     def database(self) -> Database:
@@ -263,7 +287,7 @@ class DuckDBStore(StoredQueries):
         connection = self._database.writer
         if not forgetting.known(connection, item_id):
             return 0
-        count = _in_transaction(lambda writer: forgetting.redact(writer, item_id), connection)
+        count = _in_transaction(lambda writer: forgetting.redact(writer, item_id, self._dialect), connection)
         try:
             rewriting.rewrite(self._database)
         finally:
@@ -340,8 +364,15 @@ class DuckDBStore(StoredQueries):
 
     async def _with_journal(self, write: Callable[[Journal], T], /) -> T:
         """Runs a function with the journal in the writer thread, after everything acknowledged."""
-        result: T = await self._writer.run(lambda: write(self._journal))
-        self._database.trim()
+
+        def written() -> T:
+            result = write(self._journal)
+            self._blocks_untrimmed += 1
+            if self._blocks_untrimmed >= _TRIM_EVERY_BLOCKS and self._database.trim():
+                self._blocks_untrimmed = 0
+            return result
+
+        result: T = await self._writer.run(written)
         return result
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metajudge.store.database import Database
+from metajudge.store.gaps import no_own, rows_of
 from metajudge.store.lookups import key_hash
 from metajudge.store.sql import only_row
 from metajudge.store.tables import OWN_COLUMNS, Insertion, Row, Table
@@ -57,10 +58,11 @@ class DuckDBTables:
     def _append(self, one: Insertion) -> None:
         place = {name: number for number, name in enumerate(one.columns)}
         wanted = self._all_columns(one.table)
-        appender = self._connection.appender(one.table)
+        rest = no_own(one.table)
+        appender = self._connection.appender(rows_of(one.table))
         appender.append_rows(
             [
-                tuple(key_hash(row[place["key"]]) if name == "key_hash" else row[place[name]] for name in wanted)
+                (*(key_hash(row[place["key"]]) if name == "key_hash" else row[place[name]] for name in wanted), *rest)
                 for row in one.rows
             ]
         )

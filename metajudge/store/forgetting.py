@@ -18,7 +18,7 @@ from metajudge.store.redaction import (
     redact_judgment,
     redact_review,
 )
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection, Dialect, only_row
 
 _DIGESTS: Final = """
     SELECT item_digest FROM judgments WHERE item_id = $1 UNION SELECT item_digest FROM items WHERE item_id = $1
@@ -77,7 +77,7 @@ def affected(connection: Connection, item_id: str) -> dict[str, int]:
     return {table: count for table, count in found.items() if count}
 
 
-def redact(connection: Connection, item_id: str) -> int:
+def redact(connection: Connection, item_id: str, dialect: Dialect) -> int:
     """Redacts, in the caller's transaction, all texts about an item; returns the number of redacted rows.
 
     An item with the same content under another id is the same text and goes with it. A call belongs to the
@@ -87,7 +87,7 @@ def redact(connection: Connection, item_id: str) -> int:
     """
     count = 0
     for table, key, condition, redacted in _TABLES:
-        count += _redact_payloads(connection, table, key, condition, redacted, item_id)
+        count += _redact_payloads(connection, dialect.overwrite(table), (table, key, condition), redacted, item_id)
     count += _redact_drafts(connection, item_id)
     input_caches.drop(connection)
     cases = [case_requests(connection, item_id), case_requests(connection)]
@@ -118,15 +118,13 @@ def _drafts_about(connection: Connection, item_id: str) -> list[tuple[int, str]]
 
 
 def _redact_payloads(
-    connection: Connection, table: str, key: str, condition: str, redacted: Callable[[str], str], item_id: str
+    connection: Connection, overwrite: str, where: tuple[str, str, str], redacted: Callable[[str], str], item_id: str
 ) -> int:
+    table, key, condition = where
     rows: list[tuple[Any, str]] = connection.execute(
         f"SELECT {key}, payload FROM {table} WHERE NOT redacted AND ({condition})",  # noqa: S608 - our own names
         [item_id],
     ).fetchall()
     for value, payload in rows:
-        connection.execute(
-            f"UPDATE {table} SET payload = $1, redacted = true WHERE {key} = $2",  # noqa: S608
-            [redacted(payload), value],
-        )
+        connection.execute(f"{overwrite} WHERE {key} = $2", [redacted(payload), value])
     return len(rows)

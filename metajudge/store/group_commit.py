@@ -21,6 +21,9 @@ COMMIT_EVERY_S: Final = 0.25
 MAX_GROUP: Final = 1_000
 MAX_GROUP_BYTES: Final = 2_000_000
 """A group is committed when its first record is this old, or at this many records or bytes."""
+BUSY_GROUP: Final = 50
+BUSY_EVERY_S: Final = 1.0
+"""After a group of this many records the next one waits this long: a commit costs nearly the same for any number."""
 MAX_QUEUED: Final = 4_000
 MAX_QUEUED_BYTES: Final = 16_000_000
 """Beyond this, awaited writes wait for the database to catch up."""
@@ -64,6 +67,7 @@ class GroupCommit(Generic[T]):
         self._queue: deque[_Write[T] | _Task] = deque()
         self._wake = threading.Condition()
         self._due: float | None = None
+        self._every_s = COMMIT_EVERY_S
         self._records = 0
         self._bytes = 0
         self._busy = False
@@ -96,7 +100,7 @@ class GroupCommit(Generic[T]):
             self._records += 1
             self._bytes += len(payload)
             if self._due is None:
-                self._due = time.monotonic() + COMMIT_EVERY_S
+                self._due = time.monotonic() + self._every_s
                 self._wake.notify()
             elif self._records == MAX_GROUP or self._bytes >= MAX_GROUP_BYTES:
                 self._due = 0.0
@@ -192,6 +196,7 @@ class GroupCommit(Generic[T]):
                 return first.ticket, error
         writes = [entry for entry in group if isinstance(entry, _Write)]
         self._commit([write.row for write in writes], writes[-1].segment)
+        self._every_s = COMMIT_EVERY_S if len(writes) < BUSY_GROUP else BUSY_EVERY_S
         if self._ahead is not None:
             self._ahead.drop(writes[-1].segment)
         return None

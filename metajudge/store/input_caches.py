@@ -12,11 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
-from metajudge.store.bulk import DIGEST_BYTES, Numbers
+from metajudge.store.bulk import DIGEST_BYTES, FoundFacts, Numbers
 from metajudge.store.compact_map import CompactMap
-from metajudge.store.known_digests import halves_of_bytes
+from metajudge.store.known_digests import Halves, halves_of_bytes
 from metajudge.store.sql import Ask, Connection, Dialect
 
 MAX_LINES: Final = 5_000_000
@@ -25,17 +24,17 @@ MAX_BLOCKS: Final = 50_000
 
 _PLACES: Final = 24
 """Bits of the number of a line within its segment."""
-_PARSED: Final = 8
+_AT_HAND: Final = 8
 """Segments in memory at a time."""
 _AHEAD: Final = 16
 """Segments that are read together, as they were written: a database reads through all of them for each query."""
 _FEW: Final = 16
-"""Where a call asks for more than :data:`_PARSED` segments, those with less than one line in so many asked for are left
-unread: making the facts of a few lines anew costs less than reading a whole segment."""
+"""Where a call asks for more than :data:`_AT_HAND` segments, those with less than one line in so many asked for are
+left unread: making the facts of a few lines anew costs less than reading a whole segment."""
 
 
-_Segment: TypeAlias = tuple[bytes, list[Any]]
-"""Digests of lines, one after the other, and their facts."""
+_Segment: TypeAlias = tuple[Halves, bytes]
+"""Digests of lines, and their facts."""
 
 
 class InputCaches:
@@ -56,24 +55,24 @@ class InputCaches:
         """Drops what is in memory; call it when rows were deleted."""
         self._map = CompactMap()
         self._lines: dict[int, int] | None = None
-        self._parsed: OrderedDict[int, _Segment] = OrderedDict()
+        self._at_hand: OrderedDict[int, _Segment] = OrderedDict()
         self._read_ahead: dict[int, tuple[bytes, bytes]] = {}
 
-    async def keep_facts(self, lines: Sequence[bytes], facts: Sequence[Any]) -> None:
+    async def keep_facts(self, lines: Sequence[bytes], facts: bytes) -> None:
         if not lines:
             return
         sizes = await self._sizes()
-        digests, text = b"".join(lines), zlib.compress(orjson.dumps(list(facts)), 1)
-        number, dropped = await self._change(lambda connection: self._insert(connection, digests, text, sizes))
+        digests = b"".join(lines)
+        number, dropped = await self._change(lambda connection: self._insert(connection, digests, facts, sizes))
         for segment in dropped:
             sizes.pop(segment, None)
         self._note(sizes, number, digests)
 
     def _insert(
-        self, connection: Connection, digests: bytes, text: bytes, sizes: Mapping[int, int]
+        self, connection: Connection, digests: bytes, facts: bytes, sizes: Mapping[int, int]
     ) -> tuple[int, list[int]]:
         (number,) = self._dialect.numbers(connection, "input_facts", "segment", 1)
-        connection.execute("INSERT INTO input_facts VALUES ($1, $2, $3)", [number, digests, text])
+        connection.execute("INSERT INTO input_facts VALUES ($1, $2, $3)", [number, digests, facts])
         dropped, left = [], sum(sizes.values())
         for segment in sorted(sizes):
             if left + len(digests) // DIGEST_BYTES <= MAX_LINES:
@@ -92,38 +91,36 @@ class InputCaches:
                     "SELECT segment, lines FROM input_facts ORDER BY segment"
                 ).fetchall()
             )
-            sizes: dict[int, int] = {}
+            sizes = {segment: len(bytes(lines)) // DIGEST_BYTES for segment, lines in rows}
+            halves = halves_of_bytes(b"".join(bytes(lines) for _, lines in rows))[:, 0]
+            places = [_places(segment, count) for segment, count in sizes.items()]
             self._map = CompactMap()
-            for segment, lines in rows:
-                self._note(sizes, segment, bytes(lines))
+            self._map.add(halves, np.concatenate(places) if places else halves)
             self._lines = sizes
         return self._lines
 
     def _note(self, sizes: dict[int, int], segment: int, digests: bytes) -> None:
-        count = len(digests) // DIGEST_BYTES
-        first = segment << _PLACES
-        self._map.update(halves_of_bytes(digests)[:, 0].tolist(), range(first, first + count))
-        sizes[segment] = count
+        sizes[segment] = len(digests) // DIGEST_BYTES
+        self._map.update(halves_of_bytes(digests)[:, 0].tolist(), _places(segment, sizes[segment]).tolist())
 
-    async def find_facts(self, lines: Sequence[bytes]) -> list[Any]:
+    async def find_facts(self, lines: Sequence[bytes]) -> FoundFacts:
+        segment, place = np.full(len(lines), -1, dtype=np.int64), np.zeros(len(lines), dtype=np.int64)
         if not lines or not await self._sizes():
-            return [None] * len(lines)
-        asked = np.ascontiguousarray(halves_of_bytes(b"".join(lines))[:, 0])
-        places, there = self._map.get_many(asked)
-        segments, inside = (places >> np.uint64(_PLACES)).tolist(), (places & np.uint64(2**_PLACES - 1)).tolist()
-        found = await self._segments(self._worth_reading(places[there] >> np.uint64(_PLACES)))
-        facts: list[Any] = [None] * len(lines)
-        for i, (line, segment, place, known) in enumerate(zip(lines, segments, inside, there.tolist(), strict=True)):
-            if known and segment in found:
-                digests, rows = found[segment]
-                if digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES] == line:  # the map has half of it
-                    facts[i] = rows[place]
-        return facts
+            return FoundFacts(segment, place, {})
+        asked = halves_of_bytes(b"".join(lines))
+        places, there = self._map.get_many(np.ascontiguousarray(asked[:, 0]))
+        of = (places >> np.uint64(_PLACES)).astype(np.int64)
+        place = (places & np.uint64(2**_PLACES - 1)).astype(np.int64)
+        found = await self._segments(self._worth_reading(of[there]))
+        for number, (digests, _) in found.items():
+            some = np.flatnonzero(there & (of == number))
+            segment[some[(digests[place[some]] == asked[some]).all(axis=1)]] = number  # the map has half of a digest
+        return FoundFacts(segment, place, {number: facts for number, (_, facts) in found.items()})
 
-    def _worth_reading(self, asked: npt.NDArray[np.uint64]) -> list[int]:
+    def _worth_reading(self, asked: Numbers) -> list[int]:
         """Segments that the lines asked for are in, each line's given; without those that few are in, if many are."""
         segments, hits = np.unique(asked, return_counts=True)
-        if len(segments) <= _PARSED or self._lines is None:
+        if len(segments) <= _AT_HAND or self._lines is None:
             return [int(segment) for segment in segments.tolist()]
         sizes = self._lines
         pairs = zip(segments.tolist(), hits.tolist(), strict=True)
@@ -133,17 +130,17 @@ class InputCaches:
         """Segments by number, ascending in ``wanted``; those that are gone are left out."""
         found = {}
         for segment in wanted:
-            known = self._parsed.get(segment)
+            known = self._at_hand.get(segment)
             if known is None:
                 if segment not in self._read_ahead:
                     self._read_ahead = await self._ask(partial(_read_segments, first=segment))
                 if segment not in self._read_ahead:
                     continue
                 lines, facts = self._read_ahead.pop(segment)
-                known = self._parsed[segment] = (lines, orjson.loads(zlib.decompress(facts)))
+                known = self._at_hand[segment] = (halves_of_bytes(lines), facts)
             found[segment] = known
-        while len(self._parsed) > _PARSED:
-            self._parsed.popitem(last=False)
+        while len(self._at_hand) > _AT_HAND:
+            self._at_hand.popitem(last=False)
         return found
 
     async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
@@ -170,6 +167,11 @@ class InputCaches:
     async def drop_input_caches(self) -> None:
         await self._change(drop)
         self.clear()
+
+
+def _places(segment: int, lines: int) -> npt.NDArray[np.uint64]:
+    """Where the lines of a segment are, as the map has it."""
+    return (segment << _PLACES) + np.arange(lines, dtype=np.uint64)
 
 
 def drop(connection: Connection) -> None:

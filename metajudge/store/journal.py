@@ -5,18 +5,21 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import duckdb
 import numpy as np
 
-from metajudge.store.block_columns import insert_assessments
-from metajudge.store.block_writes import BlockWrite, annotation_values
-from metajudge.store.bulk import AssessmentBlock
+from metajudge.store.block_columns import Added, insert_annotations, insert_assessments, insert_lines, insert_texts
+from metajudge.store.block_writes import CheckedBlock
+from metajudge.store.bulk import Numbers
+from metajudge.store.gaps import no_own, rows_of
 from metajudge.store.known_digests import Halves, KnownDigests
 from metajudge.store.lines import Lines
 from metajudge.store.lookups import key_hash
-from metajudge.store.repeats import Newest, NewRows, new_rows
+from metajudge.store.recognised import recognised
+from metajudge.store.repeats import Newest, new_rows
 from metajudge.store.rows import (
     AssessmentWrite,
     Row,
@@ -32,6 +35,9 @@ from metajudge.types import CallRecord
 
 Record = CallRecord | AssessmentWrite
 
+_MANY: Final = 512
+"""So many rows go into a table faster by columns than one after the other."""
+
 
 class Once:
     """A table whose rows are kept once per digest, their first column; saving a redacted one restores its texts."""
@@ -40,7 +46,7 @@ class Once:
         self._table, self._digest = table, digest
         self.use(connection)
         self._restore = f"UPDATE {table} SET payload = $2, redacted = false WHERE {digest} = $1"  # noqa: S608
-        self._known = KnownDigests(self._stored)
+        self._known = KnownDigests(self._stored, self._redacted)
 
     def use(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Goes on with another connection to the same rows."""
@@ -57,21 +63,29 @@ class Once:
         for digest in forgotten:
             *_, payload, _ = new[digest]
             self._connection.execute(self._restore, [digest, payload])
-        _append(self._appender, [new[one] for one in missing if one not in forgotten])
+        self._add([new[one] for one in missing if one not in forgotten])
         self._known.add(missing)
         return len(missing)
+
+    def _add(self, rows: list[Row]) -> None:
+        if len(rows) < _MANY:
+            _append(self._appender, rows)
+        else:
+            insert_texts(self._connection, self._table, rows)
 
     def missing(self, digests: Sequence[str]) -> list[str]:
         """Those of these digests that are not stored, or whose texts were forgotten, in the order given."""
         return [one for one, kept in zip(digests, self._known.kept(digests).tolist(), strict=True) if not kept]
 
-    def _stored(self) -> tuple[Halves, list[str]]:
+    def _stored(self) -> Halves:
         name, table = self._digest, self._table
         first, last = f"('0x' || left({name}, 16))::UBIGINT", f"('0x' || substr({name}, 17, 16))::UBIGINT"
         found = self._connection.execute(f"SELECT {first} AS a, {last} AS b FROM {table}").fetchnumpy()  # noqa: S608
-        redacted = self._connection.execute(f"SELECT {name} FROM {table} WHERE redacted").fetchall()  # noqa: S608
-        numbers = np.stack([np.asarray(found[half], dtype=np.uint64) for half in ("a", "b")], axis=1)
-        return numbers, [digest for (digest,) in redacted]
+        return np.stack([np.asarray(found[half], dtype=np.uint64) for half in ("a", "b")], axis=1)
+
+    def _redacted(self) -> list[str]:
+        query = f"SELECT {self._digest} FROM {self._table} WHERE redacted"  # noqa: S608 - our own names
+        return [digest for (digest,) in self._connection.execute(query).fetchall()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +124,8 @@ class Journal:
     def _use(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._calls = connection.appender("calls")
-        self._assessments = connection.appender("assessments")
-        self._annotations = connection.appender("annotations")
+        self._assessments = connection.appender(rows_of("assessments"))
+        self._annotations = connection.appender(rows_of("annotations"))
         self._agent_scores = connection.appender("agent_scores")
 
     def committed_segment(self) -> int:
@@ -146,25 +160,32 @@ class Journal:
         """Those of these digests of items and of judgments that :meth:`keep_texts` would add or restore."""
         return set(self._items.missing(items)), set(self._judgments.missing(judgments))
 
-    def append_block(
-        self, block: AssessmentBlock, writes: Sequence[BlockWrite], probable: Collection[str]
-    ) -> NewRows[BlockWrite]:
+    def append_block(self, checked: CheckedBlock, stored: Numbers) -> Added:
         """Appends what a block adds, all of it or nothing.
 
         Args:
-            probable: those of its keys that may be stored.
+            stored: [n] numbers of the newest assessments that may have its keys; 0 without one.
         """
-        numbers, now = itertools.count(self._next_version), time.time()
+        block, now = checked.block, time.time()
         self._lines.load()
         with self._transaction():
-            there = self._keys_there(probable)
-            newest = self._newest({write.subject for write in writes if write.key in there})
-            new = new_rows(writes, there, newest, numbers)
-            insert_assessments(self._connection, block, new, now)
-            _append(self._annotations, annotation_values(block, new, now))
-            self._lines.add((n for n, _ in new.assessments), (of for _, of, _ in new.annotations))
-        self._next_version = next(numbers)
-        return new
+            known = recognised(self._connection, checked, stored)
+            rest = np.flatnonzero(known == 0)
+            there = self._keys_there({block.keys[place] for place in rest.tolist() if stored[place]})
+            all_new = None if there else Added.all_of(block, rest, self._next_version)
+            added = (self._compared(checked, rest, there) if all_new is None else all_new).beside(known)
+            insert_assessments(self._connection, checked, added, now)
+            insert_annotations(self._connection, checked, added, now)
+            lines = None if all_new is None else partial(insert_lines, block=block, added=added, created_at=now)
+            self._lines.add(added.numbers.tolist(), added.note_of.tolist(), lines)
+        self._next_version += added.count
+        return added
+
+    def _compared(self, checked: CheckedBlock, rest: Numbers, there: Collection[str]) -> Added:
+        """What these rows of a block add to a store that has some of their keys."""
+        writes = checked.writes(rest)
+        newest = self._newest({write.subject for write in writes if write.key in there})
+        return Added.of(new_rows(writes, there, newest, itertools.count(self._next_version)))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -190,12 +211,15 @@ class Journal:
         new = new_rows(writes, known, newest, numbers)
         numbered.repeats.extend(key_hash(write.key) for write in new.repeats)
         rows = [assessment_row(n, write, now) for n, write in new.assessments]
-        _append(self._assessments, rows)
+        _append(self._assessments, [(*row, *no_own("assessments")) for row in rows])
         numbered.assessments.extend((row[1], row[0]) for row in rows)
         _append(self._agent_scores, [row for n, write in new.assessments for row in agent_rows(n, write.assessment)])
-        _append(self._annotations, [annotation_row(n, of, write, now) for n, of, write in new.annotations])
+        _append(
+            self._annotations,
+            [(*annotation_row(n, of, write, now), *no_own("annotations")) for n, of, write in new.annotations],
+        )
         self._next_version = next(numbers)
-        self._lines.add((n for n, _ in new.assessments), (of for _, of, _ in new.annotations))
+        self._lines.add([n for n, _ in new.assessments], [of for _, of, _ in new.annotations])
 
     def _newest(self, subjects: Collection[Subject]) -> dict[Subject, Newest]:
         """The newest assessment about each of these, with its newest annotation."""
@@ -215,7 +239,7 @@ class Journal:
             ORDER BY a.assessment_id, n.annotation_id
         """  # noqa: S608 - our own text
         rows = self._connection.execute(query, values).fetchall()
-        return {Subject(judgment, panel): Newest(*found) for judgment, panel, *found in rows}
+        return {Subject(judgment, panel): Newest.read(*found) for judgment, panel, *found in rows}
 
     def _keys_there(self, keys: Collection[str]) -> set[str]:
         if not keys:

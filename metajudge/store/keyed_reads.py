@@ -7,8 +7,9 @@ import duckdb
 import numpy as np
 
 from metajudge.store.annotations import annotated
-from metajudge.store.lookups import KnownKeys, Pairs, key_hash
+from metajudge.store.lookups import KnownKeys, key_hash
 from metajudge.store.rows import REPLY_COLUMNS, reply_of_row
+from metajudge.store.stored_map import Pairs
 from metajudge.types import Assessment, Reply
 
 Cursor = duckdb.DuckDBPyConnection

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metajudge.errors import StoreError
-from metajudge.store.compact_map import CompactMap
+from metajudge.store.stored_map import Pairs, StoredMap
 
 Halves = npt.NDArray[np.uint64]
 """Digests as numbers, shape (n, 2): the first and the last 64 bits."""
@@ -40,25 +40,24 @@ def _bytes(digests: Sequence[str]) -> bytes:
 
 
 class KnownDigests:
-    """A set of digests of 128 bits, 16 bytes each in memory.
+    """A set of digests of 128 bits: 4 bytes each in memory, 16 once one of them comes again.
 
     Args:
-        load: reads the stored digests (uint64 arrays of their halves), and those whose texts were forgotten; called at
-            the first look-up.
+        read: the halves of the stored digests.
+        forgotten: reads the digests whose texts were forgotten.
     """
 
-    def __init__(self, load: Callable[[], tuple[Halves, Iterable[str]]]) -> None:
-        self._load = load
-        self._map = CompactMap()
+    def __init__(self, read: Callable[[], Halves], forgotten: Callable[[], Iterable[str]]) -> None:
+        self._halves = StoredMap(lambda: _columns(read()))
+        self._read_forgotten = forgotten
         self._forgotten: set[str] = set()
-        self._loaded = False
 
     def kept(self, digests: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which of these are stored with their texts; the others are new, or in :attr:`forgotten`."""
         self._ensure()
-        asked = halves(digests)
-        found, there = self._map.get_many(np.ascontiguousarray(asked[:, 0]))
-        there &= found == asked[:, 1]
+        first, last = _columns(halves(digests))
+        found, there = self._halves.find(first)
+        there &= found == last
         if self._forgotten:
             there &= ~np.fromiter((one in self._forgotten for one in digests), dtype=bool, count=len(digests))
         return there
@@ -72,13 +71,15 @@ class KnownDigests:
     def add(self, digests: Sequence[str]) -> None:
         """Notes that these are stored with their texts now."""
         self._ensure()
-        first, last = halves(digests).T
-        self._map.update(first.tolist(), last.tolist())
+        first, last = _columns(halves(digests))
+        self._halves.update(first.tolist(), last.tolist())
         self._forgotten.difference_update(digests)
 
     def _ensure(self) -> None:
-        if not self._loaded:
-            stored, forgotten = self._load()
-            self._map.add(np.ascontiguousarray(stored[:, 0]), np.ascontiguousarray(stored[:, 1]))
-            self._forgotten = set(forgotten)
-            self._loaded = True
+        if not self._halves.loaded:
+            self._halves.load()
+            self._forgotten = set(self._read_forgotten())
+
+
+def _columns(digests: Halves) -> Pairs:
+    return np.ascontiguousarray(digests[:, 0]), np.ascontiguousarray(digests[:, 1])

@@ -3,16 +3,15 @@
 PostgreSQL keeps its own by triggers (``migrations/postgres/0009_lines.sql``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
-from metajudge.store.compact_map import CompactMap
 from metajudge.store.rows import Subject
 from metajudge.store.sql import only_row
+from metajudge.store.stored_map import Pairs, StoredMap
 
 _CURRENT: Final = """
     SELECT coalesce(n.annotation_id, a.assessment_id), a.assessment_id, coalesce(n.created_at, a.created_at),
@@ -33,7 +32,8 @@ class Lines:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._newest: CompactMap | None = None
+        self._newest = StoredMap(self._stored)
+        self._adding: int | None = None
         self._settle()
 
     def use(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -57,6 +57,7 @@ class Lines:
         self._connection.execute("BEGIN")
         try:
             self._connection.execute("DELETE FROM lines")
+            self._connection.execute("DELETE FROM line_facts")
             self._connection.execute(f"INSERT INTO lines {_CURRENT.format(among='')} {of_subject} ORDER BY 1")
             self._connection.execute("COMMIT")
         except BaseException:
@@ -65,38 +66,46 @@ class Lines:
 
     def load(self) -> None:
         """Reads which assessments are there; call it before rows are added."""
-        if self._newest is None:
-            self._newest = CompactMap()
-            self._newest.add(*self._subjects(_SUBJECTS + " ORDER BY assessment_id"))
+        self._newest.load()
 
-    def _subjects(self, query: str, values: list[Any] | None = None) -> list[npt.NDArray[np.uint64]]:
+    def _stored(self) -> Pairs:
+        """Hashes of subjects with the numbers of their assessments, without those that are being added."""
+        condition = "" if self._adding is None else f" WHERE assessment_id < {self._adding}"
+        return self._subjects(f"{_SUBJECTS}{condition} ORDER BY assessment_id")
+
+    def _subjects(self, query: str, values: list[Any] | None = None) -> Pairs:
         found = self._connection.execute(query, values or []).fetchnumpy()
-        return [np.asarray(found[name]).astype(np.uint64) for name in ("subject", "assessment_id")]
+        return np.asarray(found["subject"]).astype(np.uint64), np.asarray(found["assessment_id"]).astype(np.uint64)
 
     def newest(self, subjects: Sequence[Subject]) -> list[int]:
         """Numbers of the newest assessments about these, in ascending order; of a few others too, very rarely."""
-        assert self._newest is not None
         query = "SELECT hash(judgment, panel) AS subject FROM (SELECT unnest($1::VARCHAR[]) AS judgment, "
         query += "unnest($2::VARCHAR[]) AS panel)"
         found = self._connection.execute(query, [list(names) for names in zip(*subjects, strict=True)]).fetchnumpy()
-        numbers, there = self._newest.get_many(np.asarray(found["subject"]).astype(np.uint64))
+        numbers, there = self._newest.find(np.asarray(found["subject"]).astype(np.uint64))
         return sorted(numbers[there].tolist())
 
-    def add(self, assessments: Iterable[int], annotated: Iterable[int]) -> None:
-        """Adds the lines of new assessments and of those with a new annotation, in the caller's transaction."""
-        assert self._newest is not None
+    def add(
+        self,
+        assessments: Sequence[int],
+        annotated: Iterable[int],
+        insert: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    ) -> None:
+        """Adds the lines of new assessments and of those with a new annotation, in the caller's transaction.
+
+        Args:
+            insert: adds the lines of the new assessments where none of these replaces another one, nor has any other
+                assessment a new annotation; None to read them from the tables.
+        """
         new, said = sorted(assessments), set(annotated)
         touched = sorted({*new, *said})
         if not touched:
             return
         old = self._superseded(new) if new else set[int]()
-        gone = sorted(old | said.difference(new))
-        if gone:
-            self._connection.execute(
-                "DELETE FROM lines WHERE assessment_id BETWEEN $2 AND $3 "
-                "AND assessment_id IN (SELECT unnest($1::BIGINT[]))",
-                [gone, gone[0], gone[-1]],
-            )
+        self._drop(sorted(old | said.difference(new)))
+        if insert is not None and old.isdisjoint(new):
+            insert(self._connection)
+            return
         current = [number for number in touched if number not in old]
         among = "WHERE assessment_id BETWEEN $2 AND $3 AND assessment_id IN (SELECT unnest($1::BIGINT[]))"
         query = _CURRENT.format(among=among if said else "WHERE false")
@@ -106,12 +115,25 @@ class Lines:
             [current, current[0], current[-1]],
         )
 
+    def _drop(self, gone: list[int]) -> None:
+        """Deletes the lines of these assessments, which ascend."""
+        if not gone:
+            return
+        condition = "assessment_id BETWEEN $1 AND $2"
+        values: list[Any] = [gone[0], gone[-1]]
+        if len(gone) <= gone[-1] - gone[0]:
+            condition += " AND assessment_id IN (SELECT unnest($3::BIGINT[]))"
+            values.append(gone)
+        for table in ("lines", "line_facts"):
+            self._connection.execute(f"DELETE FROM {table} WHERE {condition}", values)  # noqa: S608 - our own names
+
     def _superseded(self, new: list[int]) -> set[int]:
         """Earlier assessments of the same judgment and panel, among the new ones too; notes the new ones."""
-        assert self._newest is not None
         condition = "WHERE assessment_id BETWEEN $1 AND $2 ORDER BY assessment_id"
         subjects, numbers = self._subjects(f"{_SUBJECTS} {condition}", [new[0], new[-1]])
-        before, there = self._newest.get_many(subjects)
+        self._adding = new[0]  # the rows that are being added are in the table already
+        before, there = self._newest.find(subjects)
+        self._adding = None
         pairs = list(zip(before[there].tolist(), numbers[there].tolist(), strict=True))
         last: dict[int, int] = {}
         if len(np.unique(subjects)) < len(subjects):

@@ -3,16 +3,17 @@
 import hashlib
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from metajudge.store.compact_map import CompactMap
+from metajudge.store.stored_map import Pairs, StoredMap
 from metajudge.types import Assessment
 
-Pairs = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
 MAX_ASSESSMENTS: Final = 1_000
 
 
@@ -21,22 +22,30 @@ def key_hash(key: str) -> int:
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
-class KnownKeys:
-    """Which keys are stored, and in which row, without asking the database.
+def key_hashes(keys: Sequence[str]) -> Hashes:
+    """[n] hashes of keys; see :func:`key_hash`."""
+    made = b"".join([hashlib.blake2b(key.encode(), digest_size=8).digest() for key in keys])
+    return np.frombuffer(made, dtype=">u8").astype(np.uint64)
 
-    Uses 16 bytes per key, whether read from the file or added since. Any thread may use it.
+
+class KnownKeys:
+    """Which keys are stored, and in which row, without asking the database; see :class:`StoredMap` for its memory.
+
+    Any thread may use it.
 
     Args:
-        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers); called at the
-            first look-up.
+        load: reads the stored hashes and the numbers of their rows (uint64, in the order of the numbers).
     """
 
     def __init__(self, load: Callable[[], Pairs]) -> None:
-        self._load = load
-        self._rows = CompactMap()
+        self._rows = StoredMap(load)
         self._pending: Counter[int] = Counter()
         self._counting = threading.Lock()
-        self.loaded = False
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the stored keys were read."""
+        return self._rows.loaded
 
     def acknowledge(self, hashed: int) -> None:
         """Notes that a row with this key is being written."""
@@ -50,10 +59,10 @@ class KnownKeys:
             if not self._pending[hashed]:
                 del self._pending[hashed]
 
-    def commit(self, rows: Iterable[tuple[int, int]]) -> None:
+    def commit(self, rows: Sequence[tuple[int, int]]) -> None:
         """Notes the numbers of acknowledged rows that are now in the file, as (hash, number)."""
-        for hashed, number in rows:
-            self._rows.put(hashed, number)
+        self.add([hashed for hashed, _ in rows], [number for _, number in rows])
+        for hashed, _ in rows:
             self.retract(hashed)  # only now: a concurrent reader finds it in one of them
 
     def pending(self, hashed: int) -> bool:
@@ -62,26 +71,23 @@ class KnownKeys:
 
     def load(self) -> None:
         """Reads the stored keys; safe to call twice."""
-        if not self.loaded:
-            self._rows.add(*self._load())
-            self.loaded = True
+        self._rows.load()
 
     def may_contain(self, hashed: int) -> bool:
         """False where the key is certainly not stored."""
         return not self.loaded or hashed in self._pending or hashed in self._rows
 
-    def stored(self, hashes: Sequence[int]) -> list[bool]:
-        """Which keys may be in the file, once the keys are loaded."""
-        there: list[bool] = self._rows.get_many(np.array(hashes, dtype=np.uint64))[1].tolist()
-        return there
+    def numbers(self, hashes: Hashes) -> npt.NDArray[np.int64]:
+        """The newest rows that may have these keys, once the keys are loaded; 0 where none has."""
+        return self._rows.find(hashes)[0].astype(np.int64)
 
-    def add(self, rows: Sequence[tuple[int, int]]) -> None:
-        """Notes the numbers of rows that are now in the file and were not acknowledged before, as (hash, number)."""
-        self._rows.update((hashed for hashed, _ in rows), (number for _, number in rows))
+    def add(self, hashes: Sequence[int], numbers: Sequence[int]) -> None:
+        """Notes the numbers of rows that are now in the file and were not acknowledged before."""
+        self._rows.update(hashes, numbers)
 
     def row(self, hashed: int) -> int | None:
         """The number of the newest row of a key, None if unknown."""
-        return self._rows.get(hashed)
+        return self._rows.values().get(hashed)
 
 
 class RecentAssessments:

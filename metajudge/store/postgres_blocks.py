@@ -8,8 +8,8 @@ import numpy as np
 
 from metajudge.store.block_writes import (
     BlockWrite,
+    CheckedBlock,
     annotation_values,
-    block_writes,
     item_values,
     judgment_values,
     merged,
@@ -53,7 +53,7 @@ class PostgresBlocks(InputCaches):
         return missing
 
     async def append_block(self, block: AssessmentBlock) -> Appended:
-        writes = block_writes(block)
+        writes = CheckedBlock.of(block).writes()
         new: NewRows[BlockWrite] = await self._in_transaction(lambda connection: _append(connection, block, writes))
         return Appended(
             np.array(new.versions, dtype=np.int64), len(new.assessments) + len(new.annotations), new.changed

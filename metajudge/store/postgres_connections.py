@@ -30,6 +30,8 @@ PATIENCE_S: Final = 20.0
 _CONNECT_S: Final = 10
 _RETRY_S: Final = (0.05, 2.0)
 _TAKE_S: Final = 2.0
+_LAST_S: Final = 0.1
+"""How long to wait for a free connection at once, and how long where no patience is left."""
 _SETTINGS: Final[dict[str, Any]] = {
     "application_name": "metajudge",
     "connect_timeout": _CONNECT_S,
@@ -132,19 +134,27 @@ class Connections:
         adapt(connection)
         connection.execute(self.session)
 
-    def read(self, question: Callable[[Connection], T]) -> T:
+    def pauses(self) -> "Pauses":
+        """For a caller who asks now, and whose patience counts while others are served first."""
+        return Pauses(self.patience_s)
+
+    def read(self, question: Callable[[Connection], T], pauses: "Pauses | None" = None) -> T:
         """Runs a read-only query; retried if the connection breaks.
+
+        Args:
+            pauses: since when it has been asked for; None for now.
 
         Raises:
             StoreUnavailableError: the server did not answer in time, or no connection came free.
             StoreError: the server refuses it, or the store is closed.
         """
-        return self._again(lambda: self._once(question, transaction=False), "read from", safe=True)
+        return self._again(question, pauses, "read from", transaction=False, safe=True)
 
-    def change(self, change: Callable[[Connection], T], *, safe: bool = False) -> T:
+    def change(self, change: Callable[[Connection], T], pauses: "Pauses | None" = None, *, safe: bool = False) -> T:
         """Runs a change in one transaction.
 
         Args:
+            pauses: as for :meth:`read`.
             safe: whether doing it twice is the same as doing it once, so that a commit whose answer was lost can be
                 repeated. Before the commit everything is repeated if the connection breaks.
 
@@ -153,10 +163,10 @@ class Connections:
                 known whether the change was made.
             StoreError: as for :meth:`read`.
         """
-        return self._again(lambda: self._once(change, transaction=True), "write to", safe=safe)
+        return self._again(change, pauses, "write to", transaction=True, safe=safe)
 
-    def _once(self, question: Callable[[Connection], T], *, transaction: bool) -> T:
-        with self._taken() as connection:
+    def _once(self, question: Callable[[Connection], T], pauses: "Pauses", *, transaction: bool) -> T:
+        with self._taken(pauses.left) as connection:
             if not transaction:
                 return question(connection)
             committing = False
@@ -171,11 +181,11 @@ class Connections:
             return result
 
     @contextmanager
-    def _taken(self) -> Iterator[PgConnection]:
+    def _taken(self, most_s: float) -> Iterator[PgConnection]:
         if self._pool is None or self._closed.is_set():
             raise self.closed()
         try:
-            connection = self._pool.getconn()
+            connection = self._pool.getconn(timeout=min(_TAKE_S, max(_LAST_S, most_s)))
         except PoolClosed:
             raise self.closed() from None
         try:
@@ -183,11 +193,13 @@ class Connections:
         finally:
             self._pool.putconn(connection)
 
-    def _again(self, attempt: Callable[[], T], what: str, *, safe: bool) -> T:
-        pauses = Pauses(self.patience_s)
+    def _again(
+        self, question: Callable[[Connection], T], pauses: "Pauses | None", what: str, *, transaction: bool, safe: bool
+    ) -> T:
+        pauses = pauses or self.pauses()
         while True:
             try:
-                return attempt()
+                return self._once(question, pauses, transaction=transaction)
             except _UnknownOutcomeError as error:
                 if not safe or not pauses.wait(self._hurried):
                     raise self._unknown(error.cause) from error.cause
@@ -281,11 +293,16 @@ class Pauses:
 
     @property
     def over(self) -> bool:
-        return time.monotonic() >= self._until
+        return not self.left
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit, at least 0."""
+        return max(0.0, self._until - time.monotonic())
 
     def wait(self, stop: threading.Event) -> bool:
         """Waits for the next pause; False if no time is left, or ``stop`` was set."""
-        pause = min(self._next * (0.5 + random.random()), max(0.0, self._until - time.monotonic()))
+        pause = min(self._next * (0.5 + random.random()), self.left)
         self._next = min(2 * self._next, self._longest)
         return not self.over and not stop.wait(pause)
 

@@ -57,7 +57,7 @@ class PostgresJournal:
         writes = [record for record in records if isinstance(record, AssessmentWrite)]
         with connection.transaction():
             if calls:
-                _copy(connection, _CALLS, (_unhashed(call_row(0, call))[1:] for call in calls))
+                copy_rows(connection, _CALLS, (_unhashed(call_row(0, call))[1:] for call in calls))
             if writes:
                 items = [w.item for w in writes if w.item is not None]
                 save_texts(connection, items, [w.judgment for w in writes if w.judgment is not None])
@@ -120,14 +120,14 @@ def _newest(connection: PgConnection, subjects: Iterable[Subject]) -> Mapping[Su
         "ORDER BY a.judgment_digest, a.panel_digest, a.assessment_id DESC, n.annotation_id DESC",
         [[one.judgment_digest for one in wanted], [one.panel_digest for one in wanted]],
     ).fetchall()
-    return {Subject(judgment, panel): Newest(*values) for judgment, panel, *values in rows}
+    return {Subject(judgment, panel): Newest.read(*values) for judgment, panel, *values in rows}
 
 
 def _copy_assessments(connection: PgConnection, new: NewRows[AssessmentWrite]) -> None:
     now = time.time()
     rows = (_unhashed(assessment_row(number, write, now)) for number, write in new.assessments)
     copy_assessment_rows(connection, rows)
-    _copy(
+    copy_rows(
         connection,
         _AGENT_SCORES,
         (row for number, write in new.assessments for row in agent_rows(number, write.assessment)),
@@ -137,12 +137,12 @@ def _copy_assessments(connection: PgConnection, new: NewRows[AssessmentWrite]) -
 
 def copy_assessment_rows(connection: PgConnection, rows: Iterable[Row]) -> None:
     """Adds rows of ``assessments``, without hashes."""
-    _copy(connection, _ASSESSMENTS, rows)
+    copy_rows(connection, _ASSESSMENTS, rows)
 
 
 def copy_annotations(connection: PgConnection, rows: Iterable[Row]) -> None:
     """Adds rows of ``annotations``."""
-    _copy(connection, _ANNOTATIONS, rows)
+    copy_rows(connection, _ANNOTATIONS, rows)
 
 
 def next_numbers(connection: Any, table: str, column: str, count: int) -> list[int]:
@@ -157,7 +157,7 @@ def _unhashed(row: Row) -> Row:
     return (*row[:_HASH], *row[_HASH + 1 :])
 
 
-def _copy(connection: PgConnection, statement: str, rows: Iterable[Row]) -> None:
+def copy_rows(connection: PgConnection, statement: str, rows: Iterable[Row]) -> None:
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
             copy.write_row(row)

@@ -5,12 +5,14 @@ from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
+from metajudge.providers.budget_book import BudgetBook, BudgetState
 from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, LimitBook
 from metajudge.store.sql import Connection
 
 T = TypeVar("T")
 
 _CALLS: Final = "calls"
+_BUDGET: Final = "budget"
 _ADD: Final = "INSERT INTO service_limits (name, state) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 # The database's clock: those of the machines may differ.
 _LOCK: Final = """
@@ -26,7 +28,9 @@ class Changes(Protocol):
 
 
 class PostgresLimits:
-    """A :class:`~metajudge.providers.shared_limits.LimitKeeper`; every method is one transaction.
+    """Keeps limits (:class:`~metajudge.providers.shared_limits.LimitKeeper`) and a service's daily budget.
+
+    Every method is one transaction.
 
     Args:
         change: runs transactions.
@@ -62,6 +66,30 @@ class PostgresLimits:
             return (data, wait) if wait > 0 else ({"paid_until": bucket.take(1, now).paid_until}, 0.0)
 
         return await self._with_row(f"rate {name}", take)
+
+    async def reserve_usd(self, ticket: str, usd: float, limit: float) -> BudgetState:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.reserve`."""
+        return await self._with_budget(lambda book, now: book.reserve(ticket, usd, limit, now, self._lease_s))
+
+    async def settle_usd(self, ticket: str, usd: float) -> None:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.settle`; repeated it may count twice."""
+        await self._with_budget(lambda book, now: book.settle(ticket, usd, now))
+
+    async def renew_usd(self, tickets: Collection[str]) -> None:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.renew`."""
+        await self._with_budget(lambda book, now: book.renew(tickets, now, self._lease_s))
+
+    async def spent_usd(self) -> BudgetState:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.state`."""
+        return await self._with_budget(lambda book, now: book.state(now))
+
+    async def _with_budget(self, use: Callable[[BudgetBook, float], T]) -> T:
+        def change(data: dict[str, Any], now: float) -> tuple[dict[str, Any], T]:
+            book = BudgetBook.from_json(data) if data else BudgetBook()
+            result = use(book, now)
+            return book.to_json(), result
+
+        return await self._with_row(_BUDGET, change)
 
     async def _with_book(self, use: Callable[[LimitBook, float], T]) -> T:
         def change(data: dict[str, Any], now: float) -> tuple[dict[str, Any], T]:

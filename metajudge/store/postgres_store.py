@@ -14,6 +14,7 @@ from metajudge.errors import StoreError
 from metajudge.store import forgetting, postgres_reads
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.gathered_reads import GatheredReads
+from metajudge.store.line_facts import LineFacts
 from metajudge.store.outcome_sources import PostgresSources
 from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.postgres_blocks import PostgresBlocks
@@ -85,10 +86,11 @@ class PostgresStore(StoredQueries):
         self._reply_reads = GatheredReads(
             lambda keys: self.read(lambda connection: postgres_reads.find_replies(connection, keys))
         )
-        dialect = PostgresDialect()
+        dialect = self._dialect = PostgresDialect()
         self.blocks = PostgresBlocks(self._change_after_writes, self.ask, dialect)
         self.reviews = StoredReviews(self.change_again, self.ask, dialect)
         self.audit_log = StoredAuditLog(self.change, self.ask, dialect)
+        self.line_facts = LineFacts(self.change, self.ask, dialect)
         sources = PostgresSources(self.writers_alive)
         self.limits = PostgresLimits(self.change_again)
         self.outcomes = StoredOutcomes(self._change_after_writes, self.ask, dialect, sources, str(self.writer_id))
@@ -179,7 +181,7 @@ class PostgresStore(StoredQueries):
             if not forgetting.known(connection, item_id):
                 return 0
             redact_service(connection, item_id)
-            return forgetting.redact(connection, item_id)
+            return forgetting.redact(connection, item_id, self._dialect)
 
         count = await self.change_again(redact)
         self.blocks.clear()
@@ -221,7 +223,8 @@ class PostgresStore(StoredQueries):
 
     async def change(self, change: Callable[[Connection], T], /) -> T:
         """Runs a change in one transaction; see :meth:`Connections.change`."""
-        return await self._in_thread(lambda: self.connections.change(change))
+        pauses = self.connections.pauses()
+        return await self._in_thread(lambda: self.connections.change(change, pauses))
 
     async def _change_after_writes(self, change: Callable[[Connection], T], /) -> T:
         """A change that is safe to repeat and sees everything acknowledged."""
@@ -230,7 +233,8 @@ class PostgresStore(StoredQueries):
 
     async def change_again(self, change: Callable[[Connection], T], /) -> T:
         """A change that is safe to repeat."""
-        return await self._in_thread(lambda: self.connections.change(change, safe=True))
+        pauses = self.connections.pauses()
+        return await self._in_thread(lambda: self.connections.change(change, pauses, safe=True))
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:
         """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
@@ -239,7 +243,8 @@ class PostgresStore(StoredQueries):
 
     async def read(self, question: Callable[[Connection], T], /) -> T:
         """Runs a query at once; see :meth:`Connections.read`."""
-        return await self._in_thread(lambda: self.connections.read(question))
+        pauses = self.connections.pauses()
+        return await self._in_thread(lambda: self.connections.read(question, pauses))
 
     @property
     def writers_alive(self) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from metajudge.reviews.queue import ReviewQueue
-from metajudge.store.bulk import BulkStore
 from metajudge.store.sql import Connection
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
 if TYPE_CHECKING:
+    from metajudge.reviews.queue import ReviewQueue
+    from metajudge.store.bulk import BulkStore
+    from metajudge.store.line_facts import LineFacts
     from metajudge.store.outcomes import StoredOutcomes
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ class Store(Protocol):
     """
 
     @property
-    def reviews(self) -> ReviewQueue: ...
+    def reviews(self) -> "ReviewQueue": ...
 
     @property
     def audit_log(self) -> AuditLog: ...
@@ -76,7 +77,10 @@ class Store(Protocol):
     def outcomes(self) -> "StoredOutcomes": ...
 
     @property
-    def blocks(self) -> BulkStore: ...
+    def blocks(self) -> "BulkStore": ...
+
+    @property
+    def line_facts(self) -> "LineFacts": ...
 
     async def find_reply(self, key: str) -> Reply | None: ...
 

@@ -11,7 +11,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
-from metajudge.store.texts import rows_of
+from metajudge.store.texts import Neighbours, rows_of
 from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
@@ -29,6 +29,11 @@ _RUNS: Final = """
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the current assessment of each judgment by each panel, by its number, ascending."""
     numbers = [number for (number,) in cursor.execute(current_page("number > $1", limit), [after]).fetchall()]
+    return _assessments_at(cursor, numbers)
+
+
+def _assessments_at(cursor: Cursor, numbers: Sequence[int]) -> list[tuple[int, Assessment]]:
+    """Versions by their numbers, which ascend; their texts are read by these alone."""
     if not numbers:
         return []
     rows = cursor.execute(
@@ -42,11 +47,11 @@ def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int
 def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of a run's own newest version of each judgment and panel, by its number, ascending."""
     rows = cursor.execute(
-        f"SELECT number, payload, annotation FROM {versions()} lines WHERE run_id = $1 AND number > $2 "  # noqa: S608
+        f"SELECT number FROM {versions()} lines WHERE run_id = $1 AND number > $2 "  # noqa: S608
         f"AND {newest_among('run_id = $1')} ORDER BY number LIMIT $3",
         [run_id, after, limit],
     ).fetchall()
-    return [(number, annotated(*texts)) for number, *texts in rows]
+    return _assessments_at(cursor, [number for (number,) in rows])
 
 
 def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
@@ -177,6 +182,24 @@ def judgments(cursor: Cursor) -> list[Judgment]:
         "WHERE NOT j.redacted AND NOT i.redacted ORDER BY j.rowid"
     ).fetchall()
     return [Judgment.model_validate(judgment_data(*row)) for row in rows]
+
+
+class KeptJudgments:
+    """Judgments whose texts are kept, read some at a time in about the order in which they came."""
+
+    def __init__(self) -> None:
+        self._judgments = Neighbours("judgment", "item_digest, item_id, payload")
+        self._items = Neighbours("item", "payload")
+
+    def among(self, cursor: Cursor, digests: Sequence[str]) -> dict[str, Judgment]:
+        """Those with these different digests, by digest."""
+        said = self._judgments.rows(cursor, digests, "NOT redacted")
+        items = dict(self._items.rows(cursor, sorted({item for _, item, *_ in said}), "NOT redacted"))
+        return {
+            digest: Judgment.model_validate(judgment_data(payload, item_id, items[item]))
+            for digest, item, item_id, payload in said
+            if item in items
+        }
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:

@@ -4,6 +4,9 @@ History is append-only. An assessment is skipped if the newest one of the judgme
 the same request sent twice, a judgment without a verdict posted again, a retry that failed in the same way. An
 annotation is skipped if the newest one of the assessment has the same content. A different one is appended, even if
 it equals an older one: a policy that is used again counts again.
+
+P(right) without labels is an estimate from all of an input, so that every line of it moves that of every judgment a
+little. An assessment that differs in nothing else is the same as long as it moved by at most :data:`SAME_ESTIMATE`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +17,10 @@ import orjson
 
 from metajudge.store.annotations import FIELDS, annotated
 from metajudge.store.rows import Subject
-from metajudge.types import AgentResult, Assessment, Failure, TokenUsage
+from metajudge.types import NO_LABELS, AgentResult, Assessment, Failure, TokenUsage
+
+SAME_ESTIMATE: Final = 0.02
+"""How far P(right) without labels may move, in [0, 1], before it counts as another result."""
 
 
 class Write(Protocol):
@@ -23,6 +29,7 @@ class Write(Protocol):
     Attributes:
         payload: the panel's own assessment as JSON, without derived fields.
         annotation: what is said of it beside, as JSON; None if nothing.
+        said: the same, with gaps where it has any.
     """
 
     @property
@@ -34,6 +41,8 @@ class Write(Protocol):
     @property
     def annotation(self) -> str | None: ...
     @property
+    def said(self) -> str | None: ...
+    @property
     def assessment(self) -> Assessment: ...
     @property
     def completed(self) -> Assessment | None: ...
@@ -42,29 +51,67 @@ class Write(Protocol):
 W = TypeVar("W", bound=Write)
 
 
+class HasTexts(Protocol):
+    """An assessment's payload and its annotation's, which may be put together only when they are asked for."""
+
+    @property
+    def payload(self) -> str: ...
+    @property
+    def annotation(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Payloads that were read."""
+
+    payload: str
+    annotation: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Newest:
     """The newest assessment of a subject, and its newest annotation.
 
     Attributes:
         version: the number of its current version: of the annotation, or of the assessment without one.
+        found, noted: have its payload, and its annotation; None without one.
     """
 
     assessment_id: int
     version: int
-    payload: str
-    annotation: str | None
+    found: HasTexts
+    noted: HasTexts | None
+
+    @classmethod
+    def read(cls, assessment_id: int, version: int, payload: str, annotation: str | None) -> "Newest":
+        """What a database has."""
+        stored = Stored(payload, annotation)
+        return cls(assessment_id, version, stored, None if annotation is None else stored)
+
+    @property
+    def payload(self) -> str:
+        """The assessment's, without its annotation."""
+        return self.found.payload
+
+    @property
+    def annotation(self) -> str | None:
+        """The newest annotation's payload."""
+        return None if self.noted is None else self.noted.annotation
 
     def repeated_by(self, write: Write) -> bool:
         """Whether a write has the same result."""
-        return write.payload == self.payload or same_result(write.assessment, annotated(self.payload, None))
+        if same_payload(write.payload, self.payload):
+            return True
+        return same_result(write.assessment, annotated(self.payload, None))
 
     def says(self, write: Write) -> bool:
         """Whether a write of the same result adds no annotation."""
-        if write.annotation is None or write.annotation == self.annotation:
+        if write.said is None:
             return True
-        if self.annotation is None and orjson.loads(write.annotation).keys() != {"failure"}:
-            return False  # it sets what was not set; a failure alone may differ in its message
+        if self.noted is None and not write.said.startswith('{"failure"'):
+            return False  # it sets what was not set; a failure, which may differ in its message, comes first
+        if write.annotation == self.annotation:
+            return True
         return write.completed is None or same_annotation(write.completed, annotated(self.payload, self.annotation))
 
 
@@ -106,7 +153,7 @@ def new_rows(
         before = latest.get(write.subject)
         if before is None or write.key not in there or not before.repeated_by(write):
             number = next(numbers)
-            before = Newest(number, number, write.payload, None)
+            before = Newest(number, number, write, None)
             rows.assessments.append((number, write))
             there.add(write.key)
         else:
@@ -114,15 +161,43 @@ def new_rows(
         if not before.says(write):
             number = next(numbers)
             rows.annotations.append((number, before.assessment_id, write))
-            before = Newest(before.assessment_id, number, before.payload, write.annotation)
+            before = Newest(before.assessment_id, number, before.found, write)
         latest[write.subject] = before
         rows.versions.append(before.version)
     return rows
 
 
+def same_payload(one: str, other: str) -> bool:
+    """Whether two assessments as JSON have the same content; costs are compared."""
+    if one == other:
+        return True
+    data, others = orjson.loads(one), orjson.loads(other)
+    signals, known = data.pop("signals", None), others.pop("signals", None)
+    return bool(data == others) and same_signals(signals or {}, known or {})
+
+
+def same_signals(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether signals, as JSON data by name, are those of the same result."""
+    if one.keys() != other.keys():
+        return False
+    return all(value == other[name] or (name == NO_LABELS and _near(value, other[name])) for name, value in one.items())
+
+
+def _near(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two estimates differ by little; their details, which say how many judges they rest on, may differ too."""
+    value, known = one.get("value"), other.get("value")
+    if value is None or known is None or one.get("state") != other.get("state"):
+        return False
+    return bool(round(abs(value - known), 9) <= SAME_ESTIMATE)
+
+
 def same_result(one: Assessment, other: Assessment) -> bool:
     """Whether two panels' assessments have the same content; costs are not compared."""
-    return _content(one) == _content(other)
+    return _content(one) == _content(other) and same_signals(_signals(one), _signals(other))
+
+
+def _signals(assessment: Assessment) -> dict[str, Any]:
+    return {name: signal.model_dump() for name, signal in (assessment.signals or {}).items()}
 
 
 def same_annotation(one: Assessment, other: Assessment) -> bool:
@@ -135,11 +210,12 @@ _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, 
 
 
 def _content(assessment: Assessment) -> Assessment:
-    """An assessment without costs; failures by kind only, as messages quote times and ids of requests."""
+    """An assessment without costs and signals; failures by kind only, as messages quote times and ids of requests."""
     changes = {
         "agents": tuple(_result(agent) for agent in assessment.agents),
         "summariser": None if assessment.summariser is None else _result(assessment.summariser),
         "failure": _kind(assessment.failure),
+        "signals": None,
     }
     return assessment.model_copy(update=_FREE | changes)
 

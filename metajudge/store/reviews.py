@@ -14,6 +14,7 @@ from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
 from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
+from metajudge.reviews.rows import ReviewRow, row_of
 from metajudge.store.categories import spellings_in
 from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions
 from metajudge.store.sql import Ask, Connection, Dialect
@@ -55,13 +56,17 @@ _MATCHES: Final = """
 _HAS: Final = "(status <> 'decided' AND coalesce({} = ANY(holders), false))"
 _SAID: Final = "EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = states.review_id AND d.reviewer = {})"
 _OFFERED: Final = "(assigned IS NULL OR {} = ANY(assigned))"
-_ADD_REVIEWS: Final = """
-    INSERT INTO reviews
-    SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::VARCHAR[]), unnest($6::VARCHAR[]), unnest($7::INTEGER[]), unnest($8::FLOAT8[]),
-        unnest($9::FLOAT8[]), unnest($10::INTEGER[]), unnest($11::VARCHAR[]), unnest($12::BOOLEAN[])
-    ON CONFLICT DO NOTHING RETURNING review_id
-"""
+_TYPES: Final = dict.fromkeys(
+    ("review_id", "subject_id", "item_id", "judge", "category", "policy_digest"), "VARCHAR"
+) | {
+    "priority": "INTEGER",
+    "margin": "FLOAT8",
+    "opened_at": "FLOAT8",
+    "reviewers": "INTEGER",
+    "payload": "VARCHAR",
+    "redacted": "BOOLEAN",
+}
+"""The columns of ``reviews``."""
 _ADD_DECISIONS: Final = """
     INSERT INTO review_decisions
     SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
@@ -83,10 +88,13 @@ class StoredReviews:
         self._dialect = dialect
 
     async def open(self, reviews: Sequence[Review]) -> int:
-        rows = {review.review_id: _review_row(review) for review in reviews}
-        if not rows:
+        return await self.open_rows([row_of(review) for review in reviews])
+
+    async def open_rows(self, rows: Sequence[ReviewRow]) -> int:
+        new = [(*row, False) for row in sorted({row.review_id: row for row in rows}.values())]
+        if not new:
             return 0
-        return await self._write(lambda connection: _open(connection, sorted(rows.values())))
+        return await self._write(lambda connection: self._dialect.add_missing(connection, "reviews", _TYPES, new))
 
     async def claim(
         self,
@@ -138,18 +146,6 @@ class StoredReviews:
         return {ReviewStatus.OPEN: 0, ReviewStatus.CLAIMED: 0, ReviewStatus.DECIDED: 0} | {
             ReviewStatus(status): count for status, count in rows
         }
-
-
-def _review_row(review: Review) -> tuple[Any, ...]:
-    return (
-        *(review.review_id, review.subject_id, review.item_id, review.judge, review.category),
-        *(None if review.policy is None else review.policy.digest, review.priority, review.margin),
-        *(review.opened_at, review.reviewers, review.model_dump_json(), False),
-    )
-
-
-def _open(connection: Connection, rows: list[tuple[Any, ...]]) -> int:
-    return len(connection.execute(_ADD_REVIEWS, [list(column) for column in zip(*rows, strict=True)]).fetchall())
 
 
 def _claim(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> ReviewState | None:

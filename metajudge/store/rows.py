@@ -47,6 +47,11 @@ class AssessmentWrite:
     again: bool = True
 
     @property
+    def said(self) -> str | None:
+        """The annotation, which has no gaps here."""
+        return self.annotation
+
+    @property
     def subject(self) -> Subject:
         return Subject(self.assessment.judgment_digest, self.assessment.panel_digest)
 
@@ -136,9 +141,7 @@ def item_row(judgment: Judgment) -> Row:
 
 def judgment_row(judgment: Judgment) -> Row:
     """A judgment, with what its own record says beside the item's content: labels, conversation, metadata."""
-    item = judgment.item
-    beside = any(getattr(item, name) for name in BESIDE)
-    payload = judgment.model_dump_json(exclude={"item": _CONTENT if beside else True})
+    payload = judgment.model_dump_json(exclude={"item": _CONTENT if judgment.item.says_more else True})
     return (judgment.digest, judgment.id, judgment.item.digest, judgment.item.id, judgment.judge, payload, False)
 
 

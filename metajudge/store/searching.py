@@ -107,6 +107,24 @@ def search_reviews(
     return ReviewHits(tuple(hits[:limit]), searched, int(total))
 
 
+def reviews_named(connection: Connection, name: str, *, hidden: frozenset[str] = frozenset()) -> ReviewHits:
+    """The newest reviews with this id, and those of cases and clashes with it; none about hidden subjects.
+
+    Args:
+        hidden: as for :func:`search_reviews`.
+    """
+    rows = connection.execute(
+        "SELECT payload FROM reviews WHERE NOT redacted AND (review_id = $1 OR subject_id = $1 OR item_id = $1) "  # noqa: S608
+        f"AND subject_id NOT IN (SELECT unnest($2::VARCHAR[])) ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}",
+        [name, sorted(hidden)],
+    ).fetchall()
+    found = [orjson.loads(payload) for (payload,) in rows]
+    reviews = [row for row in found if row["review_id"] == name or _kind(row) != "judgment"]
+    questions = _questions(connection, [row for row in reviews if _kind(row) == "judgment"])
+    hits = [_hit_of(row, questions, is_hidden=False) for row in reviews]
+    return ReviewHits(tuple(hits), len(hits), len(hits))
+
+
 def _pages(connection: Connection) -> Iterator[list[dict[str, Any]]]:
     """Reviews as plain data, newest first, some at a time."""
     before: tuple[float, str] | None = None
@@ -157,6 +175,12 @@ def _hit(row: Mapping[str, Any], questions: Mapping[str, str], text: str, hidden
     named = () if is_hidden else (row["review_id"], row["subject_id"], row["item_id"], row["judge"], *_names(row, kind))
     if not any(contains(one, text) for one in (*shown, *named) if one):
         return None
+    return _hit_of(row, questions, is_hidden=is_hidden)
+
+
+def _hit_of(row: Mapping[str, Any], questions: Mapping[str, str], *, is_hidden: bool) -> ReviewHit:
+    kind = _kind(row)
+    shown = _shown_texts(row, kind, questions)
     about = excerpt(shown[0]) if shown else row["item_id"] if not is_hidden else row["review_id"]
     return ReviewHit(
         row["review_id"], kind, about, row["subject_id"], row["judge"], row["category"], row["opened_at"], is_hidden

@@ -19,12 +19,13 @@ from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.owner import Owner, owner_of
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.sharing import Peer
-from metajudge.store.sql import Connection
+from metajudge.store.sql import Connection, add_by_lists
 from metajudge.store.stored_queries import StoredQueries
 
 if TYPE_CHECKING:
     from metajudge.store.bulk import BulkStore
     from metajudge.store.duckdb_store import DuckDBStore
+    from metajudge.store.line_facts import LineFacts
     from metajudge.store.protocol import RunRecord, Store
     from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
@@ -68,6 +69,8 @@ class _GoneError(Exception):
 class _Remote:
     """A connection whose queries the owner runs."""
 
+    in_file = True
+
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
@@ -107,6 +110,15 @@ class _Rows:
         return self._rows
 
 
+class _RemoteDialect(DuckDBDialect):
+    """Sends rows as values of the statement: the owner has no arrays of this process."""
+
+    def add_missing(
+        self, connection: Connection, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
+    ) -> int:
+        return add_by_lists(connection, table, types, rows)
+
+
 class _FreshSources(DuckDBSources):
     """Reads the newest outcomes each time, as the owner adds some too."""
 
@@ -127,13 +139,17 @@ class SharedStore(StoredQueries):
         self._locked = locked
         self._own: DuckDBStore | None = None
         self._opening = asyncio.Lock()
-        dialect = DuckDBDialect()
+        dialect = _RemoteDialect()
         self.reviews = StoredReviews(self._change, self.ask, dialect)
         self.audit_log = StoredAuditLog(self._change, self.ask, dialect)
         self.outcomes = StoredOutcomes(self._change, self.ask, dialect, _FreshSources(), uuid4().hex)
 
     @property
     def blocks(self) -> "BulkStore":
+        raise self._locked
+
+    @property
+    def line_facts(self) -> "LineFacts":
         raise self._locked
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:

@@ -4,10 +4,13 @@ Queries over these keep to what both understand: ``DISTINCT ON``, ``array_agg``,
 ``RETURNING``, ``unnest($1::VARCHAR[])``.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 T = TypeVar("T")
+
+PAGE: Final = 2_000
+"""Rows with texts that are read at once."""
 
 
 class Result(Protocol):
@@ -36,6 +39,36 @@ class Dialect(Protocol):
     def lock_reviews(self, connection: Connection, names: Sequence[str]) -> None:
         """Locks these reviews until the transaction ends."""
 
+    def overwrite(self, table: str) -> str:
+        """An UPDATE that gives rows of a table the payload ``$1`` and marks them as redacted; a condition follows."""
+
+    @property
+    def keep_lines(self) -> str:
+        """Ends a selection of rows of ``lines`` that must stay until the transaction ends."""
+
+    def lock_facts(self, connection: Connection) -> None:
+        """Lets no other process add rows to ``line_facts`` until the transaction ends."""
+
+    def pages(
+        self, connection: Connection, table: str, key: str, values: Sequence[str]
+    ) -> Iterable[tuple[str, list[Any]]]:
+        """Conditions and their values that select the rows whose key is among these, at most :data:`PAGE` rows each."""
+
+    def append(
+        self, connection: Connection, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Adds many rows in bulk; the columns are those of the table, in its order."""
+
+    def add_missing(
+        self, connection: Connection, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
+    ) -> int:
+        """Adds those of many rows whose key is not in the table yet; returns how many.
+
+        Args:
+            types: the table's columns in its order, each with its type: VARCHAR, INTEGER, FLOAT8 or BOOLEAN.
+            rows: one or more, with different keys.
+        """
+
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
         """Numbers for new rows, ascending, larger than all existing ones."""
 
@@ -44,6 +77,18 @@ class Ask(Protocol):
     """Runs a function on a connection and returns its result."""
 
     def __call__(self, question: Callable[[Connection], T], /) -> Awaitable[T]: ...
+
+
+def add_by_lists(connection: Connection, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> int:
+    """:meth:`Dialect.add_missing` with each column as a value of the statement."""
+    columns = ", ".join(f"unnest(${place}::{kind}[])" for place, kind in enumerate(types.values(), 1))
+    query = f"INSERT INTO {table} SELECT {columns} ON CONFLICT DO NOTHING RETURNING 1"
+    return len(connection.execute(query, [list(column) for column in zip(*rows, strict=True)]).fetchall())
+
+
+def in_file(connection: Connection) -> bool:
+    """Whether a connection is one to a DuckDB file, which has no indexes of digests and ids, here or at its owner."""
+    return bool(getattr(connection, "in_file", type(connection).__module__.lstrip("_").partition(".")[0] == "duckdb"))
 
 
 def only_row(connection: Connection, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:

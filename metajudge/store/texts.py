@@ -7,10 +7,13 @@ these ids are tried before a pass, as rows that came together have similar ids.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from metajudge.store.sql import Connection
+from metajudge.store.sql import Connection, in_file
 from metajudge.store.versions import versions
+
+_REACH: Final = 65_536
+"""Rows after those read last in which the next ones are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,42 @@ def about(connection: Connection, numbers: Sequence[int]) -> dict[int, About]:
         category, text = (None, None) if item is None else items.get(item, (None, None))
         found[number] = About(category, text, said)
     return found
+
+
+class Neighbours:
+    """Rows of ``items`` or ``judgments`` by their digests, for a reader that goes through versions in their order.
+
+    Those asked for next stand soon after those asked for last, and DuckDB looks there before it looks at all.
+
+    Args:
+        kind: ``item`` or ``judgment``.
+        columns: what is read beside the digest.
+    """
+
+    def __init__(self, kind: str, columns: str) -> None:
+        self._kind = kind
+        self._columns = columns
+        self._last = 0, 0
+
+    def rows(self, connection: Connection, digests: Sequence[str], fit: str = "true") -> list[Any]:
+        """The rows with these different digests that meet a condition, in any order."""
+        query, table = f"SELECT {self._kind}_digest, {self._columns} FROM {self._kind}s", f"{self._kind}s"  # noqa: S608
+        if not in_file(connection):
+            return connection.execute(
+                f"{query} WHERE {self._kind}_digest = ANY($1::VARCHAR[]) AND {fit}", [digests]
+            ).fetchall()
+        find = f"SELECT rowid FROM {table} WHERE {self._kind}_digest IN (SELECT unnest($1::VARCHAR[]))"  # noqa: S608
+        first, last = self._last
+        near = f"{find} AND rowid BETWEEN $2 AND $3"
+        places = connection.execute(near, [digests, first, last + _REACH]).fetchall() if digests else []
+        if len(places) < len(digests):
+            places = connection.execute(find, [digests]).fetchall()
+        if not places:
+            return []
+        rows = [place for (place,) in places]
+        self._last = min(rows), max(rows)
+        among = "rowid BETWEEN $1 AND $2 AND rowid IN (SELECT unnest($3::BIGINT[]))"
+        return connection.execute(f"{query} WHERE {among} AND {fit}", [*self._last, rows]).fetchall()
 
 
 def rows_of(connection: Connection, kind: str, columns: str, wanted: Mapping[str, str | None]) -> list[Any]:

@@ -151,3 +151,8 @@ async def store(reopen: Open) -> AsyncIterator[Store]:
     opened = await reopen()
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def judgments(records) -> list[Judgment]:
+    return [records.judgment(n, item=f"item-{n // 2}", mark="é“”\\frac" * 3) for n in range(6)]

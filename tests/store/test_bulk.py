@@ -1,9 +1,11 @@
 """Blocks of assessments on both databases."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,101 +14,13 @@ import pytest
 
 from metajudge.errors import StoreError
 from metajudge.store import Store, open_store
-from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
-from metajudge.store.bulk import AnnotationRow, AssessmentBlock, ItemRow, JudgmentRow
+from metajudge.store.annotations import DERIVED, without_annotation
+from metajudge.store.bulk import Annotations, ItemRow, JudgmentRow
 from metajudge.store.duckdb_store import opened_tables
-from metajudge.store.rows import item_row, judgment_row
+from metajudge.store.gaps import filled_annotation
+from metajudge.store.rows import item_row
 from metajudge.types import Assessment, Judgment, SignalValue, digest
-
-POLICY = {"policy": "verdict", "policy_digest": "p1", "action": "REVIEW", "inputs": {}, "margin": 0.5}
-
-
-def found(judgment: Judgment, score: float | None = 4.2, **changes: object) -> Assessment:
-    values = {
-        "judgment_id": judgment.id,
-        "item_id": judgment.item.id,
-        "judge": judgment.judge,
-        "status": "unscored" if score is None else "assessed",
-        "final_score": score,
-        "accepted": None if score is None else score > 4.5,
-        "strategy": "signals",
-        "threshold": 4.5,
-        "signals": {"order": SignalValue(value=1.0, state="agree", detail="other order: A>B")},
-        "panel_digest": "panel",
-        "judgment_digest": judgment.digest,
-        "metajudge_version": "0",
-    }
-    return Assessment(**{**values, **changes})
-
-
-def key_of(assessment: Assessment) -> str:
-    return digest(["key", assessment.judgment_digest])
-
-
-def annotation(one: Assessment) -> AnnotationRow | None:
-    text = annotation_of(one, without_annotation(one))
-    if text is None:
-        return None
-    return AnnotationRow(
-        *(one.status.value, one.accepted, one.calibration, one.probability),
-        *((None,) * 3 if one.decision is None else (one.decision.policy, one.decision.policy_digest, "REVIEW")),
-        text.encode(),
-    )
-
-
-def block(*assessments: Assessment, run: str = "run-1", **changes: object) -> AssessmentBlock:
-    values = {
-        "run_id": run,
-        "keys": [key_of(one) for one in assessments],
-        "judgment_digests": [one.judgment_digest for one in assessments],
-        "judgment_ids": [one.judgment_id for one in assessments],
-        "item_ids": [one.item_id for one in assessments],
-        "judges": [one.judge for one in assessments],
-        "statuses": [one.status.value for one in assessments],
-        "final_scores": [one.final_score for one in assessments],
-        "accepted": [one.accepted for one in assessments],
-        "strategies": [one.strategy for one in assessments],
-        "panel_digests": [one.panel_digest for one in assessments],
-        "payloads": [without_annotation(one).model_dump_json(exclude=DERIVED).encode() for one in assessments],
-        "annotations": [annotation(one) for one in assessments],
-    }
-    return AssessmentBlock(**{**values, **changes})
-
-
-async def keep(store: Store, *judgments: Judgment) -> int:
-    items, said = map(item_row, judgments), map(judgment_row, judgments)
-    return await store.blocks.keep_texts(
-        [ItemRow(*row[:3], row[3].encode()) for row in items], [JudgmentRow(*row[:5], row[5].encode()) for row in said]
-    )
-
-
-TABLES = ("items", "judgments", "assessments", "annotations")
-
-
-async def rows(store: Store) -> dict[str, list[tuple]]:
-    """All rows, without the times."""
-
-    def read(connection):
-        tables = {}
-        for table in TABLES:
-            result = connection.execute(f"SELECT * FROM {table} ORDER BY 1")
-            names = [column[0] for column in result.description]
-            tables[table] = [
-                {name: value for name, value in zip(names, row, strict=True) if name not in ("created_at", "rowid")}
-                for row in result.fetchall()
-            ]
-        return tables
-
-    return await store.ask(read)
-
-
-@pytest.fixture
-def judgments(records) -> list[Judgment]:
-    return [records.judgment(n, item=f"item-{n // 2}", mark="é“”\\frac" * 3) for n in range(6)]
-
-
-def decided(one: Assessment, probability: float = 0.75) -> Assessment:
-    return one.model_copy(update={"probability": probability, "calibrated": True, "calibration": "c1"})
+from tests.store.blocks import annotation, block, decided, found, keep, key_of, rows
 
 
 class TestAppending:
@@ -135,6 +49,113 @@ class TestAppending:
         }
         await single.close()
         await other.close()
+
+    async def test_payloads_with_gaps_are_those_without(self, store, judgments) -> None:
+        odd = [one.model_copy(update={"id": f'{one.id}\x01\x05"\u2028'}) for one in judgments]
+        assessments = [found(one, 4.0 + 0.1 * place) for place, one in enumerate(odd)]
+        await keep(store, *odd)
+        whole = block(*assessments)
+        part = ',"order":' + SignalValue(value=1.0, state="agree", detail="other order: A>B").model_dump_json()
+        gapped = [
+            json.dumps(
+                json.loads(text)
+                | {"judgment_id": 1, "item_id": 2, "judge": 3, "judgment_digest": 4, "signals": 5, "final_score": None}
+            )
+            for text in whole.payloads
+        ]
+        for place, name in enumerate(("judgment_id", "item_id", "judge", "judgment_digest", "signals"), start=1):
+            gapped = [text.replace(f'"{name}": {place}', f'"{name}": {chr(place)}') for text in gapped]
+        assert len(set(gapped)) == 1
+        parts = [[""] * 6, [part] * 6, [""] * 6, [""] * 6, [""] * 6]
+        appended = await store.blocks.append_block(
+            replace(whole, payloads=[text.encode() for text in gapped], parts=parts)
+        )
+        read = await store.blocks.read_results(appended.numbers)
+        wanted = [without_annotation(one).model_copy(update={"final_score": None}) for one in assessments]
+        assert [Assessment.model_validate_json(one) for one in read] == wanted
+        again = await store.blocks.append_block(
+            replace(whole, payloads=[text.encode() for text in gapped], parts=parts)
+        )
+        assert again.added == 0
+        assert again.numbers.tolist() == appended.numbers.tolist()
+
+    async def test_annotations_by_kind_are_those_one_by_one(self, store, judgments) -> None:
+        one, other = (annotation(decided(found(judgments[0]), number)) for number in (0.5, 0.25))
+        kinds = [replace(one, payload=b'{"probability":\x01,"value":\x02}', numbers=(None,) * 3), None, other]
+        codes, probabilities = np.array([0, 1, 2, 0, 1, 2]), np.array([0.1, np.nan, 0.25, np.nan, np.nan, 0.25])
+        numbers = np.full((6, 3), np.nan)
+        numbers[0] = 0.1, 0.2, 0.3
+        said = Annotations(kinds, codes, probabilities, numbers)
+        alone = [said.at(place) for place in range(6)]
+        assert (alone[0].probability, alone[0].numbers, alone[1], alone[2]) == (0.1, (0.1, 0.2, 0.3), None, other)
+        assert (alone[3].probability, alone[3].numbers) == (None, (None,) * 3)
+        await keep(store, *judgments)
+        await store.blocks.append_block(block(*map(found, judgments), annotations=said))
+        together = (await rows(store))["annotations"]
+        assert [row["probability"] for row in together] == [0.1, 0.25, None, 0.25]
+        assert [json.loads(row["payload"]).get("value") for row in together] == [0.1, None, None, None]
+        again = await store.blocks.append_block(block(*map(found, judgments), annotations=Annotations.of(alone)))
+        assert again.added == 0
+
+    async def test_annotations_with_gaps_are_those_without(self, store, judgments) -> None:
+        assessments = [
+            decided(found(one), number)
+            for one, number in zip(judgments, (0.5, 0.001, 1.0, 0.123456789, 0.75, 0.0), strict=True)
+        ]
+        await keep(store, *judgments)
+        whole = block(*assessments)
+        rows = [
+            replace(
+                row,
+                payload=row.payload.replace(
+                    b'"probability":%b' % orjson.dumps(one.probability), b'"probability":\x01'
+                ).replace(b'"calibration":"c1"', b'"calibration":"\x02 \x03 \x04 \x05"'),
+                numbers=(one.probability, None, -0.25),
+            )
+            for row, one in zip(map(annotation, assessments), assessments, strict=True)
+        ]
+        assert len({row.payload for row in rows}) == 1
+        await store.blocks.append_block(replace(whole, annotations=Annotations.of(rows)))
+        read = await store.ask(
+            lambda connection: connection.execute("SELECT payload FROM annotations ORDER BY annotation_id").fetchall()
+        )
+        for (text,), row, one in zip(read, rows, assessments, strict=True):
+            assert json.loads(text) == json.loads(filled_annotation(row.payload.decode(), one.probability, row.numbers))
+            said = json.loads(text)["calibration"].split(" ", 1)
+            assert (float(said[0]), said[1]) == (one.probability, f"null -0.25 the probability {one.probability:.4g} ")
+            assert json.loads(text)["probability"] == one.probability
+        again = await store.blocks.append_block(replace(whole, annotations=Annotations.of(rows)))
+        assert again.added == 0
+
+    async def test_forgetting_leaves_no_part_of_the_signals(self, store, judgments) -> None:
+        assessments = [found(one) for one in judgments]
+        await keep(store, *judgments)
+        parts = [[""] * 6, [',"rationale":{"value":1.0,"state":"agree","detail":"QUOTED"}'] * 6, *([[""] * 6] * 3)]
+        payloads = [
+            one.model_copy(update={"signals": {}})
+            .model_dump_json(exclude=DERIVED)
+            .replace('"signals":{}', '"signals":\x05')
+            .encode()
+            for one in assessments
+        ]
+        await store.blocks.append_block(replace(block(*assessments), payloads=payloads, parts=parts))
+        assert await store.forget(judgments[0].item.id)
+
+        def quoted(connection) -> int:
+            tables = ("assessments",)
+            if "key_hash" in {one[0] for one in connection.execute("SELECT * FROM assessments LIMIT 0").description}:
+                tables += ("assessment_rows",)
+            rows = [
+                row
+                for table in tables
+                for row in connection.execute(
+                    f"SELECT * FROM {table} WHERE item_id = $1", [judgments[0].item.id]
+                ).fetchall()
+            ]
+            assert rows
+            return sum("QUOTED" in str(row) for row in rows)
+
+        assert await store.ask(quoted) == 0
 
     async def test_what_is_there_already_adds_no_row_and_has_its_number(self, store, reopen, judgments) -> None:
         await keep(store, *judgments)
@@ -234,6 +255,14 @@ async def test_texts_that_are_missing_are_those_never_kept_and_those_forgotten(s
     assert await store.blocks.without_texts([], []) == (set(), set())
 
 
+async def facts_of(store: Store, lines: list[bytes]) -> list[object]:
+    """What was kept of each line, where a segment's facts are a JSON list; None where there is nothing."""
+    found = await store.blocks.find_facts(lines)
+    kept = {number: orjson.loads(content) for number, content in found.facts.items()}
+    places = zip(found.segment.tolist(), found.place.tolist(), strict=True)
+    return [None if segment < 0 else kept[segment][place] for segment, place in places]
+
+
 class TestFacts:
     @staticmethod
     def line(n: int) -> bytes:
@@ -241,56 +270,58 @@ class TestFacts:
 
     async def test_they_are_found_by_line_also_after_reopening(self, store, reopen) -> None:
         lines = [self.line(n) for n in range(100)]
-        await store.blocks.keep_facts(lines[:60], [["item-1", n] for n in range(60)])
-        await store.blocks.keep_facts(lines[60:90], [["item-2", n] for n in range(60, 90)])
+        await store.blocks.keep_facts(lines[:60], orjson.dumps([["item-1", n] for n in range(60)]))
+        await store.blocks.keep_facts(lines[60:90], orjson.dumps([["item-2", n] for n in range(60, 90)]))
         asked = [*reversed(lines), lines[3]]
         wanted = [["item-1" if n < 60 else "item-2", n] if n < 90 else None for n in (*reversed(range(100)), 3)]
-        assert await store.blocks.find_facts(asked) == wanted
+        assert await facts_of(store, asked) == wanted
         await store.close()
         later = await reopen()
-        assert await later.blocks.find_facts(asked) == wanted
+        assert await facts_of(later, asked) == wanted
         half = lines[0][:8] + bytes(8)
-        assert await later.blocks.find_facts([half]) == [None]
+        assert await facts_of(later, [half]) == [None]
         await later.blocks.drop_input_caches()
-        assert await later.blocks.find_facts(asked) == [None] * 101
+        assert await facts_of(later, asked) == [None] * 101
         await later.close()
 
     async def test_many_calls_leave_segments_that_are_read_together(self, store, monkeypatch) -> None:
         for n in range(40):
-            await store.blocks.keep_facts([self.line(10 * n + k) for k in range(10)], [10 * n + k for k in range(10)])
+            await store.blocks.keep_facts(
+                [self.line(10 * n + k) for k in range(10)], orjson.dumps([10 * n + k for k in range(10)])
+            )
         store.blocks.clear()
         asked, reads = [], store.blocks._ask
         monkeypatch.setattr(store.blocks, "_ask", lambda question: asked.append(1) or reads(question))
         for n in range(40):
             lines = [self.line(10 * n + k) for k in range(10)]
-            assert await store.blocks.find_facts(lines) == [10 * n + k for k in range(10)]
+            assert await facts_of(store, lines) == [10 * n + k for k in range(10)]
         assert len(asked) == 1 + 3  # all digests, then sixteen segments at a time
 
     async def test_a_few_lines_of_each_of_many_segments_are_not_worth_reading_them(self, store) -> None:
         for n in range(12):
-            await store.blocks.keep_facts([self.line(40 * n + k) for k in range(40)], list(range(40)))
+            await store.blocks.keep_facts([self.line(40 * n + k) for k in range(40)], orjson.dumps(list(range(40))))
         few = [self.line(40 * n) for n in range(8)]
-        assert await store.blocks.find_facts(few) == [0] * 8
+        assert await facts_of(store, few) == [0] * 8
         scattered = [self.line(40 * n) for n in range(12)]
-        assert await store.blocks.find_facts(scattered) == [None] * 12
+        assert await facts_of(store, scattered) == [None] * 12
         mixed = [*scattered, *(self.line(k) for k in range(1, 20))]
-        assert await store.blocks.find_facts(mixed) == [0, *([None] * 11), *range(1, 20)]
+        assert await facts_of(store, mixed) == [0, *([None] * 11), *range(1, 20)]
 
     async def test_forgetting_an_item_drops_all_facts_as_some_name_it(self, store, records) -> None:
         one = records.judgment(0, item='item "é"')
         same = Judgment(id="other", judge="j", item=one.item.model_copy(update={"id": "twin"}), verdict="A>B")
         await keep(store, one, same)
         for n, name in enumerate((one.item.id, "twin", "item-9")):
-            await store.blocks.keep_facts([self.line(n)], [[name, n]])
-        assert await store.blocks.find_facts([self.line(n) for n in range(3)]) != [None] * 3
+            await store.blocks.keep_facts([self.line(n)], orjson.dumps([[name, n]]))
+        assert await facts_of(store, [self.line(n) for n in range(3)]) != [None] * 3
         await store.forget(one.item.id)
-        assert await store.blocks.find_facts([self.line(n) for n in range(3)]) == [None] * 3
+        assert await facts_of(store, [self.line(n) for n in range(3)]) == [None] * 3
 
     async def test_the_oldest_are_dropped(self, store, monkeypatch) -> None:
         monkeypatch.setattr("metajudge.store.input_caches.MAX_LINES", 25)
         for n in range(4):
-            await store.blocks.keep_facts([self.line(10 * n + k) for k in range(10)], list(range(10)))
-        found = await store.blocks.find_facts([self.line(n) for n in range(40)])
+            await store.blocks.keep_facts([self.line(10 * n + k) for k in range(10)], orjson.dumps(list(range(10))))
+        found = await facts_of(store, [self.line(n) for n in range(40)])
         assert [one is None for one in found] == [True] * 20 + [False] * 20
 
     async def test_results_of_blocks(self, store, reopen) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from metajudge.store import compact_map
-from metajudge.store.compact_map import CompactMap
+from metajudge.store.compact_map import CompactMap, CompactSet
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +53,33 @@ def test_empty() -> None:
     assert found.get(0) is None
     found.add(np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64))
     assert 2**64 - 1 not in found
+
+
+@pytest.mark.parametrize("spread", [2**64, 2**20, 2**51])
+def test_a_compact_set_has_what_was_added_and_nothing_that_begins_otherwise(spread: int) -> None:
+    rng = random.Random(spread)
+    keys = [rng.randrange(spread) for _ in range(3000)] + [0, 2**64 - 1, 2**64 - 1]
+    found = CompactSet()
+    for start in range(0, len(keys), 7):
+        some = keys[start : start + 7]
+        if rng.random() < 0.1:
+            found.add(np.array(some, dtype=np.uint64))
+        else:
+            found.update(some)
+        assert all(key in found for key in some)
+    shortened = {key >> 16 for key in keys}
+    asked = [*keys, *(rng.randrange(2**64) for _ in range(1000)), *(rng.randrange(spread) for _ in range(1000))]
+    wanted = [key >> 16 in shortened for key in asked]
+    assert [key in found for key in asked] == wanted
+    assert found.contain(np.array(asked, dtype=np.uint64)).tolist() == wanted
+    starts, rests = found._settled
+    assert rests.nbytes <= 4 * len(shortened)
+    assert int(starts[-1]) == len(rests)
+
+
+def test_an_empty_set() -> None:
+    found = CompactSet()
+    found.add(np.empty(0, dtype=np.uint64))
+    assert 0 not in found
+    assert found.contain(np.empty(0, dtype=np.uint64)).tolist() == []
+    assert found.contain(np.array([1, 2**64 - 1], dtype=np.uint64)).tolist() == [False, False]

@@ -20,8 +20,6 @@ from tests.api.pages.filled_store import (
 
 pytestmark = pytest.mark.slow
 
-GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
-
 
 async def keep(store, *pairs, run="run-1"):
     """All in one commit, in this order."""
@@ -183,97 +181,13 @@ class TestOne:
         assert await store.ask(lambda c: browsing.kept_assessment(c, 5)) is None
 
 
-async def facts_of(store, most=100, panel=None):
-    numbers, total = await store.ask(lambda c: dashboard.newest_numbers(c, 0.0, panel, most))
-    return await store.ask(lambda c: dashboard.facts(c, numbers)), total
-
-
-class TestFacts:
-    async def test_right_is_what_the_judgment_itself_says(self, store) -> None:
-        verdicts = ["A>B", "A>>B", "B>A", "A=B", "B=A", [["A"], ["B"]], [["A", "B"]], [["B"], ["A"]]]
-        labels = ["A>B", "B>>A", "A=B", [["A"], ["B"]], [["A", "B"]], 3.0, None]
-        judgments = []
-        for number, (verdict, label) in enumerate(itertools.product(verdicts, labels)):
-            data = made_judgment(number).model_dump(mode="json")
-            data |= {"verdict": verdict, "item": {**data["item"], "label": label}}
-            judgments.append(Judgment.model_validate(data))
-        judgments.append(made_judgment(99, responses={"A": "one"}, verdict=4.0, order=["A"], item=GRADED))
-        await keep(store, *((one, made_assessment(one, 0)) for one in judgments))
-        facts, total = await facts_of(store)
-        assert total == len(judgments)
-        assert {fact.judgment_digest: fact.right for fact in facts} == {one.digest: one.correct for one in judgments}
-        answers = {fact.judgment_digest: fact.answer for fact in facts}
-        for one in judgments:
-            said = str(one.verdict) if not one.verdict.ids else one.verdict.winner or dashboard.TIE
-            assert answers[one.digest] == said
-
-    async def test_grades_and_categories_are_answers_on_one_response_and_peoples_labels_count(self, store) -> None:
-        labels = [{"value": "fail", "annotator": name} for name in ("ann", "ben")] + [{"value": True}]
-        item = {"id": "two", "question": "?", "responses": {"A": "one", "B": "two"}, "labels": labels}
-        single = {"item": item, "order": ["B"]}
-        judgments = [
-            made_judgment(1, verdict="Pass", **single),
-            made_judgment(2, verdict=False, **single),
-            made_judgment(3, verdict=3.5, **single),
-        ]
-        await keep(store, *((one, made_assessment(one, 0)) for one in judgments))
-        facts, _ = await facts_of(store)
-        assert [(one.kind, one.graded, one.answer, one.right) for one in facts] == [
-            ("category", "B", "pass", False),
-            ("category", "B", "false", True),
-            ("grade", "B", "3.5", None),
-        ]
-
-    async def test_what_was_vetted_again_counts_once_with_the_newest(self, store) -> None:
-        judgment, assessment = pair(1)
-        await keep(store, (judgment, assessment), (judgment, assessment.model_copy(update={"final_score": 4.75})))
-        await keep(store, (judgment, assessment.model_copy(update={"panel_digest": "q" * 64})))
-        facts, _ = await facts_of(store)
-        assert sorted((fact.panel_digest[0], fact.final_score) for fact in facts) == [
-            ("p", 4.75),
-            ("q", assessment.final_score),
-        ]
-        only, total = await facts_of(store, panel="q" * 64)
-        assert [fact.panel_digest[0] for fact in only] == ["q"]
-        assert total == 1
-
-    async def test_the_newest_are_taken_and_all_are_counted(self, many) -> None:
-        facts, total = await facts_of(many, most=7)
-        assert [fact.final_score for fact in facts] == [pair(number)[1].final_score for number in range(53, 60)]
-        assert total == 60
-        assert facts[-1].action == "REJECT"
-        assert facts[-1].policy == "verdict_score"
-        assert facts[-1].probability == pair(59)[1].probability
-
-    async def test_an_empty_store_has_none(self, store) -> None:
-        assert await facts_of(store) == ([], 0)
-        assert await store.ask(lambda c: dashboard.agent_pairs(c, {})) == []
-
-    async def test_forgetting_keeps_what_is_counted(self, store) -> None:
-        await keep(store, pair(1))
-        before, _ = await facts_of(store)
-        await store.forget("item-1")
-        assert (await facts_of(store))[0] == before
-
-    async def test_agents_agree_where_they_are_on_the_same_side_of_the_threshold(self, store) -> None:
-        for number, (first, second) in enumerate([(5.0, 4.75), (4.5, 1.0), (4.5 + 1e-12, 5.0), (1.0, 5.0)]):
-            agents = (made_agent("a", "m", (first,) * 4), made_agent("b", "m", (second,) * 4))
-            await keep(store, pair(number, agents=agents))
-        facts, _ = await facts_of(store)
-        thresholds = {fact.assessment_id: fact.threshold for fact in facts}
-        found = await store.ask(lambda c: dashboard.agent_pairs(c, thresholds))
-        assert found == [dashboard.PairCount("a", "b", 4, 2)]  # exactly at the threshold is not above it
-
-
 class TestActions:
-    async def test_decisions_are_counted_over_all_of_a_panel_as_the_facts_have_them(self, many) -> None:
-        facts, _ = await facts_of(many)
+    async def test_decisions_are_counted_over_all_of_a_panel(self, many) -> None:
         counted = await many.ask(lambda c: dashboard.actions_by_day(c, 0.0, "p" * 64))
         found = {one.kind: one.n for one in counted}
-        meant = [fact.action for fact in facts]
+        meant = [pair(number)[1].decision.action for number in range(60)]
         assert found == {action: meant.count(action) for action in set(meant)}
         assert len(found) == 4
-        assert {one.day for one in counted} == {int(fact.created_at // 86_400) for fact in facts}
         assert await many.ask(lambda c: dashboard.actions_by_day(c, 0.0, "q" * 64)) == []
 
     async def test_what_no_policy_decided_is_not_counted_whatever_its_texts_say(self, store) -> None:

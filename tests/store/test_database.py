@@ -102,6 +102,21 @@ async def test_a_store_that_is_written_to_is_reopened_keeps_its_rows_and_stays_l
     assert opens_elsewhere(path) == "(60, 60, 60)"
 
 
+async def test_a_copy_is_whole_and_the_file_stays_locked(tmp_path, monkeypatch, records) -> None:
+    monkeypatch.setattr(database_module, "_PART_BYTES", 5_000)
+    path = tmp_path / "store.duckdb"
+    store = await open_store(path)
+    for number in range(3):
+        judgment = records.judgment(number)
+        await store.save_assessment(f"key-{number}", judgment, records.assessment(judgment), "run-1")
+        copy = tmp_path / f"copy-{number}.duckdb"
+        await store.copy_to(copy)
+        assert opens_elsewhere(copy) == f"(0, {number + 1}, {number + 1})"
+    assert opens_elsewhere(path) == "locked"
+    await store.close()
+    assert opens_elsewhere(path) == "(0, 3, 3)"
+
+
 async def test_a_reader_puts_reopening_off(tmp_path, database: Database) -> None:
     with database.reading() as cursor:
         assert not database.reopen()

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from metajudge.errors import StoreError
+from metajudge.store.compact_map import CompactSet
 from metajudge.store.duckdb_store import DuckDBStore, open_store
 from metajudge.store.rewriting import copy_path
 
@@ -212,3 +213,34 @@ class TestUnknownKeys:
             await store.find_reply(records.key(1))
         monkeypatch.undo()
         await store.close()
+
+
+async def test_new_records_are_known_by_their_keys_alone_until_one_of_them_comes_again(path, records) -> None:
+    async def run(first: int, last: int) -> None:
+        for n in range(first, last):
+            if await store.find_reply(records.key(n)) is None:
+                store.record_call(records.call(n))
+            judgment = records.judgment(n)
+            if not await store.find_assessments([f"key-{n}"]):
+                await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment), "run-1")
+        await store.flush()
+
+    def light() -> list[bool]:
+        journal = store._journal
+        maps = [store._reply_keys._rows, store._assessment_keys._rows, journal._lines._newest]
+        maps += [journal._items._known._halves, journal._judgments._known._halves]
+        return [isinstance(one._known, CompactSet) for one in maps]
+
+    store = await open_store(path)
+    await run(0, 4)
+    await run(4, 8)
+    assert light() == [True] * 5
+    await store.close()
+    store = await open_store(path)
+    await run(8, 12)
+    assert light() == [True] * 5
+    await run(6, 14)
+    assert light()[:2] == [False] * 2
+    count = "SELECT (SELECT count(*) FROM calls), (SELECT count(*) FROM assessments), (SELECT count(*) FROM lines)"
+    assert await store.ask(lambda connection: connection.execute(count).fetchall()) == [(14, 14, 14)]
+    await store.close()

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from metajudge.errors import StoreError
-from metajudge.store.group_commit import COMMIT_EVERY_S, GroupCommit
+from metajudge.store.group_commit import BUSY_EVERY_S, BUSY_GROUP, COMMIT_EVERY_S, GroupCommit
 from metajudge.store.write_ahead import WriteAhead
 
 
@@ -88,6 +88,14 @@ async def test_a_large_group_is_committed_before_its_time(writer, disk) -> None:
         writer.put(n)
     await asyncio.sleep(COMMIT_EVERY_S / 2)
     assert len(disk.rows) == 1000
+
+
+async def test_a_busy_store_commits_less_often_and_an_idle_one_soon_again(writer) -> None:
+    for rows, wait in ((BUSY_GROUP, BUSY_EVERY_S), (BUSY_GROUP - 1, COMMIT_EVERY_S)):
+        for n in range(rows):
+            writer.put(n)
+        await writer.flush()
+        assert writer._every_s == wait
 
 
 async def test_segments_and_groups_are_the_same(writer, disk) -> None:

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from metajudge.store import open_store
+from metajudge.store import duckdb_store, open_store
 from metajudge.store.database import ROW_GROUP_ROWS, STORAGE_VERSION
 from metajudge.store.migrating import known_migrations
 from metajudge.store.rows import assessment_row, assessment_write, call_row, item_row, judgment_row
@@ -135,3 +135,14 @@ async def test_no_row_groups_are_merged_before_the_end(path, records) -> None:
     groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
     assert (await store.ask(lambda cursor: cursor.execute(groups).fetchall()))[0][0] > 1
     await store.close()
+
+
+async def test_a_run_so_long_that_the_file_was_opened_anew_merges_none_at_its_end(path, records, monkeypatch) -> None:
+    monkeypatch.setattr(duckdb_store, "_REOPEN_EVERY", 2)
+    store = await open_store(path)
+    for n in range(6):
+        store.record_call(records.call(n))
+        await store.flush()
+    await store.close()
+    groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
+    assert ask(path, groups)[0][0] > 1

@@ -122,12 +122,10 @@ class TestCounts:
         own = [row for row in lines_of(rows) if row.said.panel_digest == panel]
         days = await store.ask(lambda c: dashboard.actions_by_day(c, 0.0, panel))
         assert {one.kind: one.n for one in days} == Counter(row.action for row in own if row.action is not None)
-        numbers, total = await store.ask(lambda c: dashboard.newest_numbers(c, 0.0, panel, 5))
-        assert (len(numbers), total) == (min(5, len(own)), len(own))
-        facts = await store.ask(lambda c: dashboard.facts(c, numbers))
-        assert [(one.action, one.final_score) for one in facts] == [
-            (row.action, row.said.final_score) for row in own[-5:]
-        ]
+        await store.line_facts.add_missing()
+        query = "SELECT final_score FROM line_facts WHERE panel_digest = $1 ORDER BY number"
+        scores = await store.ask(lambda c: [score for (score,) in c.execute(query, [panel]).fetchall()])
+        assert scores == [row.said.final_score for row in own]
 
     async def test_agents_without_an_answer_are_counted_once_a_judgment_and_panel(self, store, rows) -> None:
         failures = await store.ask(lambda c: dashboard.failures(c, 0.0))

@@ -46,3 +46,21 @@ async def test_a_key_s_requests_count_over_both(replicas):
     assert waits[:3] == [0.0, 0.0, 0.0]
     assert 15 < waits[3] <= 20
     assert await other.take("another", 3, 60.0) == 0.0
+
+
+async def test_a_day_s_budget_is_shared_and_what_a_dead_replica_set_aside_is_returned(replicas):
+    one, other = (store.limits for store in replicas)
+    assert (await one.reserve_usd("a", 0.6, 1.0)).granted
+    assert not (await other.reserve_usd("b", 0.6, 1.0)).granted
+    await one.renew_usd(["a"])
+    await one.settle_usd("a", 0.1)
+    dead = PostgresLimits(replicas[0].change_again, lease_s=0.0)
+    assert (await dead.reserve_usd("d", 0.9, 1.0)).granted
+    assert (await other.reserve_usd("b", 0.9, 1.0)).granted
+    state = await one.spent_usd()
+    assert (state.spent, state.held) == (0.1, 0.9)
+
+
+async def test_of_many_at_once_only_what_fits_is_granted(replicas):
+    found = await asyncio.gather(*(replicas[n % 2].limits.reserve_usd(str(n), 0.3, 1.0) for n in range(12)))
+    assert sum(one.granted for one in found) == 3

@@ -20,6 +20,7 @@ from tests.doubles.store_script import script
 
 psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed")
 postgres_store = pytest.importorskip("metajudge.store.postgres_store")
+connections = pytest.importorskip("metajudge.store.postgres_connections")
 
 
 async def impatient(url: str, **options):
@@ -258,14 +259,27 @@ class TestPool:
         assert await store.runs() == []
         await store.close()
 
+    @pytest.mark.slow
+    async def test_time_in_which_others_are_served_counts(self, postgres_url, monkeypatch) -> None:
+        store = await impatient(postgres_url, pooled=1, patience_s=60.0)
+        monkeypatch.setattr(store.connections, "pauses", lambda: connections.Pauses(0.0))  # as if asked for 60 s ago
+        assert await store.runs() == [], "a connection is free"
+        slow = asyncio.create_task(store.read(lambda connection: connection.execute("SELECT pg_sleep(2)").fetchall()))
+        await asyncio.sleep(0.2)
+        with pytest.raises(StoreUnavailableError, match="were busy"):
+            await store.runs()
+        await slow
+        await store.close()
+
     async def test_a_connection_that_was_cut_is_replaced_without_a_word(self, postgres_url, records) -> None:
         store = await open_store(postgres_url)
         judgment = records.judgment(1)
         for n in range(5):
             with psycopg.connect(postgres_url, autocommit=True) as admin:
                 cut = admin.execute(  # the writer's own connection: other tests use the same server
-                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s",
-                    [store.writer_id],
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks"
+                    " WHERE locktype = 'advisory' AND classid = %s::BIGINT::OID AND objid = %s",
+                    [store._lock_class, store.writer_id],
                 )
                 assert cut.rowcount >= 1
             store.record_call(records.call(n))

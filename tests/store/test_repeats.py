@@ -8,7 +8,7 @@ import pytest
 from metajudge.errors import FailureKind
 from metajudge.store import open_store
 from metajudge.store.browsing import AssessmentFilter, page_of_assessments
-from metajudge.store.repeats import same_annotation, same_result
+from metajudge.store.repeats import same_annotation, same_payload, same_result
 from metajudge.store.rows import assessment_write, decode, encode
 from metajudge.types import Failure, SignalValue, Status, TokenUsage
 from metajudge.types.assessment import GuaranteedThreshold
@@ -20,6 +20,10 @@ TIMEOUT = Failure(kind=FailureKind.TIMEOUT, message="no reply within 60.1 s")
 FAILED = RESULT.model_copy(
     update={"status": Status.UNSCORED, "final_score": None, "accepted": None, "failure": TIMEOUT}
 )
+
+
+def said(value, detail="by 5 judges", state="no_labels"):
+    return SignalValue(value=value, state=state, detail=detail)
 
 
 def by(policy, result=RESULT):
@@ -156,6 +160,30 @@ class TestComparison:
     )
     def test_anything_else_is(self, changes) -> None:
         assert not same_result(RESULT.model_copy(update=changes), RESULT)
+
+    @pytest.mark.parametrize(
+        ("estimate", "same"),
+        [
+            (said(0.80), True),
+            (said(0.82), True),
+            (said(0.78, "by 4 judges"), True),
+            (said(0.8201), False),
+            (said(None), False),
+            (said(0.80, state="agree"), False),
+        ],
+    )
+    def test_an_estimate_from_all_of_an_input_may_move_a_little(self, estimate, same) -> None:
+        order = SignalValue(value=1.0, state="agree")
+        one, other = (
+            RESULT.model_copy(update={"signals": {"order": order, "no_labels": value}})
+            for value in (said(0.8), estimate)
+        )
+        assert same_result(one, other) == same
+        assert same_payload(one.model_dump_json(), other.model_dump_json()) == same
+        moved = {"order": order.model_copy(update={"value": 1.01}), "no_labels": said(0.8)}
+        assert not same_result(one, one.model_copy(update={"signals": moved}))
+        assert not same_result(one, one.model_copy(update={"signals": {"order": order}}))
+        assert not same_payload(one.model_dump_json(), RESULT.model_dump_json())
 
     def test_a_decision_a_probability_and_another_guarantee_are_news(self) -> None:
         promised = GuaranteedThreshold(threshold=0.8, target=0.9, delta=0.1)

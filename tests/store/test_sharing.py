@@ -104,6 +104,8 @@ async def test_reading_and_deciding_through_another_process(path, records) -> No
         assert state.review == Review.model_validate(REVIEW)
         decision = HumanDecision(review_id="review-1", reviewer="ann", outcome="approve", decided_at=1002.0)
         await store.reviews.decide(decision, now=1002.0)
+        assert await store.reviews.open([Review.model_validate(REVIEW | {"review_id": name}) for name in "ab"]) == 2
+        assert await store.reviews.open([Review.model_validate(REVIEW | {"review_id": name}) for name in "bc"]) == 1
         await store.audit_log.append("note", "x", {"text": "é"}, now=1.0)
         assert told(process) == "1"  # the owner sees it
         with pytest.raises(StoreLockedError):  # what models said is kept by the owner alone

@@ -1,0 +1,114 @@
+"""Blocks of made assessments, for tests of stores."""
+
+from metajudge.store import Store
+from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
+from metajudge.store.bulk import AnnotationRow, Annotations, AssessmentBlock, ItemRow, JudgmentRow
+from metajudge.store.gaps import COLUMNS, DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
+from metajudge.store.rows import item_row, judgment_row
+from metajudge.types import Assessment, Judgment, SignalValue, digest
+
+POLICY = {"policy": "verdict", "policy_digest": "p1", "action": "REVIEW", "inputs": {}, "margin": 0.5}
+
+
+def found(judgment: Judgment, score: float | None = 4.2, **changes: object) -> Assessment:
+    values = {
+        "judgment_id": judgment.id,
+        "item_id": judgment.item.id,
+        "judge": judgment.judge,
+        "status": "unscored" if score is None else "assessed",
+        "final_score": score,
+        "accepted": None if score is None else score > 4.5,
+        "strategy": "signals",
+        "threshold": 4.5,
+        "signals": {"order": SignalValue(value=1.0, state="agree", detail="other order: A>B")},
+        "panel_digest": "panel",
+        "judgment_digest": judgment.digest,
+        "metajudge_version": "0",
+    }
+    return Assessment(**{**values, **changes})
+
+
+def key_of(assessment: Assessment) -> str:
+    return digest(["key", assessment.judgment_digest])
+
+
+def annotation(one: Assessment) -> AnnotationRow | None:
+    text = annotation_of(one, without_annotation(one))
+    if text is None:
+        return None
+    return AnnotationRow(
+        *(one.status.value, one.accepted, one.calibration, one.probability),
+        *((None,) * 3 if one.decision is None else (one.decision.policy, one.decision.policy_digest, "REVIEW")),
+        text.encode(),
+    )
+
+
+def block(*assessments: Assessment, run: str = "run-1", **changes: object) -> AssessmentBlock:
+    values = {
+        "run_id": run,
+        "keys": [key_of(one) for one in assessments],
+        "judgment_digests": [one.judgment_digest for one in assessments],
+        "judgment_ids": [one.judgment_id for one in assessments],
+        "item_ids": [one.item_id for one in assessments],
+        "judges": [one.judge for one in assessments],
+        "statuses": [one.status.value for one in assessments],
+        "final_scores": [one.final_score for one in assessments],
+        "accepted": [one.accepted for one in assessments],
+        "strategies": [one.strategy for one in assessments],
+        "panel_digests": [one.panel_digest for one in assessments],
+        "payloads": [without_annotation(one).model_dump_json(exclude=DERIVED).encode() for one in assessments],
+        "annotations": Annotations.of([annotation(one) for one in assessments]),
+    }
+    return AssessmentBlock(**{**values, **changes})
+
+
+async def keep(store: Store, *judgments: Judgment) -> int:
+    items, said = map(item_row, judgments), map(judgment_row, judgments)
+    return await store.blocks.keep_texts(
+        [ItemRow(*row[:3], row[3].encode()) for row in items], [JudgmentRow(*row[:5], row[5].encode()) for row in said]
+    )
+
+
+def in_parts(*assessments: Assessment, run: str = "run-1", **changes: object) -> AssessmentBlock:
+    """A block without annotations, whose payloads have gaps; two signals stand in a part of their own each."""
+    payloads, parts = [], [[""] * len(assessments) for _ in COLUMNS]
+    for place, one in enumerate(assessments):
+        names = ("judgment_id", "item_id", "judge", "judgment_digest")
+        text = one.model_copy(update={"signals": {}} | {name: f"the {name}" for name in names})
+        gapped = text.model_dump_json(exclude=DERIVED).replace('"signals":{}', f'"signals":{SIGNALS}')
+        for name, gap in zip(names, (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST), strict=True):
+            gapped = gapped.replace(f'"the {name}"', gap)
+        payloads.append(gapped.encode())
+        for part, (name, value) in zip(parts, one.signals.items(), strict=False):
+            part[place] = f',"{name}":{value.model_dump_json()}'
+    return block(*assessments, run=run, **({"payloads": payloads, "annotations": None, "parts": parts} | changes))
+
+
+def estimated(judgment: Judgment, value: float, score: float = 4.2) -> Assessment:
+    """An assessment with P(right) without labels."""
+    order = SignalValue(value=1.0, state="agree", detail="other order: A>B")
+    return found(judgment, score, signals={"order": order, "no_labels": SignalValue(value=value, state="no_labels")})
+
+
+TABLES = ("items", "judgments", "assessments", "annotations")
+
+
+async def rows(store: Store) -> dict[str, list[tuple]]:
+    """All rows, without the times."""
+
+    def read(connection):
+        tables = {}
+        for table in TABLES:
+            result = connection.execute(f"SELECT * FROM {table} ORDER BY 1")
+            names = [column[0] for column in result.description]
+            tables[table] = [
+                {name: value for name, value in zip(names, row, strict=True) if name not in ("created_at", "rowid")}
+                for row in result.fetchall()
+            ]
+        return tables
+
+    return await store.ask(read)
+
+
+def decided(one: Assessment, probability: float = 0.75) -> Assessment:
+    return one.model_copy(update={"probability": probability, "calibrated": True, "calibration": "c1"})
