@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.forms import Forms, Own
+from metajudge.bulk.forms import Forms, Own, annotation_row
+from metajudge.store.bulk import AnnotationRow, Annotations
 from metajudge.types import Assessment
 
 Codes = NDArray[np.int64]
@@ -85,14 +86,23 @@ class Endings:
         if said is None:
             return [()] * len(self.codes[at])
         columns = (said.probabilities, said.values, said.unadjusted, said.margins)
-        return [Own.numbers(*row) for row in zip(*(column[at].tolist() for column in columns), strict=True)]
+        return Own.numbers(*([None if one != one else one for one in column[at].tolist()] for column in columns))
+
+    def annotations(self, at: slice) -> Annotations | None:
+        """What calibration and policy say of each judgment of a part, as a store keeps it."""
+        said = self.annotated
+        if said is None:
+            return None
+        present, codes = np.unique(self.codes[at], return_inverse=True)
+        kinds = [self._annotation(code) for code in present.tolist()]
+        numbers = np.stack([said.values[at], said.unadjusted[at], said.margins[at]], axis=1)
+        return Annotations(kinds, codes.reshape(-1).astype(np.int64), said.probabilities[at], numbers)
+
+    def _annotation(self, code: int) -> AnnotationRow | None:
+        payload = self.forms(code).annotation
+        return None if payload is None else annotation_row(self.finals[code], payload, by_number=True)
 
     def assessment(self, at: int) -> Assessment:
         """One judgment's assessment; id, item, judge and signals are those of some judgment."""
         code = int(self.codes[at])
         return self.finals[code] if self.annotated is None else self.annotated.at(at, self.owns[code])
-
-    def probability(self, at: int) -> float | None:
-        """The probability of one judgment."""
-        value = float("nan") if self.annotated is None else float(self.annotated.probabilities[at])
-        return None if value != value else value

@@ -6,10 +6,12 @@ pydantic writes it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
+from metajudge.store import gaps
 from metajudge.store.annotations import DERIVED, annotation_of
 from metajudge.store.bulk import AnnotationRow
 from metajudge.types import Assessment
@@ -19,13 +21,16 @@ _OWN: Final = tuple(f"{_TEXT}-{name}" for name in ("id", "item", "judge", "diges
 _PROBABILITY, _VALUE, _UNADJUSTED, _MARGIN = 0.618033988749, 0.577215664901, 0.915965594177, 0.693147180559
 """Texts and numbers that no input has, as marks."""
 
-_IN_WORDS: Final = f"the probability {_PROBABILITY:.4g} ".encode()
+_IN_WORDS: Final = gaps.in_words(_PROBABILITY).encode()
 _MARKS: Final = (
     *(b'"%b"' % mark.encode() for mark in _OWN),
     b'"signals":{}',
     *map(to_json, (_PROBABILITY, _VALUE, _UNADJUSTED, _MARGIN)),
     _IN_WORDS,
 )
+
+
+Numbers: TypeAlias = Sequence[float | None]
 
 
 class Own(NamedTuple):
@@ -43,36 +48,40 @@ class Own(NamedTuple):
     in_words: bytes = b""
 
     @classmethod
-    def numbers(cls, probability: float, value: float, unadjusted: float, margin: float) -> tuple[bytes, ...]:
-        """The numbers as the last fields; NaN where missing."""
-        four = (probability, value, unadjusted, margin)
-        said = (b"null" if one != one else to_json(one) for one in four)
-        return (*said, f"the probability {probability:.4g} ".encode())
+    def numbers(
+        cls, probabilities: Numbers, values: Numbers, unadjusted: Numbers, margins: Numbers
+    ) -> list[tuple[bytes, ...]]:
+        """The numbers of many judgments as the last fields."""
+        words = [b"" if one is None else gaps.in_words(one).encode() for one in probabilities]
+        return list(zip(*map(numbers_as_json, (probabilities, values, unadjusted, margins)), words, strict=True))
+
+
+def numbers_as_json(numbers: Numbers) -> list[bytes]:
+    """The JSON of each number, as pydantic writes it."""
+    return to_json(numbers)[1:-1].split(b",") if numbers else []
 
 
 class Form:
-    """A text with gaps.
+    """A text with two or more gaps.
 
     Args:
         text: with marks in the gaps.
     """
 
     def __init__(self, text: bytes) -> None:
-        self._parts: list[bytes] = []
-        self._gaps: list[tuple[int, int]] = []
-        rest = text
+        parts, gaps, rest = list[bytes](), list[int](), text
         while found := [(at, gap) for gap, mark in enumerate(_MARKS) if (at := rest.find(mark)) >= 0]:
             at, gap = min(found)
-            self._parts += [rest[:at], b""]
-            self._gaps.append((len(self._parts) - 1, gap))
+            parts += [rest[:at], b""]
+            gaps.append(gap)
             rest = rest[at + len(_MARKS[gap]) :]
-        self._parts.append(rest)
+        self._parts = [*parts, rest]
+        self._values = itemgetter(*gaps)
 
     def fill(self, own: Sequence[bytes]) -> bytes:
         """The text of one judgment."""
         parts = self._parts.copy()
-        for at, gap in self._gaps:
-            parts[at] = own[gap]
+        parts[1::2] = self._values(own)
         return b"".join(parts)
 
 
@@ -81,14 +90,14 @@ class Forms:
     """The forms of one ending.
 
     Attributes:
-        payload: the panel's own assessment as a store keeps it.
+        payload: the panel's own assessment as a store keeps it, with the gaps of :mod:`metajudge.store.gaps`.
         line: the assessment as a line of a file of results.
-        annotation: what calibration and policy add, as a store keeps it; None where they add nothing.
+        annotation: what calibration and policy add, as a store keeps it, with its gaps; None where they add nothing.
     """
 
-    payload: Form
+    payload: bytes
     line: Form
-    annotation: Form | None
+    annotation: bytes | None
 
     @classmethod
     def of(cls, own: Assessment, final: Assessment, *, by_number: bool) -> "Forms":
@@ -100,24 +109,45 @@ class Forms:
         panels, ended = _marked(own), _marked(final, by_number=by_number)
         said = annotation_of(ended, panels.model_copy(update={"signals": ended.signals}))
         return cls(
-            Form(panels.model_dump_json(exclude=DERIVED).encode()),
+            _with_gaps(panels.model_dump_json(exclude=DERIVED), own.signals is not None),
             Form(ended.model_dump_json().encode() + b"\n"),
-            None if said is None else Form(said.encode()),
+            None if said is None else _numbers_open(said),
         )
 
 
-def annotation_row(final: Assessment, probability: float | None, payload: bytes) -> AnnotationRow:
-    """The row of an annotation."""
+def _with_gaps(text: str, weighed: bool) -> bytes:
+    """The JSON of a marked assessment with a store's gaps in place of the marks."""
+    for mark, gap in zip(_OWN, (gaps.JUDGMENT_ID, gaps.ITEM_ID, gaps.JUDGE, gaps.DIGEST), strict=True):
+        text = text.replace(f'"{mark}"', gap)
+    return text.replace('"signals":{}', f'"signals":{gaps.SIGNALS if weighed else "null"}').encode()
+
+
+def _numbers_open(text: str) -> bytes:
+    """The JSON of a marked annotation with a store's gaps in place of the marks."""
+    marks = (_PROBABILITY, _VALUE, _UNADJUSTED, _MARGIN)
+    open_ = (gaps.PROBABILITY, gaps.VALUE, gaps.UNADJUSTED, gaps.MARGIN)
+    for mark, gap in zip(marks, open_, strict=True):
+        text = text.replace(repr(mark), gap)
+    return text.replace(gaps.in_words(_PROBABILITY), gaps.IN_WORDS).encode()
+
+
+def annotation_row(final: Assessment, payload: bytes, *, by_number: bool = False) -> AnnotationRow:
+    """The row of an annotation.
+
+    Args:
+        by_number: whether the payload has gaps for numbers.
+    """
     decision = final.decision
     return AnnotationRow(
         status=final.status.value,
         accepted=final.accepted,
         calibration=final.calibration,
-        probability=probability,
+        probability=final.probability,
         policy=None if decision is None else decision.policy,
         policy_digest=None if decision is None else decision.policy_digest,
         action=None if decision is None else decision.action.value,
         payload=payload,
+        numbers=(None,) * len(gaps.NUMBERS) if by_number else None,
     )
 
 

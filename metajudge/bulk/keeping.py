@@ -33,14 +33,15 @@ class Keeping:
         """Call it before the first block."""
         self._before = await self.store.newest_version()
 
-    async def keep(self, block: AssessmentBlock, items: Sequence[str], texts: TextRows) -> None:
+    async def keep(self, block: AssessmentBlock, items: Sequence[str], texts: TextRows, beside: bytes = b"") -> None:
         """Keeps a block and its texts; in the database on return.
 
         Args:
             items: digests of its items.
+            beside: what its results say that its keys do not name.
             texts: reads those that the store does not have.
         """
-        content = _digest(block)
+        content = _digest(block, beside)
         (known,) = await self.store.find_results([_key(self._before, content)])
         if known is not None:
             self.reused += len(block)
@@ -63,15 +64,17 @@ class Keeping:
             await self.store.keep_results(keys, [numbers for _, numbers in self._blocks])
 
 
-def _digest(block: AssessmentBlock) -> bytes:
+def _digest(block: AssessmentBlock, beside: bytes) -> bytes:
     """Of all that a block says."""
-    found = hashlib.sha256()
-    for key in block.keys:
-        found.update(key.encode())
-    for payload in block.payloads:
-        found.update(payload)
-    for said in block.annotations:
-        found.update(b"-" if said is None else said.payload)
+    found = hashlib.sha256("".join((*block.keys, *block.judgment_digests)).encode())  # the keys name the signals
+    found.update(beside)
+    found.update(b"".join(block.payloads))
+    said = block.annotations
+    if said is not None:
+        kinds = [b"-" if one is None else one.payload for one in said.kinds]
+        found.update(b"".join([kinds[code] for code in said.codes.tolist()]))
+        found.update(said.probabilities.tobytes())
+        found.update(said.numbers.tobytes())
     return found.digest()
 
 

@@ -10,7 +10,7 @@ from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Facts, SignalColumn
 from metajudge.evidence.grouping import Integers, Interned, Key
-from metajudge.evidence.no_labels import NO_LABELS, NoLabels
+from metajudge.evidence.no_labels import NoLabels
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
@@ -18,7 +18,7 @@ from metajudge.strategies import Panel
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.signals import weighed
 from metajudge.strategies.vetter import without_verdict
-from metajudge.types import Pairwise, Right
+from metajudge.types import NO_LABELS, Pairwise, Right
 
 WEIGHED = ("order", "strength", "peers", "rationale", "repeats", "variants")
 """Signals that an outcome depends on."""

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.known_lines import KnownLine, KnownLines
+from metajudge.bulk.known_lines import KnownLines, Portion
 from metajudge.bulk.spill import Spill
-from metajudge.bulk.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts, line_digest
+from metajudge.bulk.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts
 from metajudge.evidence.facts import NO_VERDICT, Facts, FactsBuilder
 from metajudge.evidence.grouping import Key
 from metajudge.evidence.index import several_contents
@@ -25,6 +25,7 @@ from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import RawLine, Reject
 from metajudge.readers.right_rules import RightRules
 from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind
+from metajudge.types.digests import raw_digest
 from metajudge.types.right import DEFAULTS
 
 BLOCK: Final = 4_096
@@ -68,6 +69,14 @@ class Intake:
     def digest(self, row: int) -> str:
         """The digest of a judgment's record."""
         return self.digests[row * DIGEST : (row + 1) * DIGEST].hex()
+
+    def digest_column(self, rows: NDArray[np.int64]) -> list[str]:
+        """[m] digests of the judgments' records."""
+        return _hex(self.digests, rows)
+
+    def vetting_digest_column(self, rows: NDArray[np.int64]) -> list[str]:
+        """[m] digests of what vetting the judgments depends on."""
+        return _hex(self.vetting_digests, rows)
 
     def vetting_digest(self, row: int) -> str:
         """The digest of what vetting a judgment depends on."""
@@ -113,14 +122,22 @@ class Reading:
                 return
             self._kept = _Kept(RightRules(self._right))
         if isinstance(source, JudgmentSource):
-            self._texts = SourceTexts(source)
-            for done in self._read_all(source.all()):
-                yield done
+            for taken in source.collecting(self._started, BLOCK, contradicting=readers is not None):
+                yield len(taken.kept.builder), None
         else:
             self._texts = GivenTexts(source)
             for done in self._read_all(source):
                 yield done
             _check_contents(self._kept.builder.facts())
+
+    def _started(self) -> "_Records":
+        """Begins anew with the records of a source; what was read of it before is dropped."""
+        self._drop()
+        assert isinstance(self._source, JudgmentSource)
+        spill = None if self._known.store is None else Spill()
+        kept, texts = _Kept(RightRules(self._right)), SourceTexts(self._source, spill)
+        self._kept, self._texts = kept, texts
+        return _Records(kept, spill)
 
     def intake(self) -> Intake:
         """What was read.
@@ -141,8 +158,13 @@ class Reading:
 
     def close(self) -> None:
         """Drops temporary files; texts cannot be read from the intake afterwards."""
+        self._drop()
         if self._lines is not None:
             self._lines.close()
+
+    def _drop(self) -> None:
+        if isinstance(self._texts, SourceTexts):
+            self._texts.close()
 
     async def keep(self) -> None:
         """Keeps what was made of new lines, for the next run; of an input that is no plain file nothing is kept."""
@@ -152,8 +174,8 @@ class Reading:
         facts, rows = kept.builder.facts(), [row for row in kept.new if row not in kept.several_labels]
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
-            known = [KnownLine(kept.both_digests(row), facts.row(row)) for row in block]
-            await self._known.keep([texts.digest(row) for row in block], known)
+            digests = b"".join([kept.both_digests(row) for row in block])
+            await self._known.keep([texts.digest(row) for row in block], digests, facts, np.array(block))
 
     @property
     def recognised(self) -> int:
@@ -199,24 +221,34 @@ class Reading:
         reader: int,
     ) -> int:
         """Takes a block of lines; returns where its last one begins."""
-        digests = [b"" if isinstance(line, Reject) else line_digest(line.raw) for line in block]
-        at = 0
-        for line, digest, known in zip(block, digests, await self._known.find(digests), strict=True):
-            judgment = None
-            if known is None:
-                found = parse(line)
-                if isinstance(found, Reject):
-                    self._kept.rejects.append(found)
-                    continue
-                judgment = found.judgment
-                self._kept.new.append(len(self._kept.builder))
-                self._kept.add(judgment)
+        lines = [line for line in block if isinstance(line, RawLine)]
+        rejects = [line for line in block if isinstance(line, Reject)]
+        digests = [raw_digest(line.raw) for line in lines]
+        known = await self._known.find(digests)
+        for start, end, portion in known.runs():
+            some = lines[start:end]
+            if portion is None:
+                rejects += self._read_new(some, digests[start:end], parse, texts, reader)
             else:
-                self._kept.add_known(known)
-            assert isinstance(line, RawLine)
+                self._kept.add_known(portion, known.place[start:end])
+                texts.add_known(reader, [line.offset for line in some], digests[start:end])
+        self._kept.rejects += sorted(rejects, key=lambda reject: reject.line)
+        return lines[-1].offset if lines else 0
+
+    def _read_new(
+        self, lines: Sequence[RawLine], digests: Sequence[bytes], parse: Parser, texts: LineTexts, reader: int
+    ) -> list[Reject]:
+        """Takes lines that no earlier run has read; returns what is no judgment."""
+        kept, rejects = self._kept, list[Reject]()
+        for line, digest in zip(lines, digests, strict=True):
+            judgment = parse(line)
+            if isinstance(judgment, Reject):
+                rejects.append(judgment)
+                continue
+            kept.new.append(len(kept.builder))
+            kept.add(judgment)
             texts.add(reader, line.offset, digest, judgment)
-            at = line.offset
-        return at
+        return rejects
 
     def _read_all(self, judgments: Iterable[Judgment]) -> Iterator[tuple[int, int | None]]:
         for count, judgment in enumerate(judgments, start=1):
@@ -238,6 +270,21 @@ class Reading:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """Takes the records of a source: what is kept of each, and its texts where they will be asked for."""
+
+    kept: "_Kept"
+    spill: Spill | None
+
+    def add(self, record: Judgment | Reject) -> None:
+        """Takes one record; the source counts those that cannot be read."""
+        if isinstance(record, Judgment):
+            self.kept.add(record)
+            if self.spill is not None:
+                self.spill.add(record)
+
+
 @dataclass(slots=True)
 class _Kept:
     """What is kept of the judgments read so far.
@@ -257,28 +304,27 @@ class _Kept:
     new: list[int] = field(default_factory=list)
     several_labels: set[int] = field(default_factory=set)
 
-    def add_known(self, known: KnownLine) -> None:
-        """Takes what an earlier run made of a line."""
-        self.builder.add_row(known.facts)
-        digests = bytes.fromhex(known.digests)
-        self.digests += digests[:DIGEST]
-        self.vetting_digests += digests[DIGEST:]
+    def add_known(self, portion: Portion, places: NDArray[np.int64]) -> None:
+        """Takes what an earlier run made of lines."""
+        self.builder.extend(portion.facts, places)
+        digests = portion.digests[places]
+        self.digests += digests[:, :DIGEST].tobytes()
+        self.vetting_digests += digests[:, DIGEST:].tobytes()
 
     def add(self, judgment: Judgment) -> None:
         """Takes a judgment."""
         if judgment.item.labels:
             self.several_labels.add(len(self.builder))
-        self.builder.add(judgment)
-        whole, vetted = judgment.digests
-        self.digests += bytes.fromhex(whole)
-        self.vetting_digests += bytes.fromhex(vetted)
-        if judgment.item.labels:
             self.labels.add(judgment)
+        self.builder.add(judgment)
+        whole, vetted = judgment.raw_digests()
+        self.digests += whole
+        self.vetting_digests += vetted
 
-    def both_digests(self, row: int) -> str:
-        """The two digests of a judgment, as hex digits."""
+    def both_digests(self, row: int) -> bytes:
+        """The two digests of a judgment."""
         span = slice(row * DIGEST, (row + 1) * DIGEST)
-        return (self.digests[span] + self.vetting_digests[span]).hex()
+        return bytes(self.digests[span] + self.vetting_digests[span])
 
     def note_labels(self, facts: Facts) -> None:
         """Notes verdicts and labels for the default rules; those of items with labels of people are noted already."""
@@ -323,3 +369,9 @@ def _check_contents(facts: Facts) -> None:
 def _taken(digests: bytes, rows: NDArray[np.int64]) -> bytes:
     """The digests of chosen rows."""
     return np.frombuffer(digests, dtype=f"V{DIGEST}")[rows].tobytes()
+
+
+def _hex(digests: bytes, rows: NDArray[np.int64]) -> list[str]:
+    """The digests of chosen rows as hexadecimal characters."""
+    text = _taken(digests, rows).hex()
+    return [text[at : at + 2 * DIGEST] for at in range(0, len(text), 2 * DIGEST)]

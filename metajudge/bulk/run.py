@@ -1,26 +1,28 @@
 """The run in blocks: assessments are written as bytes, stored, and given to the caller block by block."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from metajudge.bulk.alike import Classes
 from metajudge.bulk.endings import Annotate, Endings
-from metajudge.bulk.forms import Forms, annotation_row
+from metajudge.bulk.forms import Forms
 from metajudge.bulk.keeping import Keeping
 from metajudge.bulk.outcomes import Outcomes
 from metajudge.bulk.reading import BLOCK, Intake
-from metajudge.bulk.signal_texts import SignalTexts, stored_keys
-from metajudge.evidence.no_labels import NO_LABELS
+from metajudge.bulk.signal_texts import SignalTexts, joined, stored_keys
+from metajudge.bulk.text_rows import text_rows
 from metajudge.runs.loop import Stop
-from metajudge.store.bulk import AnnotationRow, AssessmentBlock, BulkStore, ItemRow, JudgmentRow
+from metajudge.store.bulk import AssessmentBlock, BulkStore
 from metajudge.strategies import Vetter
-from metajudge.types import Assessment, Item, Judgment
+from metajudge.types import NO_LABELS, Assessment, Item, Judgment
 
 Rows = NDArray[np.int64]
 
@@ -129,9 +131,10 @@ class BlockRun:
     async def _block(self, part: slice) -> Block:
         rows, codes = self._intake.wanted[part], self._endings.codes[part]
         forms = [self._endings.forms(code) for code in codes.tolist()]
-        owns = self._owns(rows, part)
+        parts, digests = self._signals.parts(rows), self._intake.digest_column(rows)
+        owns = self._owns(rows, part, digests, joined(parts))
         if self._keeping is not None:
-            await self._keep(self._keeping, part, forms, owns)
+            await self._keep(self._keeping, part, forms, digests, parts)
         lines = [form.line.fill(own) for form, own in zip(forms, owns, strict=True)]
         said = self._endings.annotated
         numbers = np.zeros(0) if said is None else said.probabilities[part]
@@ -140,87 +143,75 @@ class BlockRun:
         alike, expected = self._classes.of(part), self._expected(rows, codes)
         return Block(part.start, rows, lines, self._endings, codes, alike, expected, best)
 
-    def _owns(self, rows: Rows, part: slice) -> list[tuple[bytes, ...]]:
+    def _owns(self, rows: Rows, part: slice, digests: Sequence[str], signals: Sequence[str]) -> list[tuple[bytes, ...]]:
         """What belongs to each judgment alone; see :class:`~metajudge.bulk.forms.Own`."""
-        intake, facts = self._intake, self._intake.facts
-        signals = self._signals.written(rows)
+        facts = self._intake.facts
         weighed = self._weighed[self._outcomes.codes[rows]].tolist()
-        places = zip(rows.tolist(), facts.item[rows].tolist(), facts.judge[rows].tolist(), strict=True)
-        return [
-            (
-                *(to_json(facts.judgment_ids[row]), self._items[item], self._judges[judge]),
-                *(b'"%b"' % intake.digest(row).encode(), b'"signals":%b' % (own if known else b"null")),
-                *numbers,
-            )
-            for (row, item, judge), own, known, numbers in zip(
-                places, signals, weighed, self._endings.numbers(part), strict=True
-            )
-        ]
+        columns = (
+            [to_json(facts.judgment_ids[row]) for row in rows.tolist()],
+            [self._items[item] for item in facts.item[rows].tolist()],
+            [self._judges[judge] for judge in facts.judge[rows].tolist()],
+            [f'"{digest}"'.encode() for digest in digests],
+            [f'"signals":{own if known else "null"}'.encode() for own, known in zip(signals, weighed, strict=True)],
+        )
+        own = zip(*columns, strict=True)
+        if self._endings.annotated is None:
+            return list(own)
+        return [(*one, *numbers) for one, numbers in zip(own, self._endings.numbers(part), strict=True)]
 
     def _keys(self, rows: Rows) -> list[str]:
         """Under which the store keeps the assessments: as :meth:`Vetter.key`, with the signals where there are any."""
         intake, facts, vetter = self._intake, self._intake.facts, self._vetter
         panels = {code: vetter.panel_of(self._category(code)) for code in np.unique(facts.category[rows]).tolist()}
         keys = []
-        for row, category in zip(rows.tolist(), facts.category[rows].tolist(), strict=True):
+        places = zip(rows.tolist(), facts.category[rows].tolist(), intake.vetting_digest_column(rows), strict=True)
+        for row, category, digest in places:
             panel = panels[category]
             kin: list[str] | None = [] if panel.families == "forbid" else None  # without agents there is no kinship
-            keys.append(vetter.key_of(facts.judgment_ids[row], intake.vetting_digest(row), panel, kin))
+            keys.append(vetter.key_of(facts.judgment_ids[row], digest, panel, kin))
         weighed = self._weighed[self._outcomes.codes[rows]].tolist()
         full = stored_keys(keys, self._signals.keyed(rows))
         return [whole if signals else key for key, whole, signals in zip(keys, full, weighed, strict=True)]
 
     async def _keep(
-        self, keeping: Keeping, part: slice, forms: Sequence[Forms], owns: Sequence[tuple[bytes, ...]]
+        self,
+        keeping: Keeping,
+        part: slice,
+        forms: Sequence[Forms],
+        digests: Sequence[str],
+        parts: Sequence[Sequence[str]],
     ) -> None:
-        facts, rows = self._intake.facts, self._intake.wanted[part]
-        found = [self._endings.owns[code] for code in self._endings.codes[part].tolist()]
+        facts, rows, codes = self._intake.facts, self._intake.wanted[part], self._endings.codes[part].tolist()
+        owns = {code: _columns_of(self._endings.owns[code]) for code in set(codes)}
+        own = list(zip(*(owns[code] for code in codes), strict=True))
         block = AssessmentBlock(
             run_id=self._run_id,
             keys=self._keys(rows),
-            judgment_digests=[self._intake.digest(row) for row in rows.tolist()],
+            judgment_digests=digests,
             judgment_ids=[facts.judgment_ids[row] for row in rows.tolist()],
             item_ids=[facts.items[code].id for code in facts.item[rows].tolist()],
             judges=[facts.judges[code] for code in facts.judge[rows].tolist()],
-            statuses=[one.status.value for one in found],
-            final_scores=[one.final_score for one in found],
-            accepted=[one.accepted for one in found],
-            strategies=[one.strategy for one in found],
-            panel_digests=[one.panel_digest for one in found],
-            payloads=[form.payload.fill(own) for form, own in zip(forms, owns, strict=True)],
-            annotations=self._annotations(part, forms, owns),
+            statuses=own[0],
+            final_scores=own[1],
+            accepted=own[2],
+            strategies=own[3],
+            panel_digests=own[4],
+            payloads=[form.payload for form in forms],
+            annotations=self._endings.annotations(part),
+            parts=parts,
         )
         items = [facts.items[code].digest for code in np.unique(facts.item[rows]).tolist()]
-        await keeping.keep(block, items, lambda *missing: self._text_rows(rows, *missing))
+        texts = partial(text_rows, self._intake, rows)
+        await keeping.keep(block, items, texts, self._estimates(rows))
 
-    def _annotations(
-        self, part: slice, forms: Sequence[Forms], owns: Sequence[tuple[bytes, ...]]
-    ) -> list[AnnotationRow | None]:
-        if self._endings.annotated is None:
-            return []
-        finals, codes = self._endings.finals, self._endings.codes[part].tolist()
-        return [
-            None
-            if form.annotation is None
-            else annotation_row(finals[code], self._endings.probability(part.start + at), form.annotation.fill(own))
-            for at, (code, form, own) in enumerate(zip(codes, forms, owns, strict=True))
-        ]
-
-    def _text_rows(
-        self, rows: Rows, no_item: Collection[str], no_judgment: Collection[str]
-    ) -> tuple[list[ItemRow], list[JudgmentRow]]:
-        """Rows of items and of judgments with their texts, of those whose digests the store does not have."""
-        intake, facts, items, judgments = self._intake, self._intake.facts, dict[str, ItemRow](), list[JudgmentRow]()
-        for row, place, judge in zip(rows.tolist(), facts.item[rows].tolist(), facts.judge[rows].tolist(), strict=True):
-            item, digest = facts.items[place], intake.digest(row)
-            if item.digest in no_item and item.digest not in items:
-                category = self._category(int(facts.category[row]))
-                payload = intake.texts.item_payload(row, item.digest)
-                items[item.digest] = ItemRow(item.digest, item.id, category, payload)
-            if digest in no_judgment:
-                own = (digest, facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
-                judgments.append(JudgmentRow(*own, intake.texts.judgment_payload(row)))
-        return list(items.values()), judgments
+    def _estimates(self, rows: Rows) -> bytes:
+        """P(right) without labels of these rows, which the keys do not name."""
+        column = self._outcomes.signals.get(NO_LABELS)
+        if column is None:
+            return b""
+        codes, places = np.unique(column.codes[rows], return_inverse=True)
+        said = [column.values[code].model_dump_json() for code in codes.tolist() if code >= 0]
+        return b"".join((orjson.dumps(said), places.astype("<i4").tobytes()))
 
     def _expected(self, rows: Rows, codes: Rows) -> dict[bool, tuple[int, float]]:
         """Judgments with a probability without labels, and the sum of these, by whether they are kept."""
@@ -235,3 +226,8 @@ class BlockRun:
             chosen = (places >= 0) & (kept == state)
             found[state] = (int(chosen.sum()), float(values[chosen].sum()))
         return found
+
+
+def _columns_of(own: Assessment) -> tuple[str, float | None, bool | None, str, str]:
+    """What a store's columns have of an ending."""
+    return own.status.value, own.final_score, own.accepted, own.strategy, own.panel_digest

@@ -13,9 +13,10 @@ from typing import IO, Final
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import json_bytes
-from metajudge.types.judgment import BESIDE
 
 NOWHERE: Final = -1
+WINDOW: Final = 1 << 20
+"""Bytes that are read at once: payloads are asked for in the order in which they came."""
 
 
 class Spill:
@@ -28,6 +29,7 @@ class Spill:
         self._lengths = array("i")
         self._items: dict[str, tuple[int, int]] = {}
         self._full = False
+        self._window, self._window_start = b"", 0
 
     def add(self, judgment: Judgment) -> None:
         """Takes the texts of the next judgment."""
@@ -38,10 +40,10 @@ class Spill:
         self._starts.append(start)
         self._lengths.append(length)
 
-    def skip(self) -> None:
-        """Leaves the texts of the next judgment out."""
-        self._starts.append(NOWHERE)
-        self._lengths.append(0)
+    def skip(self, judgments: int) -> None:
+        """Leaves the texts of the next judgments out."""
+        self._starts.extend([NOWHERE] * judgments)
+        self._lengths.extend([0] * judgments)
 
     def judgment(self, row: int) -> bytes | None:
         """The payload of a judgment's row; None where it was left out."""
@@ -74,9 +76,11 @@ class Spill:
     def _read(self, start: int, length: int) -> bytes | None:
         if start == NOWHERE or self._file is None or self._full:
             return None
-        if self._file.tell() != start:
+        at = start - self._window_start
+        if at < 0 or at + length > len(self._window):
             self._file.seek(start)
-        return self._file.read(length)
+            self._window, self._window_start, at = self._file.read(max(length, WINDOW)), start, 0
+        return self._window[at : at + length]
 
 
 def item_payload(judgment: Judgment) -> bytes:
@@ -87,8 +91,7 @@ def item_payload(judgment: Judgment) -> bytes:
 
 def judgment_payload(judgment: Judgment) -> bytes:
     """The payload of a judgment's row."""
-    item = judgment.item
-    if judgment.meta or any(getattr(item, name) for name in BESIDE):
+    if judgment.meta or judgment.item.says_more:
         payload: str = judgment_row(judgment)[5]
         return payload.encode()
     fields: Mapping[str, object] = {

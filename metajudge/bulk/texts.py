@@ -1,6 +1,5 @@
 """Judgments with their texts, read again where they are needed: by place in a file, or in a second pass."""
 
-import hashlib
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -15,19 +14,14 @@ from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import MAX_LINE_BYTES, RawLine, Reject
-from metajudge.readers.reader import FoundJudgment
 from metajudge.types import Judgment
+from metajudge.types.digests import raw_digest
 
 DIGEST: Final = 16
 """Bytes of a digest."""
 
-Parser: TypeAlias = Callable[[RawLine | Reject], FoundJudgment | Reject]
+Parser: TypeAlias = Callable[[RawLine], Judgment | Reject]
 """Makes a checked judgment of a line."""
-
-
-def line_digest(raw: bytes) -> bytes:
-    """The first :data:`DIGEST` bytes of the SHA-256 of a line."""
-    return hashlib.sha256(raw).digest()[:DIGEST]
 
 
 class Texts(Protocol):
@@ -63,10 +57,15 @@ class GivenTexts:
 
 
 class SourceTexts:
-    """A further pass over an input, which goes on from call to call."""
+    """What was spilled of an input, else a further pass over it, which goes on from call to call.
 
-    def __init__(self, source: JudgmentSource) -> None:
+    Args:
+        spill: has the texts of all judgments; None where few texts will be asked for.
+    """
+
+    def __init__(self, source: JudgmentSource, spill: Spill | None = None) -> None:
         self._source = source
+        self._spill = spill
         self._pass: Iterator[Judgment] = iter(())
         self._last: Judgment | None = None
         self._at = sys.maxsize
@@ -82,10 +81,17 @@ class SourceTexts:
         return self._last
 
     def judgment_payload(self, row: int) -> bytes:
-        return judgment_payload(self.judgment(row))
+        spilled = None if self._spill is None else self._spill.judgment(row)
+        return judgment_payload(self.judgment(row)) if spilled is None else spilled
 
     def item_payload(self, row: int, digest: str) -> bytes:
-        return item_payload(self.judgment(row))
+        spilled = None if self._spill is None else self._spill.item(digest)
+        return item_payload(self.judgment(row)) if spilled is None else spilled
+
+    def close(self) -> None:
+        """Drops what was spilled."""
+        if self._spill is not None:
+            self._spill.close()
 
 
 class LineTexts:
@@ -105,16 +111,21 @@ class LineTexts:
         self._open: tuple[int, BinaryIO, Parser] | None = None
         self._last: tuple[int, Judgment] | None = None
 
-    def add(self, reader: int, offset: int, digest: bytes, judgment: Judgment | None) -> None:
-        """Notes the place of the next line; the judgment is None where an earlier run has read the line."""
+    def add(self, reader: int, offset: int, digest: bytes, judgment: Judgment) -> None:
+        """Notes the place of the next line."""
         self._files.append(reader)
         self._offsets.append(offset)
         self._digests += digest
         if self._spill is not None:
-            if judgment is None:
-                self._spill.skip()
-            else:
-                self._spill.add(judgment)
+            self._spill.add(judgment)
+
+    def add_known(self, reader: int, offsets: Sequence[int], digests: Sequence[bytes]) -> None:
+        """Notes the places of the next lines, which an earlier run has read."""
+        self._files.extend([reader] * len(offsets))
+        self._offsets.extend(offsets)
+        self._digests += b"".join(digests)
+        if self._spill is not None:
+            self._spill.skip(len(offsets))
 
     def digest(self, line: int) -> bytes:
         """The digest of the line that was added at this place."""
@@ -166,7 +177,7 @@ class LineTexts:
         raw = stream.readline(MAX_LINE_BYTES + 1)
         raw = (raw.removeprefix(b"\xef\xbb\xbf") if offset == 0 else raw).rstrip(b"\r\n")
         found = parse(RawLine(0, offset, raw))
-        if isinstance(found, Reject) or line_digest(raw) != self.digest(place):
+        if isinstance(found, Reject) or raw_digest(raw) != self.digest(place):
             name = self._readers[reader].source.name
             raise InputError(f"{name} was changed while it was read: run the same command again")
-        return found.judgment
+        return found

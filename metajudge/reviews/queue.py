@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metajudge.reviews.review import Comment, HumanDecision, Review, ReviewState, ReviewStatus
+from metajudge.reviews.rows import ReviewRow
 
 LEASE_S = 900.0
 """Default duration of a claim."""
@@ -66,6 +67,9 @@ class ReviewQueue(Protocol):
 
     async def open(self, reviews: Sequence[Review]) -> int:
         """Adds reviews; one that is there already stays as it is. Returns how many are new."""
+
+    async def open_rows(self, rows: Sequence[ReviewRow]) -> int:
+        """The same of reviews as rows; of several with one id the last one counts."""
 
     async def claim(
         self,

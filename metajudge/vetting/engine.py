@@ -6,14 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metajudge.bulk.known_lines import KnownLines
-from metajudge.bulk.outcomes import outcomes_of
-from metajudge.bulk.reading import Reading
-from metajudge.bulk.run import Block, BlockRun
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
-from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
@@ -23,7 +17,7 @@ from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
-from metajudge.strategies import Panel, SignalEvidence, StrategyName, Vetter
+from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment, Right, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.finishing import Completion
@@ -32,10 +26,13 @@ from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
+    from metajudge.bulk.run import Block
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
+    from metajudge.evidence.index import EvidenceIndex
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.strategies.signals import SignalEvidence
     from metajudge.vetting.probability import Probabilities
     from metajudge.webhooks.webhook import Webhook
 
@@ -138,6 +135,8 @@ class Engine(Session):
         self._stored_panels = frozenset[str]()
         self._right = right
         self._label_free = label_free
+        # What judgments are vetted by: with its set of prompts once the engine is entered. Other tasks use ``config``.
+        self.vetting_config = self.config
 
     @property
     def calibration(self) -> "Calibration | None":
@@ -148,6 +147,16 @@ class Engine(Session):
     def policy(self) -> "Policy | None":
         """What decides on assessments, once the engine is entered."""
         return self._finishing.policy
+
+    @property
+    def finishing(self) -> Completion:
+        """What follows on vetting; started once the engine is entered."""
+        return self._finishing
+
+    @property
+    def label_free(self) -> bool:
+        """Whether P(right) without labels is added to what free evidence says."""
+        return self._label_free and (self.calibration is None or self.calibration.is_shipped)
 
     @property
     def vetter(self) -> Vetter:
@@ -172,7 +181,7 @@ class Engine(Session):
         judgment: JudgmentLike,
         *,
         others: Sequence[JudgmentLike] = (),
-        evidence: EvidenceIndex | None = None,
+        evidence: "EvidenceIndex | None" = None,
         vetter: Vetter | None = None,
         policy: "Policy | None" = None,
         heard: Callable[[AgentResult], None] | None = None,
@@ -202,8 +211,10 @@ class Engine(Session):
         earlier = (await self._find_done([key])).get(key)
         new = earlier is None or earlier.status is not Status.ASSESSED
         if earlier is None or new:
-            index = evidence or EvidenceIndex.build(around, self._right)
-            earlier = await self._ask(vetter, judgment, earlier, SignalEvidence(index), heard)
+            by_evidence = vetter.panel_for(judgment).strategy is StrategyName.SIGNALS
+            # Others are always indexed: contradicting contents of an item are refused in any case.
+            weighed = _weighed(evidence or _index(around, self._right)) if by_evidence or others else None
+            earlier = await self._ask(vetter, judgment, earlier, weighed, heard)
         assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
         await self._finishing.open_reviews()
         return assessment
@@ -235,6 +246,8 @@ class Engine(Session):
         """
         records = source if isinstance(source, JudgmentSource) else _checked(source)
         summary = summary or VetSummary()
+        if results is not None and results.watcher is not None:
+            results.watcher.policy = self.policy
         if on_result is None and self._in_blocks():
             stop = stop or Stop()
             async with self.recording(summary, stop):
@@ -315,6 +328,11 @@ class Engine(Session):
         summary: VetSummary,
     ) -> None:
         """Reads the input once, and vets it in blocks; ``summary`` counts."""
+        from metajudge.bulk.known_lines import KnownLines  # what a run that asks models has no use for
+        from metajudge.bulk.outcomes import outcomes_of
+        from metajudge.bulk.reading import Reading
+        from metajudge.bulk.run import BlockRun
+
         store = None if self._store is None else self._store.blocks
         reading = Reading(records, self._right, KnownLines(store))
         with contextlib.closing(reading):
@@ -327,13 +345,12 @@ class Engine(Session):
             take = results.expect_blocks(intake)
             self._finishing.describe(summary)
             annotate = await self._finishing.annotate(intake, self.vetter, rewards)
-            label_free = self._label_free and (self.calibration is None or self.calibration.is_shipped)
-            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right, label_free=label_free)
+            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right, label_free=self.label_free)
             summary.describe_evidence(found.rules, found.no_labels, found.dependence)
             summary.lines_known, summary.unaffected = reading.recognised, reading.unaffected
             await reading.keep()
 
-            async def taken(block: Block) -> None:
+            async def taken(block: "Block") -> None:
                 await self._finishing.queue_block(block, intake, self.vetter)
                 summary.count_block(block)
                 take(block)
@@ -345,7 +362,7 @@ class Engine(Session):
 
     async def _prepare(self) -> dict[str, Any]:
         self._stored_panels = await stored_panels(self._store)
-        panel = self._with_prompt_set(self.config)
+        panel = self.vetting_config = self._with_prompt_set(self.config)
         vetter = self._build(panel)
         await self._finishing.start(self._store, self.run_id, vetter, self._notices.say)
         self._vetter = vetter
@@ -370,7 +387,7 @@ class Engine(Session):
         vetter: Vetter,
         judgment: Judgment,
         earlier: Assessment | None,
-        evidence: SignalEvidence | None,
+        evidence: "SignalEvidence | None",
         on_result: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, on_result=on_result)
@@ -383,7 +400,7 @@ class Engine(Session):
     ) -> "tuple[SignalEvidence | None, Probabilities | None]":
         """The free evidence and the calibration's, from one pass over all of the input; None where nothing reads it."""
         panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
-        index = EvidenceIndex(self._right) if any(panel.strategy is StrategyName.SIGNALS for panel in panels) else None
+        index = _index((), self._right) if any(one.strategy is StrategyName.SIGNALS for one in panels) else None
         judges = source.judges if isinstance(source, JudgmentSource) else None
         everything = iter(source.all() if isinstance(source, JudgmentSource) else source)
         probabilities = self._finishing.evidence(
@@ -396,11 +413,23 @@ class Engine(Session):
             return None, probabilities
         for judgment in everything:  # those that no calibration has read
             index.add(judgment)
-        wanted = self._label_free and (self.calibration is None or self.calibration.is_shipped)
-        return SignalEvidence(index, NoLabels.fit(index) if wanted else None), probabilities
+        return _weighed(index, label_free=self.label_free), probabilities
 
 
-def _added(index: EvidenceIndex, judgments: Iterable[Judgment]) -> Iterator[Judgment]:
+def _index(judgments: Iterable[Judgment], right: Right | None) -> "EvidenceIndex":
+    from metajudge.evidence.index import EvidenceIndex  # a run that asks models has no use for it
+
+    return EvidenceIndex.build(judgments, right)
+
+
+def _weighed(index: "EvidenceIndex", *, label_free: bool = False) -> "SignalEvidence":
+    from metajudge.evidence.no_labels import NoLabels
+    from metajudge.strategies.signals import SignalEvidence
+
+    return SignalEvidence(index, NoLabels.fit(index) if label_free else None)
+
+
+def _added(index: "EvidenceIndex", judgments: Iterable[Judgment]) -> Iterator[Judgment]:
     for judgment in judgments:
         index.add(judgment)
         yield judgment

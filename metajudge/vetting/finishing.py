@@ -7,33 +7,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from metajudge.bulk.endings import Annotate, Annotated, Codes
-from metajudge.bulk.reading import Intake
-from metajudge.bulk.run import Block
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, Vetter
-from metajudge.types import Assessment, Judgment, digest, is_right, kind_of
-from metajudge.types.right import DEFAULTS
+from metajudge.types import NO_LABELS, Assessment, Decision, Judgment, digest
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
+    from metajudge.bulk.endings import Annotate, Annotated, Codes
+    from metajudge.bulk.reading import Intake
+    from metajudge.bulk.run import Block
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.monitor.records import BrokenPromises
-    from metajudge.reviews import Review
     from metajudge.reviews.opening import Reviewed
+    from metajudge.reviews.rows import ReviewRow
     from metajudge.vetting.probability import Probabilities
+    from metajudge.vetting.queueing import Asking, BlockReviews
 
 CALIBRATION = "calibration"
 """The kind of calibrations in the store's change log; their subject is the digest."""
 
 REVIEWS_AT_ONCE = 200
-"""Reviews are queued in the store in groups of this size, block by block, and at the end of a run."""
+"""Reviews are queued in the store in groups of this size, and at the end of a run."""
 
 
 class Completion:
@@ -49,6 +47,7 @@ class Completion:
     Attributes:
         policy: in force, once started.
         opened: reviews queued so far that were not there before.
+        withdrawn: promises known to be broken, where there is no store to ask.
 
     Raises:
         ConfigurationError: a review sample outside [0, 1], or no reviewer.
@@ -67,11 +66,13 @@ class Completion:
         self.calibration = _loaded(calibration)
         self.policy: Policy | None = None
         self.opened = 0
+        self.withdrawn = frozenset[str]()
         self._allow_other = allow_other
         self._given = policy
         self._audit_share = audit_share
         self._reviewers = reviewers
-        self._waiting: list[Review] = []
+        self._waiting: list[ReviewRow] = []
+        self._blocks: BlockReviews | None = None
         self._store: Store | None = None
         self._broken: BrokenPromises | None = None
         self._run_id = ""
@@ -216,25 +217,47 @@ class Completion:
         policy = policy or self.policy
         completed = assessment
         if probabilities is not None:
-            broken = frozenset[str]() if self._broken is None else await self._broken.now()
-            completed = probabilities.complete(judgment, assessment, broken)
+            completed = probabilities.complete(judgment, assessment, await self.broken_promises())
         if policy is not None:
             from metajudge.vetting.policies import decided
 
             completed = decided(policy, completed, vetter.panel_for(judgment))
-        if self._store is not None and (new or completed is not assessment):
-            if assessment.signals is not None:  # depends on the judgments around it, which are no part of the key
-                key = digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
-            await self._store.save_assessment(key, judgment, completed, self._run_id, assessment)
-            if policy is not None:
-                self._queue(judgment, completed, vetter.panel_for(judgment), policy)
-                if len(self._waiting) >= REVIEWS_AT_ONCE:
-                    await self.open_reviews()
+        if new or completed is not assessment:
+            await self.keep(key, judgment, assessment, completed, vetter, policy)
         return completed
 
+    async def keep(
+        self,
+        key: str,
+        judgment: Judgment,
+        assessment: Assessment,
+        completed: Assessment,
+        vetter: Vetter,
+        policy: "Policy | None" = None,
+    ) -> None:
+        """Keeps an assessment with what was added to it, and queues its review; nothing without a store.
+
+        Args:
+            key, policy: as for :meth:`complete`.
+            assessment: the panel's own.
+            completed: the same with probability and decision.
+        """
+        policy = policy or self.policy
+        if self._store is None:
+            return
+        await self._store.save_assessment(stored_key(key, assessment), judgment, completed, self._run_id, assessment)
+        if policy is not None:
+            self._queue(judgment, completed, vetter.panel_for(judgment), policy)
+            if len(self._waiting) >= REVIEWS_AT_ONCE:
+                await self.open_reviews()
+
+    async def broken_promises(self) -> frozenset[str]:
+        """Promises that audits have broken: they are stamped on nothing."""
+        return self.withdrawn if self._broken is None else await self._broken.now()
+
     async def annotate(
-        self, intake: Intake, vetter: Vetter, rewards: "Iterable[RewardScore] | None"
-    ) -> Annotate | None:
+        self, intake: "Intake", vetter: Vetter, rewards: "Iterable[RewardScore] | None"
+    ) -> "Annotate | None":
         """What adds calibration and policy to many assessments by free evidence at once; None without either.
 
         Raises:
@@ -242,6 +265,8 @@ class Completion:
         """
         if not self.active:
             return None
+        import numpy as np
+
         from metajudge.vetting.annotating import annotated_column
 
         probabilities, policy = None, self.policy
@@ -258,76 +283,77 @@ class Completion:
                 rewards=rewards,
                 allow_other_identity=self._allow_other,
             )
-        broken = frozenset[str]() if self._broken is None else await self._broken.now()
+        broken = await self.broken_promises()
 
-        def annotated(found: Sequence[Assessment], codes: Codes, rows: Codes) -> Annotated:
+        def annotated(found: Sequence[Assessment], codes: "Codes", rows: "Codes") -> "Annotated":
             return annotated_column(found, codes, probabilities=probabilities, rows=rows, policy=policy, broken=broken)
 
         return annotated
 
-    async def queue_block(self, block: Block, intake: Intake, vetter: Vetter) -> None:
-        """Queues the reviews that a block's decisions need."""
+    async def queue_block(self, block: "Block", intake: "Intake", vetter: Vetter) -> None:
+        """Queues the reviews that a block's decisions need; some wait for :meth:`open_reviews`."""
+        if self.policy is None or self._store is None:
+            return
+        from metajudge.vetting.queueing import ROWS_AT_ONCE, BlockReviews
+
+        if self._blocks is None or self._blocks.endings is not block.endings:
+            self._blocks = BlockReviews(self._asking(self.policy), intake, vetter, block.endings)
+        self._waiting += self._blocks.rows(block)
+        while len(self._waiting) >= ROWS_AT_ONCE:
+            waiting, self._waiting = self._waiting[:ROWS_AT_ONCE], self._waiting[ROWS_AT_ONCE:]
+            await self._put_reviews(waiting)
+
+    def queue_row(
+        self, row: int, decision: Decision, made: Callable[[], Assessment], intake: "Intake", vetter: Vetter
+    ) -> None:
+        """Queues the review of a row of an intake if its decision needs one; :meth:`open_reviews` follows.
+
+        Args:
+            made: gives the assessment with the decision.
+        """
         policy = self.policy
         if policy is None or self._store is None:
             return
-        from metajudge.reviews.opening import place_of
+        from metajudge.vetting.queueing import reviewed
 
-        decisions = [one.decision for one in block.endings.finals]
-        for at, (row, code) in enumerate(zip(block.rows.tolist(), block.codes.tolist(), strict=True)):
-            decision = decisions[code]
-            if decision is None or place_of(decision, intake.digest(row), self._audit_share, self._seed) is None:
-                continue
-            reviewed = _reviewed(intake, row)
-            panel = vetter.panel_of(reviewed.category)
-            self._queue(reviewed, block.endings.assessment(block.first + at), panel, policy)
-        await self.open_reviews()
+        if self._asking(policy).place(decision, intake.digest(row)) is not None:
+            of = reviewed(intake, row)
+            self._queue(of, made(), vetter.panel_of(of.category), policy)
 
     async def open_reviews(self) -> None:
         """Puts what waits into the store's queue; what is there already stays as it is."""
+        self._blocks = None  # the end of a run in blocks
         waiting, self._waiting = self._waiting, []
+        await self._put_reviews(waiting)
+
+    async def _put_reviews(self, waiting: "Sequence[ReviewRow]") -> None:
         if waiting and self._store is not None:
-            opened = await self._store.reviews.open(waiting)  # awaited first: += reads before it waits
+            opened = await self._store.reviews.open_rows(waiting)  # awaited first: += reads before it waits
             self.opened += opened
 
     def _queue(self, judgment: "Judgment | Reviewed", assessment: Assessment, panel: Panel, policy: "Policy") -> None:
-        from metajudge.reviews.opening import review_of
-        from metajudge.vetting.policies import weights_of
+        from metajudge.reviews.rows import row_of
 
-        review = review_of(
-            judgment,
-            assessment,
-            now=time.time(),
-            criterion_weights=weights_of(panel),
-            audit_share=self._audit_share,
-            seed=self._seed,
-            reviewers=self._reviewers,
-            scale=panel.scale,
-            rule=policy.review,
-        )
+        review = self._asking(policy).review(judgment, assessment, panel)
         if review is not None:
-            self._waiting.append(review)
+            self._waiting.append(row_of(review))
+
+    def _asking(self, policy: "Policy") -> "Asking":
+        from metajudge.vetting.queueing import Asking
+
+        return Asking(policy, self._audit_share, self._seed, self._reviewers)
 
 
-def _reviewed(intake: Intake, row: int) -> "Reviewed":
-    from metajudge.reviews.opening import Reviewed
+def stored_key(key: str, assessment: Assessment) -> str:
+    """The key of an assessment in the store: with the signals, which depend on the judgments around it.
 
-    facts = intake.facts
-    item, category = facts.items[facts.item[row]], int(facts.category[row])
-    verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(facts.truth[row])
-    correct = None
-    if verdict is not None and truth >= 0:
-        correct = is_right(verdict, facts.truths[truth], DEFAULTS[kind_of(verdict)])
-    return Reviewed(
-        id=facts.judgment_ids[row],
-        digest=intake.digest(row),
-        item_id=item.id,
-        judge=facts.judges[facts.judge[row]],
-        category=None if category < 0 else facts.categories[category],
-        verdict=verdict,
-        scale=item.scale,
-        correct=correct,
-        question=item.digest,
-    )
+    P(right) without labels is left out, which every other line of the input moves a little; see
+    :mod:`metajudge.store.repeats`.
+    """
+    if assessment.signals is None:
+        return key
+    signals = {name: signal.model_dump() for name, signal in assessment.signals.items() if name != NO_LABELS}
+    return digest([key, signals])
 
 
 def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":

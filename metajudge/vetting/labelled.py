@@ -1,7 +1,7 @@
 """Labelled judgments as the rows of a calibration, with evidence over all records."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.calibration import Calibration
+from metajudge.calibration.collecting import Collected
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.planning import CROSS_FIT_MEASURED
 from metajudge.calibration.predictions import Predictions, in_domain
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.feedback.labels import ReviewLabels
@@ -64,51 +65,73 @@ class LabelledRecords:
             InputError: a judge is absent, or people decided none of these judgments.
         """
         wanted, named = judges or known, signals or ()
-        contents: dict[str, str] = {}
-        table = build_table(
-            self._judgments(None if people is None else contents),
+        found = self._collected(signals, None if wanted is None else frozenset(wanted), people is not None)
+        table = table_of(
+            found.facts(),
             signals,
             kind=kind,
             right=right,
-            report=None if wanted is None else lambda judgment: judgment.judge in wanted,
+            report=found.reported,
             rewards=self._rewards() if "rewards" in named else None,
             agent_scores=read_agent_scores(self.agent_scores)
             if self.agent_scores is not None and "agents" in named
             else None,
+            labels=found.labels,
         )
         missing = sorted(set(wanted or ()) - set(table.known_judges))
         if missing and (judges or len(missing) == len(set(wanted or ()))):
             more = ", ..." if len(table.known_judges) > SHOWN_JUDGES else ""
             present = ", ".join(table.known_judges[:SHOWN_JUDGES]) + more
             raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
-        return table if people is None else _relabelled(table, people, contents)
+        return table if people is None else _relabelled(table, people, found.contents)
 
-    def _judgments(self, contents: dict[str, str] | None) -> Iterator[Judgment]:
-        if not isinstance(self.records, JudgmentSource):
-            records: Iterable[Judgment | Reject] = self.records
-        else:
-            records = self.records.scan()
-        first: Reject | None = None
-        for record in records:
-            if isinstance(record, Reject):
-                first = first or record
-                continue
-            if contents is not None:
-                contents[record.id] = record.digest
-            yield record
-        if isinstance(self.records, JudgmentSource):
-            if first is not None:
-                were = "s were" if self.records.rejects > 1 else " was"
-                self.notify(
-                    f"{self.records.rejects} bad line{were} left out, the first at {first}; `metajudge vet` writes "
-                    "them to a file"
-                )
-            for notice in self.records.notices:
-                self.notify(notice)
+    def _collected(self, signals: Sequence[str] | None, wanted: frozenset[str] | None, by_content: bool) -> "_Read":
+        """All records, read once."""
+        source = self.records
+
+        def start() -> _Read:
+            return _Read(signals, None if wanted is None else lambda judgment: judgment.judge in wanted, by_content)
+
+        if not isinstance(source, JudgmentSource):
+            found = start()
+            for record in source:
+                found.add(record)
+            return found
+        found = source.collect(start)
+        if found.first is not None:
+            were = "s were" if source.rejects > 1 else " was"
+            self.notify(
+                f"{source.rejects} bad line{were} left out, the first at {found.first}; `metajudge vet` writes "
+                "them to a file"
+            )
+        for notice in source.notices:
+            self.notify(notice)
+        return found
 
     def _rewards(self) -> list[RewardScore] | None:
         files = [found for path in self.folders if (found := find_reward_scores(path)) is not None]
         return [one for file in files for one in read_reward_scores(file)] if files else None
+
+
+class _Read(Collected):
+    """Records with the first one that cannot be read, and digests of judgments where these are asked for."""
+
+    def __init__(
+        self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None, by_content: bool
+    ) -> None:
+        super().__init__(signals, report)
+        self.first: Reject | None = None
+        self.contents: dict[str, str] = {}
+        self._by_content = by_content
+
+    def add(self, record: Judgment | Reject) -> None:
+        """Takes one record."""
+        if isinstance(record, Reject):
+            self.first = self.first or record
+            return
+        if self._by_content:
+            self.contents[record.id] = record.digest
+        super().add(record)
 
 
 def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, str]) -> SignalTable:

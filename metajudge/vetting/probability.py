@@ -13,6 +13,7 @@ from metajudge.calibration.predictions import MARK_SETS, Named, joined
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.calibration.transfer import Normal
+from metajudge.decision.interval import all_exact
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.facts import Facts, FactsBuilder
@@ -280,7 +281,7 @@ class Probabilities:
         known, predicted = places >= 0, self._known
         if predicted is not None:
             values = np.ma.filled(predicted.probabilities, np.nan)[places[known]]
-            found[known] = [round(value, 9) for value in values.tolist()]
+            found[known] = all_exact(values)
             bits[known] = predicted.bits[places[known]]
         given = ~np.isnan(found)
         # One number for what the rest depends on: judge, category, kind of verdict, marks, and three yes or no.

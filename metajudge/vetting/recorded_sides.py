@@ -1,7 +1,8 @@
 """A side of a comparison as it is recorded: a run in a store, a store with one panel, or a file of assessments."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,11 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_to_read
-from metajudge.types import Assessment, Judgment, Status
+from metajudge.store.queries import KeptJudgments
+from metajudge.types import Judgment, Status
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.comparison import Labelled, Result, Side
 
-PAGE = 1000
+PAGE = 20_000
+_TEXTS = 2_000
 NEWEST_RUNS = 1000
 
 _DUCKDB_MAGIC = slice(8, 12)
@@ -116,18 +119,28 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
             found = await _only_panel(store, name)
         else:
             found, notes = await _of_run(store, await _run(store, run_id, location))
-        judgments = {one.digest: one for one in await store.judgments()}
+        labelled = await _labelled(store, found)
     finally:
         await store.close()
     if not found:
         raise InputError(f"{name} contains no assessment: `metajudge runs` lists runs, and how many they assessed")
+    return Side(name, found, notes=notes, labelled=labelled)
+
+
+async def _labelled(store: Store, found: Mapping[str, Result]) -> dict[str, Labelled]:
+    """By the judgment's id; texts of one page are in memory at a time."""
     labelled: dict[str, Labelled] = {}
-    for key, assessment in found.items():
-        judgment = judgments.get(assessment.judgment_digest)
-        given = None if judgment is None else Labelled.of(judgment)
-        if given is not None:
-            labelled[key] = given
-    return Side(name, {key: Result.of(one) for key, one in found.items()}, notes=notes, labelled=labelled)
+    kept, results = KeptJudgments(), list(found.items())
+    for start in range(0, len(results), _TEXTS):
+        page = results[start : start + _TEXTS]
+        digests = sorted({one.judgment_digest for _, one in page})
+        judgments = await store.ask(partial(kept.among, digests=digests))
+        for key, one in page:
+            judgment = judgments.get(one.judgment_digest)
+            given = None if judgment is None else Labelled.of(judgment)
+            if given is not None:
+                labelled[key] = given
+    return labelled
 
 
 async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
@@ -141,38 +154,41 @@ async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
     raise InputError(f"no run {name!r} in {location}, and no such file; the newest runs are: {there}")
 
 
-async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Assessment], tuple[str, ...]]:
-    """The assessments that the run made; those it took from earlier runs are the newest of its panel."""
-    found: dict[str, Assessment] = {}
+async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Result], tuple[str, ...]]:
+    """The results that the run made; those it took from earlier runs are the newest of its panel."""
+    found: dict[str, Result] = {}
     after = 0
     while page := await store.run_assessments(run.run_id, after, PAGE):
-        found.update((one.judgment_id, one) for _, one in page)
+        found.update((one.judgment_id, Result.of(one)) for _, one in page)
         after = page[-1][0]
     known_before = (run.summary or {}).get("judgments", 0) - len(found)
     if known_before <= 0:
         return found, ()
     panel = run.config.get("panel_digest")
-    taken: dict[str, Assessment] = {}
-    for assessment in await _newest(store):
-        if assessment.panel_digest == panel and assessment.judgment_id not in found:
-            taken[assessment.judgment_id] = assessment
+    taken: dict[str, Result] = {}
+    async for by, one in _newest(store):
+        if by == panel and one.judgment_id not in found:
+            taken[one.judgment_id] = one
     taken_over = f"run {run.run_id} took {known_before} results from earlier runs"
     note = f"{taken_over}: read as the newest of its panel ({len(taken)} there)"
     return {**taken, **found}, (note,)
 
 
-async def _only_panel(store: Store, name: str) -> dict[str, Assessment]:
-    newest = await _newest(store)
-    panels = {one.panel_digest for one in newest}
+async def _only_panel(store: Store, name: str) -> dict[str, Result]:
+    found: dict[str, Result] = {}
+    panels: set[str] = set()
+    async for panel, one in _newest(store):
+        found[one.judgment_id] = one
+        panels.add(panel)
     if len(panels) > 1:
         raise InputError(f"{name} has assessments by {len(panels)} panels: name a run (--store {name} RUN)")
-    return {one.judgment_id: one for one in newest}
+    return found
 
 
-async def _newest(store: Store) -> list[Assessment]:
-    found: list[Assessment] = []
+async def _newest(store: Store) -> AsyncIterator[tuple[str, Result]]:
+    """The newest results, each with its panel."""
     after = 0
     while page := await store.newest_assessments(after, PAGE):
-        found += [one for _, one in page]
+        for _, one in page:
+            yield one.panel_digest, Result.of(one)
         after = page[-1][0]
-    return found

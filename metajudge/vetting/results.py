@@ -2,14 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from metajudge.bulk.correctness import UNKNOWN, correctness
-from metajudge.bulk.reading import Intake
-from metajudge.bulk.run import Block
 from metajudge.readers import JudgmentSource
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.runs.outputs import OrderedFile
@@ -18,17 +12,36 @@ from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import Bar, check_labelled, check_labels
 from metajudge.vetting.label_count import LabelCount
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from metajudge.bulk.reading import Intake
+    from metajudge.bulk.run import Block
+    from metajudge.decision import Policy
+
 
 class Watcher(Protocol):
-    """Looks at results as they come, such as for a report."""
+    """Looks at results as they come, such as for a report.
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None) -> None:
-        """Takes the result of one judgment; ``right`` is None without a comparable label."""
+    Attributes:
+        policy: that decides, set before the first result; None without one.
+    """
 
-    def expect_blocks(self, intake: Intake, correct: NDArray[np.int8], questions: Sequence[int]) -> None:
+    policy: "Policy | None"
+
+    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+        """Takes the result of one judgment.
+
+        Args:
+            right: None without a comparable label.
+            place: in the input; None where results come in its order.
+        """
+
+    def expect_blocks(self, intake: "Intake", correct: "NDArray[np.int8]", questions: Sequence[int]) -> None:
         """Before blocks come: what was read, whether each verdict is right, and the questions of items as numbers."""
 
-    def add_block(self, block: Block) -> None:
+    def add_block(self, block: "Block") -> None:
         """Takes results of judgments that follow each other."""
 
     def finish_blocks(self) -> None:
@@ -81,11 +94,15 @@ class Results:
         if self.file is not None:
             self.file.write(index, assessment.model_dump_json().encode() + b"\n")
         if self.watcher is not None:
-            self.watcher.add(judgment, assessment, right_of(judgment, self.labels.rules))
+            self.watcher.add(judgment, assessment, right_of(judgment, self.labels.rules), index)
         self.progress()
 
-    def expect_blocks(self, intake: Intake) -> "Callable[[Block], None]":
+    def expect_blocks(self, intake: "Intake") -> "Callable[[Block], None]":
         """Finds what counts as right, and returns what takes the results in blocks; errors as :meth:`expect`."""
+        import numpy as np
+
+        from metajudge.bulk.correctness import UNKNOWN, correctness
+
         facts, wanted = intake.facts, intake.wanted
         self.labels.rules = intake.rules()
         correct = correctness(facts, self.labels.rules)
@@ -95,7 +112,7 @@ class Results:
         if self.watcher is not None:
             self.watcher.expect_blocks(intake, correct, questions)
 
-        def take(block: Block) -> None:
+        def take(block: "Block") -> None:
             if self.file is not None:
                 self.file.write_block(block.first, block.lines)
             finals = block.endings.finals

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
 from metajudge.calibration.promise import named
 from metajudge.errors import FailureKind
-from metajudge.evidence.dependence import sentences
 from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.stats.clustered import ClusteredTally
@@ -68,7 +67,11 @@ def form_lines(summary: VetSummary) -> list[str]:
 
 def dependence_lines(summary: VetSummary) -> list[str]:
     """Which judges are not independent, or which it cannot be told of."""
-    told = [line for group in summary.judges_together for line in sentences(group)]
+    told = []
+    if summary.judges_together:
+        from metajudge.evidence.dependence import sentences  # what agents alone have no use for
+
+        told = [line for group in summary.judges_together for line in sentences(group)]
     told += [summary.judges_not_compared] if summary.judges_not_compared else []
     return ["", *told] if told else []
 

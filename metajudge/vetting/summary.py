@@ -2,18 +2,20 @@
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from metajudge.bulk.run import Block
 from metajudge.calibration.domain import NOT_COVERED, Mark
 from metajudge.errors import FailureKind
-from metajudge.evidence.dependence import Dependence, JudgesTogether
-from metajudge.evidence.no_labels import NO_LABELS, NoLabels
-from metajudge.evidence.rules import Rules
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
+
+if TYPE_CHECKING:  # a run by agents alone has no use for them
+    from metajudge.bulk.run import Block
+    from metajudge.evidence.dependence import Dependence, JudgesTogether
+    from metajudge.evidence.no_labels import NoLabels
+    from metajudge.evidence.rules import Rules
 
 
 @dataclass(slots=True)
@@ -35,13 +37,15 @@ class NoLabelCount:
     expected_right_kept: float = 0.0
 
     @classmethod
-    def of(cls, found: NoLabels) -> "NoLabelCount":
+    def of(cls, found: "NoLabels") -> "NoLabelCount":
         bounds = [group.bounds for group in found.groups.values()]
         right = sum(one.most_right * one.answers for one in bounds) / sum(one.answers for one in bounds)
         return cls([group.title for group in found.groups.values()], right)
 
     def add(self, assessment: Assessment) -> None:
         """Counts one assessment in."""
+        from metajudge.types import NO_LABELS
+
         signal = (assessment.signals or {}).get(NO_LABELS)
         if signal is not None and signal.value is not None:
             self.count(1, signal.value, kept=bool(assessment.accepted))
@@ -132,7 +136,7 @@ class VetSummary(RunTotals):
     decisions: Counter[str] = field(default_factory=Counter)
     rules: dict[str, str] = field(default_factory=dict)
     no_labels: "NoLabelCount | None" = None
-    judges_together: list[JudgesTogether] = field(default_factory=list)
+    judges_together: "list[JudgesTogether]" = field(default_factory=list)
     judges_not_compared: str | None = None
     gathered: Gathered = field(default_factory=Gathered)
 
@@ -177,7 +181,7 @@ class VetSummary(RunTotals):
             if assessment.status is Status.UNSCORED:
                 self.unscored_failures[assessment.failure.kind.value] += times
 
-    def count_block(self, block: Block) -> None:
+    def count_block(self, block: "Block") -> None:
         """Counts the results of a block."""
         for assessment, times in block.alike:
             self.count(assessment, times)
@@ -187,7 +191,7 @@ class VetSummary(RunTotals):
             for kept, (judgments, expected) in block.no_labels.items():
                 self.no_labels.count(judgments, expected, kept=kept)
 
-    def describe_evidence(self, rules: Rules, no_labels: NoLabels | None, dependence: Dependence) -> None:
+    def describe_evidence(self, rules: "Rules", no_labels: "NoLabels | None", dependence: "Dependence") -> None:
         """Notes by which rules verdicts are compared, what agreement says without labels, and whose it is."""
         self.judges_together = [group for group in dependence.groups if group.pairs]
         self.judges_not_compared = dependence.not_compared

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from metajudge.evidence.dependence import JudgesTogether
 from metajudge.vetting.summary import VetSummary
 
 FORMER: Final = {"accepted": "kept", "rejected": "discarded"}
@@ -26,7 +27,9 @@ _ADDED: Final[dict[str, Any]] = {
 
 def summary_schema() -> dict[str, Any]:
     """The schema; former names are marked as deprecated."""
-    schema = TypeAdapter(VetSummary).json_schema(mode="serialization")
+    whole = TypeAdapter(VetSummary)
+    whole.rebuild(_types_namespace={"JudgesTogether": JudgesTogether})  # which the summary's module does not import
+    schema = whole.json_schema(mode="serialization")
     fields = {name: one for name, one in schema["properties"].items() if name not in VetSummary.HIDDEN}
     for former, name in FORMER.items():
         fields[former] = {**fields[former], "deprecated": True, "description": f"The former name of {name}."}

@@ -5,11 +5,13 @@ import pytest
 from pydantic_core import to_json
 
 from metajudge.bulk.forms import Forms, Own
-from metajudge.bulk.signal_texts import SignalTexts, stored_keys
+from metajudge.bulk.signal_texts import SignalTexts, joined, stored_keys
 from metajudge.evidence.facts import SignalColumn
 from metajudge.store.annotations import annotation_of
+from metajudge.store.gaps import filled, filled_annotation
 from metajudge.types import Assessment, Failure, GuaranteedThreshold, SignalValue, digest
 from metajudge.types.decision import Action, Decision, DecisionInputs
+from metajudge.vetting.finishing import stored_key
 
 AGREE = SignalValue(value=1.0, state="agree", detail='“x” \u2028 "signals":{}')
 MISSING = SignalValue(value=None, state="missing")
@@ -45,17 +47,19 @@ def test_bytes_are_those_of_the_object(annotation):
         inputs = DECISION.inputs.model_copy(update={"value": annotation["probability"]})
         annotation["decision"] = DECISION.model_copy(update={"inputs": inputs, "margin": 0.4})
     final = own.model_copy(update=annotation)
-    number = annotation.get("probability", float("nan"))
+    number = annotation.get("probability")
     forms = Forms.of(own, final, by_number="decision" in annotation)
     texts = (to_json(final.judgment_id), b'"7"', b'"j"', b'"abc"')
     signals = b'"signals":{"order":%b}' % AGREE.model_dump_json().encode()
-    gaps = Own(*texts, signals, *Own.numbers(number, number, float("nan"), 0.4))
-    assert forms.payload.fill(gaps).decode() == own.model_dump_json(exclude={"do"})
+    gaps = Own(*texts, signals, *Own.numbers([number], [number], [None], [0.4])[0])
+    names = (own.judgment_id, own.item_id, own.judge, own.judgment_digest)
+    part = f',"order":{AGREE.model_dump_json()}'
+    assert filled(forms.payload.decode(), names, ("", part, "")) == own.model_dump_json(exclude={"do"})
     assert forms.line.fill(gaps).decode() == final.model_dump_json() + "\n"
     said = annotation_of(final, own)
     assert (forms.annotation is None) == (said is None)
     if forms.annotation is not None:
-        assert forms.annotation.fill(gaps).decode() == said
+        assert filled_annotation(forms.annotation.decode(), number, (number, None, 0.4)) == said
 
 
 def test_a_judgment_without_signals():
@@ -70,9 +74,10 @@ def test_signals_and_the_keys_that_depend_on_them():
         "no_labels": SignalColumn(np.array([0, -1, -1]), [SignalValue(value=0.1234, state="no_labels")]),
     }
     texts, rows = SignalTexts(columns), np.array([2, 0, 1])
-    for row, written, keyed in zip(rows.tolist(), texts.written(rows), texts.keyed(rows), strict=True):
+    for row, written, keyed in zip(rows.tolist(), joined(texts.parts(rows)), texts.keyed(rows), strict=True):
         present = {name: value for name, column in columns.items() if (value := column.at(row)) is not None}
-        whole = assessment(signals=present).model_dump_json()
-        assert f'"signals":{written.decode()},' in whole
-        plain = {name: value.model_dump() for name, value in present.items()}
-        assert stored_keys(["ab"], [keyed]) == [digest(["ab", plain])]
+        whole = assessment(signals=present)
+        assert f'"signals":{written},' in whole.model_dump_json()
+        assert stored_keys(["ab"], [keyed]) == [stored_key("ab", whole)]
+        plain = {name: value.model_dump() for name, value in present.items() if name != "no_labels"}
+        assert stored_key("ab", whole) == digest(["ab", plain])

@@ -1,15 +1,19 @@
 """Texts read again: from the temporary file, from the place in the input, in a second pass."""
 
+import duckdb
 import orjson
 import pytest
 
+from metajudge.bulk.known_lines import KnownLines
 from metajudge.bulk.reading import Reading
 from metajudge.bulk.spill import Spill, item_payload, judgment_payload
-from metajudge.bulk.texts import LineTexts, line_digest
+from metajudge.bulk.texts import LineTexts
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
+from metajudge.readers.parquet_table import ParquetTable
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Judgment
+from metajudge.types.digests import raw_digest
 
 
 def records(count=6):
@@ -32,7 +36,7 @@ def line_texts(path, spill=None):
     (reader,) = open_judgments([path]).line_readers
     texts, parse = LineTexts([reader], spill), reader.parser()
     for line in reader.raw_lines():
-        texts.add(0, line.offset, line_digest(line.raw), parse(line).judgment)
+        texts.add(0, line.offset, raw_digest(line.raw), parse(line))
     return texts
 
 
@@ -86,6 +90,47 @@ def test_an_input_that_was_changed_meanwhile_is_refused(path):
     with pytest.raises(InputError, match="was changed while it was read"):
         texts.judgment(4)
     texts.close()
+
+
+async def test_a_table_is_read_once_and_its_texts_are_kept_for_the_store(tmp_path, monkeypatch):
+    file = tmp_path / "in.parquet"
+    with duckdb.connect() as connection:
+        (tmp_path / "in.jsonl").write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in records()))
+        connection.read_json(str(tmp_path / "in.jsonl"), format="newline_delimited").write_parquet(str(file))
+    source, passes, rows = open_judgments([file]), [], ParquetTable.rows
+    monkeypatch.setattr(ParquetTable, "rows", lambda table: passes.append(table) or rows(table))
+    reading = Reading(source, known=KnownLines(object()))
+    async for _ in reading.blocks():
+        pass
+    intake, given = reading.intake(), list(open_judgments([tmp_path / "in.jsonl"]))
+    assert [intake.texts.judgment_payload(row) for row in range(6)] == [judgment_payload(one) for one in given]
+    assert intake.texts.item_payload(5, given[5].item.digest) == item_payload(given[5])
+    assert len(passes) == 1
+    reading.close()
+    assert intake.texts.judgment_payload(2) == judgment_payload(given[2])
+    assert len(passes) > 1
+
+
+async def test_records_that_contradict_each_other_are_read_as_one_by_one(tmp_path):
+    given = [*records(), *records(2)]  # two come twice
+    given[3] = {**given[3], "id": "j1"}  # one id for two judgments
+    given.append({**given[0], "id": "j9", "item": {**given[0]["item"], "question": "Another?"}})
+    file = tmp_path / "in.json"
+    file.write_bytes(orjson.dumps(given))
+    source, counted = open_judgments([file]), open_judgments([file])
+    reading = Reading(source, known=KnownLines(object()))
+    async for _ in reading.blocks():
+        pass
+    intake, one_by_one = reading.intake(), list(counted.all())
+    assert list(intake.facts.judgment_ids) == [one.id for one in one_by_one]
+    assert [intake.texts.judgment_payload(row) for row in range(len(one_by_one))] == [
+        judgment_payload(one) for one in one_by_one
+    ]
+    assert (source.judgments, source.rejects, source.duplicates) == (
+        *(counted.judgments, counted.rejects, counted.duplicates),
+    )
+    assert (source.rejects, source.duplicates) == (2, 2)
+    reading.close()
 
 
 async def test_other_inputs_are_read_a_second_time(tmp_path):

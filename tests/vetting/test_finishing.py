@@ -119,7 +119,7 @@ def test_what_makes_no_sense_is_refused(options, message):
 
 async def test_reviews_that_several_workers_queue_at_once_are_all_counted():
     class Slow:
-        async def open(self, reviews):
+        async def open_rows(self, reviews):
             await asyncio.sleep(0.01)
             return len(reviews)
 

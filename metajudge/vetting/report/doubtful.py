@@ -38,7 +38,8 @@ class Shown:
     """One judgment that may be shown.
 
     Attributes:
-        rank: what a person has to decide comes first, then the nearest to another decision, then the first.
+        rank: what a person has to decide comes first, then the nearest to another decision, then the first of the
+            input.
         row: where it stands, to read its texts; None where ``judgment`` is there.
         blind: whether people have to judge it without any result.
     """
@@ -51,6 +52,11 @@ class Shown:
     row: int | None = None
     judgment: Judgment | None = None
 
+    @property
+    def place(self) -> int:
+        """The last part of its rank."""
+        return self.rank[2]
+
 
 @dataclass(slots=True)
 class Doubtful:
@@ -58,7 +64,8 @@ class Doubtful:
 
     Attributes:
         near: item -> its judgment that is nearest to another decision; at most :data:`MOST_SHOWN` items.
-        wrong: item -> its first judgment that was kept although wrong; at most :data:`MOST_WRONG` items.
+        wrong: item -> its first judgment that was kept although wrong; at most :data:`MOST_WRONG` items, the first
+            of the input.
     """
 
     near: dict[str, Shown] = field(default_factory=dict)
@@ -66,10 +73,21 @@ class Doubtful:
     _seen: int = 0
 
     def offer(
-        self, judgment: Judgment, assessment: Assessment, distance: float | None, right: bool | None, *, blind: bool
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        distance: float | None,
+        right: bool | None,
+        *,
+        blind: bool,
+        place: int | None = None,
     ) -> None:
-        """Takes a judgment at hand if it belongs to those shown."""
-        rank = self._rank(assessment, distance)
+        """Takes a judgment at hand if it belongs to those shown.
+
+        Args:
+            place: in the input, where judgments do not come in its order.
+        """
+        rank = self._rank(assessment, distance, place)
         self._take(Shown(rank, judgment.item.id, assessment, right, blind, judgment=judgment))
 
     def note(
@@ -111,14 +129,16 @@ class Doubtful:
         near = (one for one in self.near.values() if one.assessment.judgment_id not in there)
         return sorted(near, key=lambda one: one.rank)
 
-    def _rank(self, assessment: Assessment, distance: float | None) -> tuple[int, float, int]:
+    def _rank(self, assessment: Assessment, distance: float | None, place: int | None = None) -> tuple[int, float, int]:
         self._seen += 1
-        return (group_of(assessment), FAR if distance is None else distance, self._seen)
+        return (group_of(assessment), FAR if distance is None else distance, self._seen if place is None else place)
 
     def _take(self, one: Shown) -> None:
         wrong = one.right is False and one.assessment.do.action == "keep"
-        if wrong and (one.item in self.wrong or len(self.wrong) < MOST_WRONG):
-            self.wrong.setdefault(one.item, one)
+        if wrong and (one.item not in self.wrong or one.place < self.wrong[one.item].place):
+            self.wrong[one.item] = one
+            if len(self.wrong) > MOST_WRONG:
+                del self.wrong[max(self.wrong, key=lambda name: self.wrong[name].place)]
         if one.rank[0] == NEVER:
             return
         known = self.near.get(one.item)

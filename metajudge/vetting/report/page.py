@@ -168,7 +168,7 @@ def _counts(counts: Mapping[Fate, int]) -> tuple[int, ...]:
 
 
 def _wrong(picture: Picture) -> Section | None:
-    shown = list(picture.doubtful.wrong.values())
+    shown = sorted(picture.doubtful.wrong.values(), key=lambda one: one.place)
     if not shown:
         return None
     text = (

@@ -80,14 +80,14 @@ class Picture:
     _correct: NDArray[np.int8] | None = None
     _questions: Sequence[int] = ()
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None) -> None:
-        """Takes the result of one judgment; ``right`` is None without a comparable label."""
+    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+        """Takes the result of one judgment; see :meth:`metajudge.vetting.results.Watcher.add`."""
         fate, value = assessment.do.action, self.value(assessment)
         self.count(assessment)
         if value is not None and right is not None:
             self.labelled.add(value, right, int(text_digest(judgment.item.opening)[:16], 16))
         distance = self.distance(assessment, value)
-        self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate))
+        self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate), place=place)
 
     def count(self, assessment: Assessment) -> None:
         """Takes the result of a judgment that is not at hand: it is counted, and neither labelled nor shown."""

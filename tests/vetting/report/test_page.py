@@ -174,3 +174,21 @@ def test_a_stored_run_gives_the_same_report(judgments, tmp_path):
     assert report.summary[0].startswith("40 of 96 judgments are kept; by the labels 90.0 %")
     assert len(blocks(report, Exhibit)) == MOST_SHOWN + 1
     assert json.loads(report.model_dump_json())["version"] == 1
+
+
+def test_the_policy_is_known_before_the_first_result(judgments):
+    seen = []
+
+    class Watched(Picture):
+        def expect_blocks(self, intake, correct, questions):
+            seen.append(self.policy)
+            super().expect_blocks(intake, correct, questions)
+
+    async def pictured():
+        async with Engine(policy="verdict") as engine:
+            await engine.vet_all(judgments, results=Results(watcher=Watched()))
+            return engine.policy
+
+    policy = asyncio.run(pictured())
+    assert policy is not None
+    assert seen == [policy]
