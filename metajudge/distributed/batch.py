@@ -10,7 +10,7 @@ import orjson
 
 from metajudge.bulk.outcomes import Outcomes, outcomes_by
 from metajudge.distributed.folder import Found
-from metajudge.errors import BudgetExceeded
+from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.facts import Facts, FactsBuilder, SignalColumn
 from metajudge.evidence.rewards import RewardScore
@@ -63,6 +63,7 @@ class Batch:
     Attributes:
         found: results so far.
         left: judgments that the budget left undone.
+        pending: judgments whose answer is still in a provider's batch.
         summary: counts of the results.
     """
 
@@ -76,7 +77,7 @@ class Batch:
         earlier: Mapping[str, Assessment],
     ) -> None:
         self.found: list[Found] = []
-        self.left = 0
+        self.left = self.pending = 0
         self.summary = VetSummary()
         finishing.describe(self.summary)
         if whole.agreement is not None:
@@ -109,6 +110,7 @@ class Batch:
                 probabilities=self._probabilities,
                 rows=chosen,
                 policy=self._finishing.policy,
+                broken=self._finishing.withdrawn,
             )
             annotated = [column.at(number, one) for number, one in enumerate(own)]
         for at, panel, assessment in zip(free, own, annotated, strict=True):
@@ -124,6 +126,8 @@ class Batch:
                     await self._ask_one(at)
                 except BudgetExceeded:
                     self.left += 1
+                except BatchPendingError:
+                    self.pending += 1
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(at_once, len(self._rows))):
@@ -132,7 +136,9 @@ class Batch:
     async def _ask_one(self, at: int) -> None:
         row = self._rows[at]
         judgment = Judgment.model_validate_json(row["judgment"])
-        own = self._earlier.get(row["key"]) if row["done"] else None
+        own = None if row["found"] is None else Assessment.model_validate_json(row["found"])
+        if own is None and row["done"]:
+            own = self._earlier.get(row["key"])
         reused = own is not None
         if own is None:
             own = await self._vetter.vet(judgment, retry=row["retry"])

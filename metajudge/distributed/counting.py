@@ -1,20 +1,46 @@
 """Counts of batches put together, and counts of what an earlier run has done."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
 
 from metajudge.distributed.folder import Earlier
 from metajudge.errors import FailureKind
-from metajudge.types import Status
+from metajudge.providers.metering import Meter
+from metajudge.types import CallRecord, Status
 from metajudge.vetting.explanation import MOST_MESSAGES, Gathered
 from metajudge.vetting.summary import NoLabelCount, VetSummary
 
 _OF_THE_RUN: Final = frozenset({"run_id", "end", "bad_lines", "duplicates", "reviews"}) | {
     *("wall_s", "total_s", "store", "out", "webhook", "calibrated", "guarantees", "policy", "rules"),
-    *("usage", "cost_usd", "notices", "no_labels", "gathered", "transferred", "judges_together", "judges_not_compared"),
+    *("calls", "failed_calls", "usage", "cost_usd", "known_cost_usd", "lines_known", "unaffected", "results_known"),
+    *("notices", "no_labels", "gathered", "transferred", "judges_together", "judges_not_compared"),
 }
 """Fields of a summary that are not sums over batches, or are added in a way of their own."""
+
+
+def meter_of(calls: Iterable[CallRecord]) -> Meter:
+    """What recorded calls took."""
+    meter = Meter()
+    for call in calls:
+        meter.sent += 1
+        meter.replies += call.status == "ok"
+        if call.failure_kind is not None:
+            meter.failures[call.failure_kind] += 1
+        if call.usage is not None or call.status == "ok":
+            meter.add(call.usage, call.cost_usd)
+    return meter
+
+
+def add_meter(total: Meter, part: Meter) -> None:
+    """Adds what the calls of one batch took to that of the run."""
+    total.sent += part.sent
+    total.replies += part.replies
+    total.failures.update(part.failures)
+    total.usage += part.usage
+    total.cost_usd += part.cost_usd
+    total.unpriced += part.unpriced
 
 
 def add_summary(total: VetSummary, part: VetSummary) -> None:
@@ -27,8 +53,6 @@ def add_summary(total: VetSummary, part: VetSummary) -> None:
             before.update(more)
         else:
             setattr(total, one.name, before + more)
-    total.usage += part.usage
-    total.cost_usd = None if part.cost_usd is None or total.cost_usd is None else total.known_cost_usd
     total.notices = list(dict.fromkeys([*total.notices, *part.notices]))
     add_gathered(total.gathered, part.gathered)
     if part.no_labels is not None:

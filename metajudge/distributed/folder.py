@@ -82,6 +82,34 @@ class Earlier:
         """Whether asking again is pointless."""
         return self.status is Status.ASSESSED or self.failure is FailureKind.NO_VERDICT
 
+    @classmethod
+    def of(cls, found: Assessment) -> "Earlier":
+        """How an assessment ended."""
+        kind = None if found.failure is None else found.failure.kind
+        return cls(found.status, found.accepted, found.renormalised, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A row of a part.
+
+    Attributes:
+        index: place in the input.
+        panel: the panel's own assessment; the same object as ``assessment`` where nothing was added.
+    """
+
+    index: int
+    key: str
+    panel: Assessment
+    assessment: Assessment
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "PartRow":
+        """Reads the columns of the same names."""
+        whole = Assessment.model_validate_json(row["assessment"])
+        own = row["panel_assessment"]
+        return cls(row["index"], row["key"], whole if own is None else Assessment.model_validate_json(own), whole)
+
 
 class ResultsFolder:
     """The folder of one panel's results.
@@ -168,6 +196,12 @@ class ResultsFolder:
                 else:
                     self.place.delete([name])
         return dropped
+
+    def part(self, name: str) -> "list[PartRow]":
+        """The rows of the part with this name."""
+        columns = _columns("index", "key", "panel_assessment", "assessment")
+        table = self.place.read(pattern=f"part-{name}.parquet", schema=columns)
+        return [PartRow.read(row) for row in table.to_pylist()]
 
     def assessments(self) -> Iterator[tuple[int, Assessment]]:
         """Place in the input and assessment, part by part."""

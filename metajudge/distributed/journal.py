@@ -146,8 +146,12 @@ class CallJournals:
         self._open[current_batch.get()].append(call)
 
 
-def gather_journals(journals: Place, calls: Place, run_id: str) -> None:
-    """Moves what killed runs left into one file (:data:`EARLIER`) for this run, and into the files of calls."""
+def gather_journals(journals: Place, calls: Place, run_id: str) -> list[CallRecord]:
+    """Moves what killed runs left into one file (:data:`EARLIER`) for this run, and into the files of calls.
+
+    Returns:
+        The calls that were in no file of calls yet.
+    """
     left = [name for name in journals.names_of("*.jsonl") if name != EARLIER]
     found: dict[str, list[CallRecord]] = {}
     for name in left:
@@ -162,6 +166,7 @@ def gather_journals(journals: Place, calls: Place, run_id: str) -> None:
     if fresh:
         write_calls(calls, f"left-{run_id}.parquet", fresh)
     journals.delete(left)
+    return fresh
 
 
 def write_calls(place: Place, name: str, calls: Iterable[CallRecord]) -> None:

@@ -5,8 +5,8 @@ about it. The hash is that of the question where evidence is asked for, so that 
 questions: whatever is compared with a judgment stands in the same range.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from metajudge.bulk.reading import Intake
 from metajudge.distributed.folder import Earlier, EarlierResults
 from metajudge.distributed.place import Place
 from metajudge.strategies import Panel, StrategyName, Vetter
-from metajudge.types import Judgment
+from metajudge.types import Assessment, Judgment
 
 WORK = pa.schema(
     [
@@ -34,6 +34,7 @@ WORK = pa.schema(
         ("correct", pa.bool_()),
         ("facts", pa.string()),
         ("judgment", pa.string()),
+        ("found", pa.string()),
     ]
 )
 """Columns of the work list.
@@ -41,10 +42,10 @@ WORK = pa.schema(
 ``place`` is that among all judgments of the input, ``index`` that among those to vet, -1 for those that are there as
 evidence alone. ``done`` is true where an earlier run has the panel's result, and ``retry`` marks judgments that ended
 without a decision before. ``correct`` says whether the verdict agrees with the label. ``judgment`` is null where no
-model is asked.
+model is asked. ``found`` is the panel's result where the store has it.
 """
 
-ROWS_A_FILE, ROWS_A_GROUP = 20_000, 500
+ROWS_A_FILE, ROWS_A_GROUP, ROWS_A_LOOKUP = 20_000, 500, 1_000
 
 Hashes: TypeAlias = NDArray[np.int64]
 
@@ -61,6 +62,35 @@ class Range:
         return (pc.field("hash") >= self.low) & (pc.field("hash") < self.high)
 
 
+@dataclass(slots=True)
+class Stored:
+    """What the store has of an input.
+
+    Args:
+        count: judgments to vet.
+        find: looks panels' assessments up by key; None without a store.
+
+    Attributes:
+        at: [count] whether the store has the assessment of each judgment, by its place among those to vet.
+    """
+
+    count: int
+    find: Callable[[Sequence[str]], Mapping[str, Assessment]] | None = None
+    at: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.at = np.zeros(self.count, dtype=bool)
+
+    def look_up(self, keys: Mapping[int, str]) -> Mapping[str, Assessment]:
+        """The assessments under keys, given by the place of their judgment."""
+        if self.find is None or not keys:
+            return {}
+        found = self.find(list(keys.values()))
+        for place, key in keys.items():
+            self.at[place] = key in found
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class WorkList:
     """Writes what is to be done.
@@ -70,7 +100,9 @@ class WorkList:
         vetter: the panels.
         earlier: results of earlier runs.
         keep_failures: whether what ended unscored or failed before is left so.
-        evidence: whether judgments are compared with others: then nothing is left out.
+        evidence: whether judgments are compared with others.
+        whole: whether nothing is left out: more than counts is asked of what is done already.
+        stored: what the store has.
         known: called with what is known of each judgment that is done already and left out.
     """
 
@@ -79,6 +111,8 @@ class WorkList:
     earlier: EarlierResults
     keep_failures: bool
     evidence: bool
+    whole: bool
+    stored: Stored
     known: Callable[[Earlier], None]
 
     def write(self, place: Place) -> Hashes:
@@ -103,29 +137,53 @@ class WorkList:
         facts = self.intake.facts
         names: dict[int, str | None] = {-1: None, **dict(enumerate(facts.categories))}
         panels = {code: self.vetter.panel_of(names[code]) for code in np.unique(facts.category[rows]).tolist()}
-        asks = [index[row] >= 0 and asks_models(panels[int(facts.category[row])]) for row in rows.tolist()]
-        for row, asked in zip(rows.tolist(), asks, strict=True):
-            judgment = self.intake.texts.judgment(row) if asked else None
-            key = self._key(row, panels[int(facts.category[row])], judgment)
+        for start in range(0, len(rows), ROWS_A_LOOKUP):
+            part = rows[start : start + ROWS_A_LOOKUP].tolist()
+            asked = {row for row in part if index[row] >= 0 and asks_models(panels[int(facts.category[row])])}
+            judgments = {row: self.intake.texts.judgment(row) for row in part if row in asked}
+            keys = {row: self._key(row, panels[int(facts.category[row])], judgments.get(row)) for row in part}
             # What free evidence says depends on the judgments around, so it is never taken from an earlier run.
-            earlier = self.earlier.find(key) if asked else None
-            done = earlier is not None and (self.keep_failures or earlier.stands)
-            if earlier is not None and done and not self.evidence:
-                self.known(earlier)
-                continue
-            question = facts.items[facts.item[row]].question
-            yield {
-                "place": row,
-                "index": int(index[row]),
-                "hash": int((question if self.evidence else key)[:8], 16),
-                "key": key,
-                "digest": self.intake.digest(row),
-                "done": done,
-                "retry": earlier is not None,
-                "correct": None if correct[row] == UNKNOWN else bool(correct[row]),
-                "facts": orjson.dumps(facts.row(row)).decode(),
-                "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
-            }
+            stored = self.stored.look_up({int(index[row]): keys[row] for row in part if row in asked})
+            for row in part:
+                key, judgment = keys[row], judgments.get(row)
+                earlier = self.earlier.find(key) if row in asked else None
+                found = stored.get(key) if row in asked else None
+                if found is not None and (earlier is None or not earlier.stands):
+                    earlier = Earlier.of(found)
+                else:
+                    found = None
+                done = earlier is not None and (self.keep_failures or earlier.stands)
+                if earlier is not None and done and not self.whole:
+                    self.known(earlier)
+                    continue
+                yield self._row(row, index, correct, key, judgment, earlier, found if done else None, done)
+
+    def _row(
+        self,
+        row: int,
+        index: NDArray[np.int64],
+        correct: NDArray[np.int8],
+        key: str,
+        judgment: Judgment | None,
+        earlier: Earlier | None,
+        found: Assessment | None,
+        done: bool,
+    ) -> dict[str, Any]:
+        facts = self.intake.facts
+        question = facts.items[facts.item[row]].question
+        return {
+            "place": row,
+            "index": int(index[row]),
+            "hash": int((question if self.evidence else key)[:8], 16),
+            "key": key,
+            "digest": self.intake.digest(row),
+            "done": done,
+            "retry": earlier is not None,
+            "correct": None if correct[row] == UNKNOWN else bool(correct[row]),
+            "facts": orjson.dumps(facts.row(row)).decode(),
+            "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
+            "found": None if found is None else found.model_dump_json(),
+        }
 
     def _key(self, row: int, panel: Panel, judgment: Judgment | None) -> str:
         if judgment is not None:
@@ -156,3 +214,11 @@ def read_range(place: Place, wanted: Range) -> list[dict[str, Any]]:
     """The rows of one range, in the order of the input."""
     rows: list[dict[str, Any]] = place.read(wanted.filter(), schema=WORK).sort_by("place").to_pylist()
     return rows
+
+
+def read_judgments(place: Place, wanted: Range) -> dict[int, Judgment]:
+    """The judgments of one range that models are asked about, by their place in the input."""
+    columns = pa.schema([WORK.field(name) for name in ("place", "hash", "judgment")])
+    rows = place.read(wanted.filter(), schema=columns).to_pylist()
+    found = {row["place"]: row["judgment"] for row in rows}
+    return {at: Judgment.model_validate_json(text) for at, text in found.items() if text is not None}

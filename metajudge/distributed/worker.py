@@ -3,25 +3,31 @@
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metajudge.distributed.batch import Batch, InputFacts
+from metajudge.distributed.counting import meter_of
 from metajudge.distributed.folder import ResultsFolder
 from metajudge.distributed.journal import BatchJournal, CallJournals, write_calls
 from metajudge.distributed.limit_keeper import RemoteLimits
 from metajudge.distributed.shared_budget import RemoteBudget
+from metajudge.distributed.window import HELD, RemoteBatches, StoredReplies, ask
 from metajudge.distributed.work_list import Range, read_range
 from metajudge.panels.building import AgentKeys, build_vetter, endpoint_limits
 from metajudge.panels.config import PanelConfig
+from metajudge.providers.batch_queue import BatchSettings
+from metajudge.providers.budget import Amount
 from metajudge.providers.limits import LimitSettings
+from metajudge.providers.metering import Meter
 from metajudge.providers.notices import Notices
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
 from metajudge.strategies import Vetter
-from metajudge.types import Usage, digest
+from metajudge.types import CallRecord, digest
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.summary import VetSummary
 
@@ -37,21 +43,33 @@ class WorkerPlan:
         panel: the configuration as JSON.
         folder: path or URL of the results, the same on every worker.
         concurrency: calls in flight of this worker; those of all workers where limits are kept together.
+        at_once: judgments worked on at once by this worker.
+        retry: of its calls.
         calibration: as JSON; None for none.
         policy: None for none.
+        withdrawn: promises of the calibration known to be broken.
+        stores: whether the driver has a store, which is told of every call.
+        batches: how batches are made; None where calls are made live.
     """
 
     panel: str
     folder: str
     run_id: str
     concurrency: int
+    at_once: int
+    retry: RetryPolicy
     calibration: bytes | None = None
     allow_other_calibration: bool = False
     policy: "Policy | None" = None
+    withdrawn: frozenset[str] = frozenset()
+    stores: bool = False
+    batches: BatchSettings | None = None
 
     def completion(self) -> Completion:
         """What calibration and policy add to assessments."""
-        return Completion(_calibration(self.calibration), self.allow_other_calibration, self.policy)
+        found = Completion(_calibration(self.calibration), self.allow_other_calibration, self.policy)
+        found.withdrawn = self.withdrawn
+        return found
 
 
 @dataclass(slots=True)
@@ -60,11 +78,23 @@ class BatchOutcome:
 
     Attributes:
         left: judgments that the budget left undone.
+        pending: judgments whose answer is still in a provider's batch.
+        batch: the range.
+        name: of the batch.
+        part: whether there is a part with its results.
+        meter: what its calls took.
+        calls: these calls, for the driver's store; empty without one.
         first_sent_at: seconds since the epoch; None where nothing was sent.
     """
 
     summary: VetSummary
     left: int
+    pending: int
+    batch: Range
+    name: str
+    part: bool
+    meter: Meter
+    calls: list[CallRecord]
     first_sent_at: float | None
     durable_at: float
 
@@ -87,9 +117,10 @@ class VetWorker:
     Args:
         desk: actor of the :class:`Desk` with the instructions.
         limits, budget: actors that keep those of the whole run, None for none.
+        window: actor through which the driver is asked for stored replies and batches; None where it has neither.
     """
 
-    def __init__(self, desk: Any, limits: Any = None, budget: Any = None) -> None:
+    def __init__(self, desk: Any, limits: Any = None, budget: Any = None, window: Any = None) -> None:
         import ray
 
         plan, facts = ray.get(desk.instructions.remote())
@@ -98,6 +129,7 @@ class VetWorker:
         self._folder = ResultsFolder(self._plan.folder)
         self._journals = CallJournals(self._folder.journals)
         self._notices = Notices(None)
+        self._window = window
         self._limits = None if limits is None else RemoteLimits(limits)
         self._budget = None if budget is None else RemoteBudget(budget)
         self._loop = _event_loop()
@@ -120,14 +152,15 @@ class VetWorker:
         config = PanelConfig.model_validate_json(plan.panel)
         self._resources = Resources(
             key_for=AgentKeys(config, Settings.load()),
-            cache=self._journals,
+            cache=StoredReplies(self._journals, self._window if plan.stores else None),
             ledger=self._journals,
             run_id=plan.run_id,
             limits=LimitSettings(concurrency=plan.concurrency),
             endpoint_limits=endpoint_limits(config, plan.concurrency),
             keeper=self._limits,
-            retry=RetryPolicy(attempts=config.retry.attempts, total_s=config.retry.total_s),
+            retry=plan.retry,
             budget=self._budget,
+            batches=None if plan.batches is None else await self._batches(plan.batches),
             seed=config.seed,
             notices=self._notices,
         )
@@ -135,24 +168,28 @@ class VetWorker:
         await self._finishing.start(None, plan.run_id, vetter, self._notices.say)
         return vetter
 
+    async def _batches(self, settings: BatchSettings) -> RemoteBatches:
+        return RemoteBatches(self._window, await ask(self._window, HELD), probe=settings.probe)
+
     async def _vet_range(self, wanted: Range) -> BatchOutcome:
         rows = read_range(self._folder.work, wanted)
         # The same batch has the same name on every worker, so that a successor finds the stored answers, and a
         # part that was written before its worker died is replaced, not repeated.
         name = digest(sorted(row["key"] for row in rows))
-        if self._budget is not None:
-            await self._budget.abandon(name)  # what a worker that died over this batch had set aside
         known = len(self._notices.lines)
         with self._journals.batch(name) as journal:
+            if self._budget is not None:  # what a worker that died over this batch had set aside
+                await self._budget.take_over(name, _spent(self._own(journal)))
             batch = await asyncio.to_thread(self._weighed, rows, wanted)
-            await batch.ask(self._plan.concurrency)
+            await batch.ask(self._plan.at_once)
             if batch.found:
                 now, ordered = time.time(), sorted(batch.found, key=lambda one: one.index)
                 self._folder.write_part(name, [one.row(self._plan.run_id, now) for one in ordered])
-            if journal.calls and not batch.left:  # else the journal stays for the run that resumes
+            # What is left or pending keeps its journal for the run that resumes.
+            if journal.calls and not batch.left and not batch.pending:
                 write_calls(self._folder.calls, f"{name}-{self._plan.run_id}.parquet", journal.calls)
                 journal.discard()
-        return self._outcome(batch, journal, known)
+        return self._outcome(batch, journal, known, wanted, name)
 
     def _weighed(self, rows: list[dict[str, Any]], wanted: Range) -> Batch:
         """The judgments of a range, with all results that need no model."""
@@ -163,15 +200,31 @@ class VetWorker:
         batch.weigh()
         return batch
 
-    def _outcome(self, batch: Batch, journal: BatchJournal, known: int) -> BatchOutcome:
-        summary = batch.summary
-        sent = [call for call in journal.calls if call.run_id == self._plan.run_id]
-        summary.calls = len(sent)
-        summary.usage = sum((call.usage for call in sent if call.usage is not None), Usage())
-        summary.known_cost_usd = sum(call.cost_usd or 0.0 for call in sent)
-        summary.cost_usd = None if any(c.status == "ok" and c.cost_usd is None for c in sent) else 0.0
-        summary.notices = list(self._notices.lines[known:])
-        return BatchOutcome(summary, batch.left, min((c.started_at for c in sent), default=None), time.time())
+    def _own(self, journal: BatchJournal) -> list[CallRecord]:
+        """The calls of a batch in this run, those of a worker that died over it included."""
+        return [call for call in journal.calls if call.run_id == self._plan.run_id]
+
+    def _outcome(self, batch: Batch, journal: BatchJournal, known: int, wanted: Range, name: str) -> BatchOutcome:
+        sent = self._own(journal)
+        batch.summary.notices = list(self._notices.lines[known:])
+        return BatchOutcome(
+            batch.summary,
+            batch.left,
+            batch.pending,
+            wanted,
+            name,
+            bool(batch.found),
+            meter_of(sent),
+            sent if self._plan.stores else [],
+            min((call.started_at for call in sent), default=None),
+            time.time(),
+        )
+
+
+def _spent(calls: Sequence[CallRecord]) -> Amount:
+    """What recorded calls took."""
+    meter = meter_of(calls)
+    return Amount(meter.cost_usd, meter.sent, meter.usage.input_tokens + meter.usage.output_tokens)
 
 
 def _calibration(text: bytes | None) -> Any:

@@ -9,7 +9,8 @@ import pytest
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.distributed.folder import ResultsFolder
-from metajudge.distributed.run import Judging, RayOptions, vet_on_ray
+from metajudge.distributed.options import Judging, RayOptions
+from metajudge.distributed.run import vet_on_ray
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import open_judgments
 from metajudge.vetting.engine import Engine

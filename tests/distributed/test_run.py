@@ -16,6 +16,7 @@ from metajudge.distributed.folder import ResultsFolder
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer
+from tests.doubles.postgres_urls import stores_on_postgres
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'metajudge-vet[ray]'")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -196,6 +197,27 @@ def test_free_evidence_calibration_and_policy_equal_one_process_though_a_worker_
     assert "no review is opened" in summary["notices"][-1]
 
 
+@pytest.fixture
+def store():
+    with stores_on_postgres() as make:
+        yield make()
+
+
+def test_a_store_on_postgresql_has_after_ray_what_one_process_leaves_there(free, judgments, store, tmp_path):
+    spread = run(free_command(free, "--engine", "ray", "--out", tmp_path / "out", "--workers", 4, "--store", store))
+    assert spread.returncode == 0, spread.stderr
+    again, expected = one_process(free, tmp_path, "--store", store)  # of two stores the last one is taken
+    assert results(tmp_path / "out") == expected
+    assert (again["results_known"], again["lines_known"], again["reviews"]) == (len(expected), len(expected), 0)
+    waiting = sum(again["decisions"].get(action, 0) for action in ("REVIEW", "REVIEW_PRIORITY"))
+    assert json.loads(spread.stdout)["reviews"] == waiting > 0
+    with LLMServer(answer=score) as server:
+        asked = run(ray_command(judgments, server, tmp_path / "asked", "--store", store))
+        assert (asked.returncode, server.count) == (0, 120), asked.stderr
+        known = run(command(judgments, server, "--store", store))
+        assert (known.returncode, server.count, json.loads(known.stdout)["reused"]) == (0, 120, 120), known.stderr
+
+
 def test_bars_rules_and_chosen_judges_are_as_in_one_process(free, tmp_path):
     options = ["--fail-under", "accepted=0.99", "--judge", "owl", "--limit", 300, "--right", "top1"]
     local, expected = one_process(free, tmp_path, *options)
@@ -253,7 +275,8 @@ def test_a_budget_s_file_counts_all_workers_with_other_commands(judgments, tmp_p
     [
         (["--engine", "spark"], "local or ray"),
         (["--engine", "ray"], "give --out DIR"),
-        (["--engine", "ray", "--out", "x", "--store", "x.duckdb"], "--store is not supported with"),
+        (["--engine", "ray", "--out", "x", "--policy", "verdict_score", "--review-sample", "0.5"], "give --store"),
+        (["--engine", "ray", "--out", "x", "--policy", "verdict_score", "--reviewers", "2"], "give --store"),
         (["--engine", "ray", "--out", "x", "--ray-address", "127.0.0.1:1"], "no Ray cluster"),
     ],
 )
