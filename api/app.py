@@ -12,6 +12,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
+from metajudge.providers.daily_budget import DailyBudget, FileBudget
 from metajudge.types.location import PostgresUrl
 from metajudge.vetting.engine import Engine
 
@@ -31,6 +32,7 @@ from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
 from .pages import install_pages
+from .pages.dashboard import begin_dashboard
 from .pages.sessions import Sessions, signing_key
 from .panels import Panels
 from .promises import Promises
@@ -49,6 +51,8 @@ DESCRIPTION = """Vets verdicts of LLM judges: post a judgment, get an assessment
 with each meta-judge's scores and explanations, cost and provenance. Errors are problem details (RFC 9457)."""
 
 UPLOADS = ("/v1/vet/batch", "/v1/clash/batch", "/v1/cases/batch", "/v1/audit")
+FLUSH_S = 5.0
+"""Seconds at the end for the budget's keeper to hear what the last calls cost."""
 _log = logging.getLogger("metajudge.api")
 
 
@@ -80,6 +84,7 @@ def create_app(
                 raise
             with contextlib.suppress(MetajudgeError):  # /readyz reports it
                 running.engine.connect()  # now, so that the first caller does not wait for it
+            stack.push_async_callback(begin_dashboard(app, running.engine.store))
             opened()
             running.promises.check_later()
             yield
@@ -125,6 +130,7 @@ def create_app(
 
 
 async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metrics) -> Service:
+    budget = None if options.budget_usd is None else DailyBudget(options.budget_usd)
     engine = await Engine(
         panel=next(iter(options.panels.values())),
         store=options.store,
@@ -133,9 +139,14 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         audit_share=options.review_sample,
         policy_per_call=True,
         shared_limits=True,
+        budget=budget,
         command="serve",
     ).__aenter__()
     stack.push_async_callback(_close, engine)
+    if budget is not None:
+        shared = getattr(engine.store, "limits", None)  # over PostgreSQL, which replicas share
+        budget.keeper = FileBudget(options.own_file("budget")) if shared is None else shared
+        stack.push_async_callback(budget.flush, FLUSH_S)
     sweep(options)
     panels = Panels(engine, options.panels, Rubrics(options.own_file("rubrics")))
     for notice in engine.notices:  # about the panels: nothing has been asked yet
@@ -172,6 +183,7 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         promises=promises,
         outcomes=outcomes,
         watches=watches,
+        budget=budget,
         hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )
 

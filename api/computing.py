@@ -5,6 +5,7 @@ import logging
 import shutil
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ class Computing:
         self.in_progress = 0
         self._turn = asyncio.Lock()
         self._unwatched: set[asyncio.Task[None]] = set()
+        self._asked: set[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="metajudge-computing")
 
     async def work(self, task: Callable[[], T], *, held: Path | None = None) -> T:
@@ -89,8 +91,19 @@ class Computing:
         return HTTPException(504, f"no result within {self.request_s:g} s: send a smaller request")
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, T]], *, held: Path | None = None) -> T:
-        """Runs a CPU-bound coroutine in a thread with its own event loop."""
-        return await self.work(lambda: asyncio.run(question()), held=held)
+        """Runs a CPU-bound coroutine in a thread with its own event loop; :meth:`close` cancels it."""
+
+        async def stoppable() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            asked = (asyncio.get_running_loop(), task)
+            self._asked.add(asked)
+            try:
+                return await question()
+            finally:
+                self._asked.discard(asked)
+
+        return await self.work(lambda: asyncio.run(stoppable()), held=held)
 
     def later(self, question: Callable[[], Coroutine[Any, Any, object]], name: str) -> None:
         """Schedules a task in the background; failures and refusals are logged."""
@@ -109,7 +122,10 @@ class Computing:
         self.in_progress -= 1
 
     async def close(self) -> None:
-        """Waits for running tasks; waiting ones are dropped."""
+        """Cancels coroutines in threads and waits for other running tasks; waiting ones are dropped."""
+        for loop, asked in tuple(self._asked):
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(asked.cancel)
         for task in self._unwatched:
             task.cancel()
         await asyncio.gather(*self._unwatched, return_exceptions=True)

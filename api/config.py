@@ -13,6 +13,7 @@
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
+    budget_usd = 50.0           # dollars a day (UTC), over all replicas on one PostgreSQL database; none by default
 
     # allowed_hosts = ["judge.example.org"]  # its host names in addition to loopback
     # cors_origins = ["https://tools.example.org"]
@@ -95,6 +96,7 @@ class ServiceFile(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
     concurrency: Annotated[int, Field(ge=1)] = 64
+    budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     max_body_mb: Annotated[float, Field(gt=0)] = 4.0
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")], ...] = ()

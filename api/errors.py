@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,7 @@ from starlette.types import Scope, Send
 
 from metajudge.errors import (
     BudgetExceeded,
+    DayBudgetExceeded,
     MetajudgeError,
     ProviderError,
     ReviewError,
@@ -26,6 +28,7 @@ from metajudge.errors import (
 from .admission import ClientGoneError
 
 STATUSES: tuple[tuple[type[MetajudgeError], int], ...] = (
+    (DayBudgetExceeded, 429),
     (BudgetExceeded, 503),
     (StoreError, 503),
     (ReviewError, 409),
@@ -153,6 +156,8 @@ def install_error_handlers(app: FastAPI, unrouted: Callable[[Request, HTTPExcept
             return unrouted(request, error)
         response = problem(request, *status_of(error), error.errors if isinstance(error, ProblemError) else None)
         response.headers.update(getattr(error, "headers", None) or {})
+        if isinstance(error, DayBudgetExceeded):
+            response.headers["Retry-After"] = str(math.ceil(error.ends_in_s))
         return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:

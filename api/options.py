@@ -28,6 +28,7 @@ class ServiceOptions:
         api_key: one key with every scope, None for none.
         keys: further keys; without any key requests are not authenticated (loopback only).
         concurrency: maximum model calls in flight.
+        budget_usd: dollars that may be spent a day (UTC); None for no limit.
         max_body_bytes: larger requests are refused with 413.
         calibration: a file of ``metajudge calibrate fit`` that gives every assessment its probability.
         allowed_hosts: host names of the service in addition to loopback; with keys and no names, any host.
@@ -48,6 +49,7 @@ class ServiceOptions:
     state: Path | None = None
     api_key: str | None = field(default=None, repr=False)
     concurrency: int = 64
+    budget_usd: float | None = None
     max_body_bytes: int = 4_000_000
     calibration: Path | None = None
     keys: tuple[ApiKey, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metajudge.concurrency import YOUNG_OBJECTS
+from metajudge.concurrency import set_modules_apart, take_modules_back
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
 from metajudge.panels.building import AgentKeys
@@ -48,6 +48,7 @@ def run(
     port: int | None = None,
     store: str | StoreLocation | None = None,
     concurrency: int | None = None,
+    budget_usd: float | None = None,
     max_body_mb: float | None = None,
     calibration: Path | None = None,
     workers: int = 1,
@@ -91,6 +92,7 @@ def run(
         "port": port,
         "store": store_location(store) if store else None,
         "concurrency": concurrency,
+        "budget_usd": budget_usd,
         "max_body_mb": max_body_mb,
         "calibration": calibration,
         "allowed_hosts": allowed_names(allowed_hosts, "--allowed-host") or None,
@@ -120,7 +122,7 @@ def run(
             callback()
 
     def closed() -> None:
-        gc.unfreeze()  # for the interpreter's end, which would take what stays for leaked
+        take_modules_back()
         if file_store is not None:
             withdraw(file_store)
 
@@ -259,6 +261,7 @@ def _options(
         api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
         keys=tuple(key.key() for key in file.keys),
         concurrency=file.concurrency,
+        budget_usd=file.budget_usd,
         max_body_bytes=int(file.max_body_mb * 1_000_000),
         calibration=file.calibration,
         review_sample=file.review_sample,
@@ -297,8 +300,7 @@ def _url(address: str, port: int) -> str:
 def _settle_garbage() -> None:
     """Excludes imported objects from later garbage collections, which would delay requests."""
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 100)
+    set_modules_apart()
 
 
 def check_workers(workers: int, store: StoreLocation | None) -> None:

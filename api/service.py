@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from metajudge.providers.daily_budget import DailyBudget
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
@@ -37,6 +38,7 @@ class Service:
     """The parts shared by requests; opened and closed with the application.
 
     Attributes:
+        budget: of a day; None for no limit.
         leaving: set at the stop signal.
     """
 
@@ -56,6 +58,7 @@ class Service:
     outcomes: OutcomeFlow
     watches: Watches
     hosts: HostRule
+    budget: DailyBudget | None = None
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
     def leave(self) -> None:

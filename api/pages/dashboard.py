@@ -2,25 +2,26 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from metajudge.feedback.metrics import GROUND_TRUTH
-from metajudge.store.dashboard import Fact, LabelSource
+from metajudge.store.labelled import COMPARED, STEPS, Basis, Group, LabelSource, Steps
 from metajudge.store.protocol import Store
 
 from ..deps import ServiceDep, StoreDep
 from . import dashboard_view as view
 from .access import ViewerDep
-from .dashboard_data import Reader, Readings
+from .dashboard_data import Reader, Readings, Wanted
 from .figures import plane_of, precision_coverage
 from .page_route import PageRoute
 from .rendering import page
-from .standing import STEPS, Basis, Ladder, curve, ladder_of, standing, thinned, words_of
+from .standing import Ladder, curve, standing, thinned, words_of
 
 router = APIRouter(prefix="/dashboard", include_in_schema=False, route_class=PageRoute)
 PERIODS = {7: "7 days", 30: "30 days", 90: "90 days", 0: "all time"}
@@ -61,13 +62,14 @@ class Wish(BaseModel):
 
 @router.get("")
 async def dashboard(
-    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, wish: Annotated[Wish, Query()]
+    request: Request, viewer: ViewerDep, running: ServiceDep, _store: StoreDep, wish: Annotated[Wish, Query()]
 ) -> Response:
     sources = LABELS if viewer.sight.labels else {"people": LABELS["people"]}
     wish = wish if wish.labels in sources else wish.model_copy(update={"labels": "people"})
-    found = await _reader(request, store).read(running, wish.days, wish.panel)
+    reader: Reader = request.app.state.dashboard_reader
+    found = await reader.read(running, Wanted(wish.days, wish.panel, wish.labels, wish.basis))
     found = found if viewer.sight.labels else _without_truth(found)
-    shown = await asyncio.to_thread(_shown, wish, found)  # slow with many assessments
+    shown = await asyncio.to_thread(_shown, wish, found)  # intervals take a while
     return page(request, "dashboard.html", viewer, wish=wish, periods=PERIODS, label_sources=sources, **shown)
 
 
@@ -79,41 +81,46 @@ def _without_truth(found: Readings) -> Readings:
 
 def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
     """The template's variables."""
-    right = view.known(found.facts, found.people, wish.labels)
-    bins = view.calibration_bins(found.facts, right)
+    figures = found.figures
+    bins = view.calibration_bins(figures.tenths)
     cost = view.model_rows(found.totals.spent)
     return {
         "found": found,
-        "labelled": len(right),
-        **_precision(wish, found.facts, right),
+        **_precision(wish, figures.groups, figures.steps),
         "outcomes": view.over_time("outcomes", "Outcomes per day", found.totals.outcomes, view.OUTCOMES),
-        "actions": view.over_time("actions", "Policy decisions per day", found.actions, view.ACTIONS),
+        "actions": view.over_time("actions", "Policy decisions per day", figures.actions, view.ACTIONS),
         "bins": bins,
         "calibration": view.calibration_chart(bins) if bins else None,
-        "agents": view.heat_map(found.agents),
-        "judges": view.heat_map(view.judge_pairs(found.facts)),
-        "judge_rows": view.judge_rows(found.totals.judges, found.facts, right),
+        "agents": view.heat_map(figures.agents),
+        "judges": view.heat_map(figures.judges),
+        "judge_rows": view.judge_rows(found.totals.judges, figures.groups),
         "models": cost,
         "spent": sum(row.cost_usd for row in cost),
         "cost": view.cost_over_time(found.totals.spent),
         "action_words": view.ACTIONS,
         "counts": _counts(found),
-        "kinds": view.kinds_of(found.facts),
+        "kinds": view.kinds_of(figures.groups),
+        "compared": COMPARED if len({group.judge for group in figures.groups}) > COMPARED else 0,
     }
 
 
-def _reader(request: Request, store: Store) -> Reader:
-    """The reader of this store, with its cache."""
-    known: Reader | None = getattr(request.app.state, "dashboard_reader", None)
-    if known is None or known.store is not store:
-        known = request.app.state.dashboard_reader = Reader(store)
-    return known
+def begin_dashboard(app: FastAPI, store: Store | None) -> Callable[[], Awaitable[None]]:
+    """Begins what dashboards need in the background; returns how to end it before the store is closed."""
+    if store is None:
+        return _nothing
+    reader = app.state.dashboard_reader = Reader(store)
+    reader.begin()
+    return reader.close
 
 
-def _precision(wish: Wish, facts: list[Fact], right: dict[int, bool]) -> dict[str, Any]:
+async def _nothing() -> None:
+    return
+
+
+def _precision(wish: Wish, groups: Sequence[Group], steps: Steps) -> dict[str, Any]:
     """The section with thresholds."""
-    ladder = ladder_of(facts, wish.basis, right)
-    keep = _within(ladder, wish.keep, _usual(facts) if wish.basis == "score" else PROBABLE)
+    ladder = Ladder(wish.basis, steps.steps, steps.without, steps.questions)
+    keep = _within(ladder, wish.keep, _usual(groups) if wish.basis == "score" else PROBABLE)
     discard = min(keep, _within(ladder, wish.discard, keep))
     now = standing(ladder, keep, discard)
     drawn = bool(curve(ladder))
@@ -142,9 +149,11 @@ def _within(ladder: Ladder, wanted: float | None, otherwise: int) -> int:
     return max(ladder.low, min(ladder.high, value))
 
 
-def _usual(facts: list[Fact]) -> int:
+def _usual(groups: Sequence[Group]) -> int:
     """The threshold of most assessments; of several the most selective."""
-    counts = Counter(round(fact.threshold * STEPS) for fact in facts)
+    counts: Counter[int] = Counter()
+    for group in groups:
+        counts[round(group.threshold * STEPS)] += group.n
     return max(counts, key=lambda value: (counts[value], value)) if counts else 450
 
 

@@ -1,29 +1,30 @@
-"""Reads for the dashboard: totals of a period from the database, and each assessment without its texts."""
+"""Reads for the dashboard: figures of a period, all computed by the database."""
 
 import asyncio
+import contextlib
+import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import Metric
-from metajudge.store import dashboard, overview
-from metajudge.store.dashboard import DayCount, Fact, FailureCount, JudgeCount, PairCount, PanelCount, Spending
+from metajudge.store import dashboard, labelled, overview
+from metajudge.store.dashboard import DayCount, FailureCount, JudgeCount, PanelCount, Spending
+from metajudge.store.labelled import Basis, Group, LabelSource, PairCount, Scope, Steps, Tenth
 from metajudge.store.overview import Judged
 from metajudge.store.protocol import Store
 from metajudge.store.sql import Connection
 
 from ..service import Service
 
-WINDOW = 100_000
-"""The newest versions, whose payloads are read once each, as they never change."""
+PATIENCE_S = 1.0
+"""How long a page waits for facts that are missing; it says how many judgments it covers."""
 
-PAGE = 2_000
 POLICIES = 4
+_log = logging.getLogger("metajudge.api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,52 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be read: the last so many days (0: all time), a panel (empty: the busiest), and by what."""
+
+    days: int
+    panel: str
+    labels: LabelSource
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class PanelFigures:
+    """Figures over verdicts and labels of one panel's judgments; they cover those with facts in the store.
+
+    Attributes:
+        actions: policy decisions on all of its judgments, by day.
+        steps: judgments by score or probability.
+        tenths: labelled ones by probability.
+        groups: by judge, outcome, kind, threshold and policy.
+        agents: agreement of its agents.
+        judges: agreement of the judges.
+    """
+
+    actions: list[DayCount]
+    steps: Steps
+    tenths: list[Tenth]
+    groups: list[Group]
+    agents: list[PairCount]
+    judges: list[PairCount]
+
+    @property
+    def covered(self) -> int:
+        """How many judgments these figures are over."""
+        return sum(group.n for group in self.groups)
+
+    @property
+    def labelled(self) -> int:
+        return sum(group.labelled for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
 class Readings:
     """The data of the dashboard.
 
     Attributes:
-        panel: the panel of ``facts``.
-        total: the number of its assessments in the period.
-        actions: policy decisions on them, by day.
+        panel: the panel of ``figures``; None without judgments.
         judged: cases and clashes of the period.
-        facts: the newest of them, at most :data:`WINDOW`, oldest first.
         labels: people's decisions; None if there are none.
         at: time of reading, in seconds since the epoch.
         took: duration of reading, in seconds.
@@ -64,83 +102,95 @@ class Readings:
 
     totals: Totals
     panel: PanelCount | None
-    total: int
-    actions: list[DayCount]
+    figures: PanelFigures
     judged: Judged
-    facts: list[Fact]
-    agents: list[PairCount]
     labels: ReviewLabels | None
     feedback: list[Feedback]
     at: float
     took: float
 
     @property
-    def people(self) -> Mapping[str, bool]:
-        return {} if self.labels is None else self.labels.right
+    def uncovered(self) -> int:
+        """Judgments of the panel that its figures do not cover yet."""
+        return max(0, self.panel.n - self.figures.covered) if self.panel is not None else 0
 
 
 class Reader:
-    """Reads for dashboards, and caches what never changes.
+    """Reads for dashboards, and has the store add the facts that are missing in the background.
 
     Slow readings are reused for 20 times their duration, so that several viewers, or one who tries thresholds, do not
-    read everything again.
+    read everything again; those that cover only a part are not.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._reading = asyncio.Lock()
-        self._facts: dict[int, Fact] = {}
-        self._last: dict[tuple[int, str], Readings] = {}
+        self._adding: asyncio.Task[None] | None = None
+        self._last: dict[Wanted, Readings] = {}
 
-    async def read(self, running: Service, days: int, panel: str) -> Readings:
-        """Everything for one period (all time: 0 days) and one panel (the busiest: empty)."""
+    def begin(self) -> "asyncio.Task[None]":
+        """Begins to add missing facts, unless that is being done."""
+        if self._adding is None or self._adding.done():
+            self._adding = asyncio.create_task(self._add_facts())
+        return self._adding
+
+    async def _add_facts(self) -> None:
+        try:
+            await self.store.line_facts.add_missing()
+        except Exception as error:
+            _log.error("facts for the dashboard could not be added", exc_info=error)
+
+    async def close(self) -> None:
+        """Stops adding facts; the next service on the store goes on."""
+        if self._adding is not None:
+            self._adding.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._adding
+
+    async def read(self, running: Service, wanted: Wanted) -> Readings:
+        """Everything for one period and one panel."""
         async with self._reading:  # concurrent requests share the reading
-            last = self._last.get((days, panel))
+            last = self._last.get(wanted)
             now = time.time()
-            if last is not None and now - last.at < 20 * last.took and last.took > 0.5:
+            if last is not None and now - last.at < 20 * last.took and last.took > 0.5 and not last.uncovered:
                 return last
-            found = await self._read(running, days, panel, now)
+            await asyncio.wait([self.begin()], timeout=PATIENCE_S)
+            found = await self._read(running, wanted, now)
             if len(self._last) > 20:
                 self._last.clear()
-            self._last[days, panel] = found
+            self._last[wanted] = found
             return found
 
-    async def _read(self, running: Service, days: int, panel: str, now: float) -> Readings:
+    async def _read(self, running: Service, wanted: Wanted, now: float) -> Readings:
         started, store = time.monotonic(), self.store
-        since = now - 86_400 * days if days else 0.0
+        since = now - 86_400 * wanted.days if wanted.days else 0.0
         totals = await store.ask(lambda connection: _totals(connection, since))
-        chosen = next((one for one in totals.panels if one.panel_digest.startswith(panel)), None)
-        numbers: list[int] = []
-        actions: list[DayCount] = []
-        total = 0
-        if chosen is not None:
-            digest = chosen.panel_digest
-            numbers, total = await store.ask(
-                lambda connection: dashboard.newest_numbers(connection, since, digest, WINDOW)
-            )
-            actions = await store.ask(lambda connection: dashboard.actions_by_day(connection, since, digest))
-        facts = await self._known(numbers)
-        thresholds = {fact.assessment_id: fact.threshold for fact in facts}
-        agents = await store.ask(lambda connection: dashboard.agent_pairs(connection, thresholds))
+        chosen = next((one for one in totals.panels if one.panel_digest.startswith(wanted.panel)), None)
         labels = await running.computing.ask(lambda: _labels(store, now))
-        policies = Counter(fact.policy for fact in facts if fact.policy is not None)
+        figures = PanelFigures([], Steps((), 0, 0), [], [], [], [])
+        if chosen is not None:
+            people = {} if labels is None else labels.right
+            scope = Scope(since, chosen.panel_digest, people, wanted.labels)
+            figures = await store.ask(lambda connection: _figures(connection, scope, wanted.basis))
+        policies: Counter[str] = Counter()
+        for group in figures.groups:
+            if group.policy is not None:
+                policies[group.policy] += group.n
         names = [name for name, _ in sorted(policies.items(), key=lambda pair: (-pair[1], pair[0]))][:POLICIES]
         feedback = await running.computing.ask(lambda: _feedback(store, names))
         judged = await store.ask(lambda connection: overview.judged(connection, since))
-        return Readings(
-            totals, chosen, total, actions, judged, facts, agents, labels, feedback, now, time.monotonic() - started
-        )
+        return Readings(totals, chosen, figures, judged, labels, feedback, now, time.monotonic() - started)
 
-    async def _known(self, numbers: list[int]) -> list[Fact]:
-        """Facts by number, oldest first; only those not cached are read."""
-        missing = sorted(number for number in numbers if number not in self._facts)
-        if len(self._facts) > 2 * WINDOW:
-            self._facts = {number: self._facts[number] for number in numbers if number in self._facts}
-        for place in range(0, len(missing), PAGE):
-            page = missing[place : place + PAGE]
-            for fact in await self.store.ask(partial(dashboard.facts, numbers=page)):
-                self._facts[fact.number] = fact
-        return [self._facts[number] for number in sorted(numbers) if number in self._facts]
+
+def _figures(connection: Connection, scope: Scope, basis: Basis) -> PanelFigures:
+    return PanelFigures(
+        dashboard.actions_by_day(connection, scope.since, scope.panel),
+        labelled.steps(connection, scope, basis),
+        labelled.tenths(connection, scope),
+        labelled.groups(connection, scope),
+        labelled.agent_pairs(connection, scope),
+        labelled.judge_pairs(connection, scope),
+    )
 
 
 def _totals(connection: Connection, since: float) -> Totals:

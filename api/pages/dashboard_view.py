@@ -10,7 +10,8 @@ from markupsafe import Markup
 from metajudge.report.document import Bin, ReliabilityChart, ReliabilitySeries
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
-from metajudge.store.dashboard import TIE, DayCount, Fact, JudgeCount, LabelSource, PairCount, Spending
+from metajudge.store.dashboard import DayCount, JudgeCount, Spending
+from metajudge.store.labelled import Group, PairCount, Tenth
 from metajudge.types import VerdictKind
 
 from .figures import Part, columns, reliability
@@ -84,23 +85,6 @@ class ModelRow:
     unpriced: int
     input_tokens: int
     output_tokens: int
-
-
-def known(facts: Iterable[Fact], people: Mapping[str, bool], source: LabelSource) -> dict[int, bool]:
-    """Whether judgments are correct, by the assessment's number, for labelled ones.
-
-    Args:
-        people: judgment digest -> people's decision.
-        source: the source of labels; ``all``: people's decisions, else the item's label.
-    """
-    found: dict[int, bool] = {}
-    for fact in facts:
-        label = None if source == "truth" else people.get(fact.judgment_digest)
-        if label is None and source != "people":
-            label = fact.right
-        if label is not None:
-            found[fact.number] = label
-    return found
 
 
 def over_time(name: str, title: str, counts: Sequence[DayCount], kinds: Mapping[str, str]) -> OverTime | None:
@@ -189,72 +173,44 @@ def _cell(share: Estimate | None) -> HeatCell:
     return HeatCell(share, 0 if share is None else min(LEVELS, int(share.estimate * (LEVELS + 1))))
 
 
-def judge_pairs(facts: Iterable[Fact]) -> list[PairCount]:
-    """How often two judges give the same answer, over what both judged: an item, or one graded response of it.
-
-    The same answer is the same winner, grade or category. A judge that gives several answers on the same (for example
-    in different orders) counts as a tie.
-    """
-    answers: dict[tuple[str, str | None], dict[str, str]] = {}
-    seen: set[str] = set()
-    for fact in facts:
-        if fact.item_digest is None or fact.answer is None or fact.judgment_digest in seen:
-            continue
-        seen.add(fact.judgment_digest)  # several panels may have vetted it
-        judges = answers.setdefault((fact.item_digest, fact.graded), {})
-        judges[fact.judge] = fact.answer if judges.get(fact.judge, fact.answer) == fact.answer else TIE
-    n: Counter[tuple[str, str]] = Counter()
-    same: Counter[tuple[str, str]] = Counter()
-    for judges in answers.values():
-        names = sorted(judges)
-        for place, first in enumerate(names):
-            for second in names[place + 1 :]:
-                n[first, second] += 1
-                same[first, second] += judges[first] == judges[second]
-    return [PairCount(first, second, count, same[first, second]) for (first, second), count in sorted(n.items())]
-
-
-def kinds_of(facts: Iterable[Fact]) -> dict[str, int]:
-    """Judgments by the kind of their verdict, in words; each once, however many panels vetted it."""
-    kinds = Counter({fact.judgment_digest: fact.kind for fact in facts}.values())
+def kinds_of(groups: Iterable[Group]) -> dict[str, int]:
+    """Judgments by the kind of their verdict, in words."""
+    kinds: Counter[VerdictKind | None] = Counter()
+    for group in groups:
+        kinds[group.kind] += group.n
     return {words: kinds[kind] for kind, words in KINDS.items() if kinds[kind]}
 
 
-def judge_rows(counts: Iterable[JudgeCount], facts: Iterable[Fact], right: Mapping[int, bool]) -> list[JudgeRow]:
-    """The table of judges; precision over the labelled assessments of the window."""
-    labels: dict[tuple[str, bool], list[bool]] = {}
-    for fact in facts:
-        if fact.number in right:
-            labels.setdefault((fact.judge, bool(fact.accepted)), []).append(right[fact.number])
+def judge_rows(counts: Iterable[JudgeCount], groups: Iterable[Group]) -> list[JudgeRow]:
+    """The table of judges; precision over the labelled judgments of the panel."""
+    labels: Counter[tuple[str, bool, str]] = Counter()
+    for group in groups:
+        labels[group.judge, group.accepted, "n"] += group.labelled
+        labels[group.judge, group.accepted, "right"] += group.right
     rows = []
     for count in counts:
-        kept, other = labels.get((count.judge, True), []), labels.get((count.judge, False), [])
-        rows.append(JudgeRow(count, _share(kept + other), _share(kept)))
+        right, n = ([labels[count.judge, accepted, name] for accepted in (True, False)] for name in ("right", "n"))
+        rows.append(JudgeRow(count, _share(sum(right), sum(n)), _share(right[0], n[0])))
     return rows
 
 
-def _share(labels: Sequence[bool]) -> Estimate | None:
-    return wilson(sum(labels), len(labels)) if labels else None
+def _share(right: int, n: int) -> Estimate | None:
+    return wilson(right, n) if n else None
 
 
-def calibration_bins(facts: Iterable[Fact], right: Mapping[int, bool]) -> list[Bin]:
-    """Predicted probability against the observed share correct, by tenths; empty without labelled probabilities."""
-    import numpy as np
+def calibration_bins(tenths: Iterable[Tenth]) -> list[Bin]:
+    """Predicted probability against the observed share correct, by tenths; empty without labelled probabilities.
 
-    from metajudge.calibration.quality import reliability_bins
+    As :func:`metajudge.calibration.quality.reliability_bins`, with intervals by question.
+    """
+    from metajudge.stats.clustered import counted_proportion
 
-    found = [
-        (one.probability, right[one.number], str(one.item_digest))
-        for one in facts
-        if one.probability is not None and one.number in right
-    ]
-    if not found:
-        return []
-    probabilities, correct, questions = zip(*found, strict=True)
-    return [
-        Bin(predicted=one.probability, observed=one.right, low=one.right_low, high=one.right_high, n=one.n)
-        for one in reliability_bins(np.array(probabilities), np.array(correct), questions)
-    ]
+    found = []
+    for one in tenths:
+        right = counted_proportion(list(one.kinds), list(one.kinds.values()))
+        predicted = one.total / one.n
+        found.append(Bin(predicted=predicted, observed=right.estimate, low=right.low, high=right.high, n=one.n))
+    return found
 
 
 def calibration_chart(bins: Sequence[Bin]) -> Markup:

@@ -31,24 +31,35 @@ async def search(
     store: StoreDep,
     q: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The newest results of each kind; a text of a judgment that the person decides blind is found in its review."""
+    """The newest results of each kind; a text of a judgment that the person decides blind is found in its review.
+
+    Of a text that is an id, what has this id is found, without a search in texts.
+    """
     text = q.strip()
     if not text:
         return _page(request, viewer, text, hides=viewer.session.blind)
     hidden = await hidden_subjects(store, viewer)
-    wanted = AssessmentFilter(text=text, without=tuple(sorted(hidden)))
+    without = tuple(sorted(hidden))
+    runs = await store.ask(lambda connection: searching.search_runs(connection, text, limit=ROWS))
+    cases = await store.ask(lambda connection: searching.search_cases(connection, text, without=hidden, limit=ROWS))
+    wanted = AssessmentFilter(name=text, without=without)
     found = await store.ask(lambda connection: browsing.page_of_assessments(connection, wanted, limit=ROWS))
+    reviews = await store.ask(lambda connection: searching.reviews_named(connection, text, hidden=hidden))
+    is_id = bool(found.lines or reviews.hits or text in {one.case_id for one in cases} | {one.run_id for one in runs})
+    if not is_id:
+        other = AssessmentFilter(text=text, without=without)
+        found = await store.ask(lambda connection: browsing.page_of_assessments(connection, other, limit=ROWS))
+        reviews = await store.ask(
+            lambda connection: searching.search_reviews(connection, text, hidden=hidden, limit=ROWS)
+        )
     waiting = (await viewer.sight.undecided(store)).subjects
     await show_machine(store, viewer, waiting & {line.judgment_id for line in found.lines})
-    reviews = await store.ask(lambda connection: searching.search_reviews(connection, text, hidden=hidden, limit=ROWS))
-    cases = await store.ask(lambda connection: searching.search_cases(connection, text, without=hidden, limit=ROWS))
     known = {hit.subject_id for hit in reviews.hits}
-    runs = await store.ask(lambda connection: searching.search_runs(connection, text, limit=ROWS))
     others = [one for one in cases if one.case_id not in known]
     alone = await store.ask(lambda connection: overview.decided_clashes(connection, text=text, limit=ROWS))
     clashes, _ = await that_may_be_seen(store, viewer, alone)
     jobs = await _jobs(running, viewer, text)
-    return _page(request, viewer, text, found, reviews, others, runs, clashes, jobs, hides=bool(hidden))
+    return _page(request, viewer, text, found, reviews, others, runs, clashes, jobs, hides=bool(hidden), is_id=is_id)
 
 
 async def _jobs(running: Service, viewer: Viewer, text: str) -> list[JobStatus]:
@@ -70,6 +81,7 @@ def _page(
     jobs: list[JobStatus] | None = None,
     *,
     hides: bool,
+    is_id: bool = False,
 ) -> Response:
     found = found or AssessmentLines((), None, None)
     reviews = reviews or searching.ReviewHits((), 0, 0)
@@ -80,6 +92,7 @@ def _page(
         part="results",
         q=text,
         hides=hides,
+        is_id=is_id,
         judgments=replace(found, newer=None),
         reviews=reviews,
         cases=cases or [],

@@ -5,37 +5,21 @@ exactly. A score must exceed its threshold; a probability must reach it.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
-from metajudge.store.dashboard import Fact
-
-Basis = Literal["score", "probability"]
-STEPS = 100
-_ROUNDING = 1e-7
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Judgments of one step; ``value`` in hundredths."""
-
-    value: int
-    n: int
-    labelled: int
-    right: int
+from metajudge.store.labelled import STEPS, Basis, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """All judgments by score or probability.
+    """All judgments by score or probability; see :class:`metajudge.store.labelled.Steps`.
 
     Attributes:
-        steps: ascending, without empty steps.
         without: judgments without this number; they are sent to review.
-        questions: number of distinct questions of the labelled judgments.
     """
 
     basis: Basis
@@ -130,37 +114,6 @@ def words_of(now: Standing) -> dict[str, str]:
         "asked": str(now.asked),
         "discarded": str(now.discarded),
     }
-
-
-def ladder_of(facts: Iterable[Fact], basis: Basis, right: Mapping[int, bool]) -> Ladder:
-    """Counts judgments by score or probability.
-
-    Args:
-        right: assessment number -> whether it is correct, for labelled ones.
-    """
-    counts: dict[int, list[int]] = {}
-    without = 0
-    questions = set()
-    for fact in facts:
-        number = fact.final_score if basis == "score" else fact.probability
-        if number is None:
-            without += 1
-            continue
-        row = counts.setdefault(step_of(number, basis), [0, 0, 0])
-        row[0] += 1
-        if fact.number in right:
-            row[1] += 1
-            row[2] += right[fact.number]
-            questions.add(fact.item_digest)
-    steps = tuple(Step(value, *row) for value, row in sorted(counts.items()))
-    return Ladder(basis, steps, without, len(questions))
-
-
-def step_of(number: float, basis: Basis) -> int:
-    """The step of a number: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
-    if basis == "score":
-        return math.ceil(number * STEPS - _ROUNDING)
-    return math.floor(number * STEPS + _ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError
+from metajudge.providers.daily_budget import DailyBudget
 
 from ..deps import ServiceDep
 from ..errors import RESPONSES
@@ -71,13 +72,29 @@ async def metrics(running: ServiceDep) -> PlainTextResponse:
 async def metrics_text(running: Service) -> bytes:
     """The metrics of this process in Prometheus' text format."""
     admission, jobs = running.admission, running.jobs
-    gauges = {
+    gauges: dict[str, tuple[str, float]] = {
         "metajudge_in_flight": ("Requests in flight that ask models.", admission.in_flight),
         "metajudge_in_flight_limit": ("Limit of requests in flight that ask models.", admission.most),
         "metajudge_jobs_running": ("Jobs in progress.", jobs.running),
         "metajudge_queue_depth": ("Jobs that wait to be started.", await jobs.waiting()),
     }
+    if running.budget is not None:
+        gauges |= await _of_budget(running.budget)
     return running.metrics.text(running.engine.meter, gauges, running.promises.last, running.watches.states)
+
+
+async def _of_budget(budget: DailyBudget) -> dict[str, tuple[str, float]]:
+    """The budget of the day; the limit alone where the database does not answer."""
+    found = {"metajudge_budget_usd": ("Dollars that may be spent a day (UTC).", budget.limit)}
+    try:
+        async with asyncio.timeout(5):
+            state = await budget.state()
+    except (MetajudgeError, TimeoutError):
+        return found
+    return found | {
+        "metajudge_budget_spent_usd": ("Dollars spent since 00:00 UTC, by all replicas.", state.spent),
+        "metajudge_budget_held_usd": ("Dollars set aside for calls in flight, by all replicas.", state.held),
+    }
 
 
 @router.get("/version", summary="Version")

@@ -64,6 +64,26 @@ class ChangeTest:
         x = given.reshape(len(given), -1) if given.size else np.zeros((0, len(self._log)))
         if not len(x):
             return np.zeros(given.shape)
+        grown, starts = self._grown(x)
+        logs = grown + np.logaddexp.accumulate(starts, axis=0)
+        self._log, self._seen = logs[-1], self._seen + len(x)
+        rest = _rest(np.arange(self._seen - len(x) + 1.0, self._seen + 1))
+        values = np.exp(logs).mean(axis=2) + rest[:, None]
+        return np.asarray(values.reshape(given.shape), dtype=np.float64)
+
+    def after(self, increments: ArrayLike) -> float:
+        """Takes further observations of one sequence, at least one; returns the e-value after the last alone.
+
+        Args, raises: as for :meth:`extend`, in a fraction of its time.
+        """
+        grown, starts = self._grown(np.asarray(increments, dtype=np.float64)[:, None])
+        largest = starts.max(axis=0)
+        self._log = grown[-1] + largest + np.log(np.exp(starts - largest).sum(axis=0))
+        self._seen += len(grown)
+        return float((np.exp(self._log).mean(axis=1) + _rest(np.array([float(self._seen)])))[0])
+
+    def _grown(self, x: Floats) -> tuple[Floats, Floats]:
+        """[n, runs, bets] the logarithms of the wealth since the first of these observations, and of the starts."""
         factors = 1 + x[:, :, None] * self._bets
         if not (factors > 0).all():
             raise InputError("an increment is larger than declared: state the most judgments that a question may keep")
@@ -71,11 +91,7 @@ class ChangeTest:
         before = np.concatenate((np.zeros((1, *grown.shape[1:])), grown[:-1]))
         starts = np.log(_weights(self._seen, len(x)))[:, None, None] - before
         starts[0] = np.logaddexp(starts[0], self._log)
-        logs = grown + np.logaddexp.accumulate(starts, axis=0)
-        self._log, self._seen = logs[-1], self._seen + len(x)
-        rest = _rest(np.arange(self._seen - len(x) + 1.0, self._seen + 1))
-        values = np.exp(logs).mean(axis=2) + rest[:, None]
-        return np.asarray(values.reshape(given.shape), dtype=np.float64)
+        return grown, starts
 
 
 def _weights(first: int, count: int) -> Floats:

@@ -8,15 +8,17 @@ control with e-values", 2022): under any dependence between streams, and at any 
 share of false findings among the findings of that report is at most the level.
 """
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from metajudge.monitor.change import ChangeTest
-from metajudge.stats.arrays import Floats
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import text_digest
 
 LEAST: Final = 30
@@ -24,6 +26,13 @@ LEAST: Final = 30
 MOST_IDENTITIES: Final = 8
 """A field with more values than this is a part of the question, not of the judge."""
 _BETS: Final = (-0.9, -0.6, -0.3, 0.3, 0.6, 0.9)
+_ALWAYS: Final = ("judge", "category")
+"""Fields that every judgment has; they may have any number of values."""
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose multiples are far apart: tells the same question of two streams apart."""
+
+Name = tuple[str, str, str | None]
+"""Of a stream: signal, judge, category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,87 +114,191 @@ def find_drift(seen: Iterable[Seen], *, level: float = 0.05) -> Drifts:
         seen: in the order of decision.
         level: bound on the expected share of false findings among those reported, in (0, 1).
     """
-    streams = _streams(seen)
-    long = {name: values for name, values in streams.items() if len(values) >= LEAST}
-    e_values = {name: float(_e_values(name, [value for value, _ in values])[-1]) for name, values in long.items()}
-    found = tuple(_drift(name, long[name], e_values[name]) for name in e_bh(e_values, level))
-    return Drifts(found, len(long), len(streams) - len(long), level)
+    streams = Streams()
+    for one in seen:
+        streams.add(one)
+    return streams.drifts(level)
 
 
-def e_bh(e_values: Mapping[tuple[str, str, str | None], float], level: float) -> list[tuple[str, str, str | None]]:
+class Streams:
+    """Signals by judge and category, one value a question: that of its first judgment.
+
+    Memory: 20 bytes a judgment and 12 a value of a signal.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str | None], int] = {}
+        self._group, self._question, self._at = array("I"), array("Q"), array("d")
+        self._signals: dict[str, tuple[array[int], array[float]]] = {}
+
+    def add(self, one: Seen) -> None:
+        """Takes the next judgment, in the order of decision."""
+        row = len(self._at)
+        self._group.append(self._groups.setdefault((one.judge, one.category), len(self._groups)))
+        self._question.append(question_code(one.question))
+        self._at.append(one.at)
+        for signal, value in one.values.items():
+            if (there := self._signals.get(signal)) is None:
+                there = self._signals[signal] = array("I"), array("d")
+            there[0].append(row)
+            there[1].append(value)
+
+    def drifts(self, level: float) -> Drifts:
+        """See :func:`find_drift`."""
+        e_values: dict[Name, float] = {}
+        short = 0
+        for name, _, values in self._each(self._signals):
+            if len(values) < LEAST:
+                short += 1
+            else:
+                e_values[name] = _e_value(name, values)
+        drifted = e_bh(e_values, level)
+        told = {
+            name: _drift(name, values, np.asarray(self._at)[rows], e_values[name])
+            for name, rows, values in self._each({name[0] for name in drifted})
+            if name in drifted
+        }
+        return Drifts(tuple(told[name] for name in drifted), len(e_values), short, level)
+
+    def _each(self, signals: Iterable[str]) -> Iterator[tuple[Name, Ints, Floats]]:
+        """The streams of some signals: name, and of each question the judgment's place and value, in order."""
+        names = list(self._groups)
+        group, question = np.asarray(self._group, dtype=np.uint64), np.asarray(self._question)
+        for signal in signals:
+            rows, values = (np.asarray(one) for one in self._signals[signal])
+            whose = group[rows]
+            first = np.unique(question[rows] + whose * _SPREAD, return_index=True)[1]
+            first = first[np.lexsort((first, whose[first]))]
+            bounds = np.flatnonzero(np.diff(whose[first], prepend=np.uint64(len(names)))).tolist()
+            for start, end in pairwise([*bounds, len(first)]):
+                one = first[start:end]
+                yield (signal, *names[int(whose[one[0]])]), np.asarray(rows[one], dtype=np.intp), values[one]
+
+
+def question_code(question: str) -> int:
+    """64 bits of a question's digest: two of five million questions share one with a probability of 7e-7."""
+    return int.from_bytes(blake2b(question.encode(), digest_size=8).digest(), "big")
+
+
+def e_bh(e_values: Mapping[Name, float], level: float) -> list[Name]:
     """The e-BH procedure: the k largest of m e-values, for the largest k whose k-th is at least ``m / (k * level)``."""
     ranked = sorted(e_values, key=lambda name: (-e_values[name], str(name)))
     passed = [k for k, name in enumerate(ranked, 1) if e_values[name] >= len(ranked) / (k * level)]
     return ranked[: max(passed, default=0)]
 
 
-def _streams(seen: Iterable[Seen]) -> dict[tuple[str, str, str | None], list[tuple[float, float]]]:
-    """Stream -> its values with their times; the first judgment of a question counts."""
-    found: dict[tuple[str, str, str | None], dict[str, tuple[float, float]]] = {}
-    for one in seen:
-        for signal, value in one.values.items():
-            found.setdefault((signal, one.judge, one.category), {}).setdefault(one.question, (value, one.at))
-    return {name: list(values.values()) for name, values in found.items()}
-
-
-def _e_values(name: tuple[str, str, str | None], values: Sequence[float]) -> Floats:
-    """[n] e-values of a stream; ties are broken by draws that depend on the stream's name alone."""
+def _e_value(name: Name, values: Floats) -> float:
+    """The e-value of a stream; ties are broken by draws that depend on the stream's name alone."""
     rng = np.random.default_rng(int(text_digest("\x1f".join(map(str, name)))[:12], 16))
-    draws = rng.random(len(values))
-    earlier: list[float] = []
-    ranks = np.empty(len(values))
-    for place, value in enumerate(values):
-        insort(earlier, value)
-        low, high = bisect_left(earlier, value), bisect_right(earlier, value)
-        ranks[place] = (low + draws[place] * (high - low)) / (place + 1)
-    return ChangeTest(_BETS).extend(2 * ranks - 1)
+    low, high = _placed(values)
+    ranks = (low + rng.random(len(values)) * (high - low)) / np.arange(1, len(values) + 1)
+    return ChangeTest(_BETS).after(2 * ranks - 1)
 
 
-def _drift(name: tuple[str, str, str | None], values: Sequence[tuple[float, float]], e_value: float) -> Drift:
+def _placed(values: Floats) -> tuple[Ints, Ints]:
+    """[n] how many of the values up to each one are smaller than it, and how many are not larger.
+
+    Values are distinguished bit by bit of their rank, from the highest: of those that are alike so far, in their order,
+    a value with this bit is larger than the earlier ones without it.
+    """
+    ranks = np.unique(values, return_inverse=True)[1].ravel()
+    n = len(ranks)
+    smaller = np.zeros(n, dtype=np.intp)
+    order = np.arange(n)  # by the bits so far, then by place
+    start = np.zeros(n, dtype=np.intp)  # of the run of those that are alike so far, for each place in the order
+    for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
+        has = (ranks[order] >> bit) & 1 == 1
+        without = np.concatenate(([0], np.cumsum(~has)))
+        earlier = without[:-1] - without[start]
+        smaller[order[has]] += earlier[has]
+        end = np.searchsorted(start, start, side="right")
+        zeros = without[end] - without[start]
+        here = np.arange(n)
+        target = np.where(has, start + zeros + (here - start - earlier), start + earlier)
+        moved, begins = np.empty_like(order), np.empty_like(start)
+        moved[target], begins[target] = order, np.where(has, start + zeros, start)
+        order, start = moved, begins
+    alike = np.empty(n, dtype=np.intp)
+    alike[order] = np.arange(n) - start + 1  # up to itself
+    return smaller, smaller + alike
+
+
+def _drift(name: Name, numbers: Floats, times: Floats, e_value: float) -> Drift:
     """Describes a stream; the change is put where the means on both sides differ most for their numbers."""
-    numbers = np.array([value for value, _ in values])
     n = len(numbers)
     cuts = np.arange(5, n - 4)
     sums = np.cumsum(numbers)
     gap = sums[cuts - 1] / cuts - (sums[-1] - sums[cuts - 1]) / (n - cuts)
     cut = int(cuts[np.argmax(np.abs(gap) * np.sqrt(cuts * (n - cuts)))])
     before, after = float(numbers[:cut].mean()), float(numbers[cut:].mean())
-    return Drift(*name, n, e_value, before, after, n - cut, values[cut][1])
+    return Drift(*name, n, e_value, before, after, n - cut, float(times[cut]))
 
 
-def new_identities(seen: Sequence[Seen], known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
+def new_identities(seen: Iterable[Seen], known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
     """Values of the identity that were not there in the fit or, where it recorded none, at a judge's first judgment.
 
     Args:
         seen: in the order of decision.
         known: field -> values of the fit; ``judge`` and ``category`` are fields, too.
     """
-    given = {name: tuple(sorted(values)) for name, values in known.items()}
-    groups: dict[tuple[str, str | None], list[tuple[str, float]]] = {}
+    identities = Identities()
     for one in seen:
-        groups.setdefault(("judge", None), []).append((one.judge, one.at))
+        identities.add(one)
+    return identities.new(known)
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of one field of one judge.
+
+    Attributes:
+        first: the first one.
+        places: value -> how many values came before its first, the time of that, how often it came.
+        vary: whether there were too many to be an identity; ``places`` are then those up to there.
+    """
+
+    first: str
+    places: dict[str, tuple[int, float, int]] = field(default_factory=dict)
+    n: int = 0
+    vary: bool = False
+
+    def add(self, value: str, at: float, most: int | None) -> None:
+        if not self.vary:
+            place, since, often = self.places.get(value, (self.n, at, 0))
+            self.places[value] = place, since, often + 1
+            self.vary = most is not None and len(self.places) > most
+        self.n += 1
+
+
+class Identities:
+    """Who judged and vetted, and since when; its memory does not grow with the number of judgments."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str | None], _Values] = {}
+
+    def add(self, one: Seen) -> None:
+        """Takes the next judgment, in the order of decision."""
+        self._add("judge", None, one.judge, one.at)
         if one.category is not None:
-            groups.setdefault(("category", one.judge), []).append((one.category, one.at))
+            self._add("category", one.judge, one.category, one.at)
         for name, value in one.identity.items():
-            groups.setdefault((name, one.judge), []).append((value, one.at))
-    found = []
-    for (name, judge), values in groups.items():
-        if name not in given and name in ("judge", "category"):
-            continue
-        found += _new_values(name, judge, values, given.get(name) or (values[0][0],))
-    return tuple(sorted(found, key=lambda one: (one.since, one.field, one.judge or "", one.value)))
+            self._add(name, one.judge, value, one.at)
 
+    def _add(self, name: str, judge: str | None, value: str, at: float) -> None:
+        there = self._groups.get((name, judge))
+        if there is None:
+            there = self._groups[name, judge] = _Values(value)
+        there.add(value, at, None if name in _ALWAYS else MOST_IDENTITIES)
 
-def _new_values(
-    name: str, judge: str | None, values: Sequence[tuple[str, float]], known: tuple[str, ...]
-) -> list[NewIdentity]:
-    places: dict[str, list[int]] = {}
-    for place, (value, _) in enumerate(values):
-        places.setdefault(value, []).append(place)
-    if name not in ("judge", "category") and len(places) > MOST_IDENTITIES:
-        return []
-    return [
-        NewIdentity(name, judge, value, known, values[at[0]][1], len(at), len(values) - at[0])
-        for value, at in places.items()
-        if value not in known
-    ]
+    def new(self, known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
+        """See :func:`new_identities`."""
+        given = {name: tuple(sorted(values)) for name, values in known.items()}
+        found = [
+            NewIdentity(name, judge, value, there, since, often, one.n - place)
+            for (name, judge), one in self._groups.items()
+            if not one.vary and (name in given or name not in _ALWAYS)
+            for there in [given.get(name) or (one.first,)]
+            for value, (place, since, often) in one.places.items()
+            if value not in there
+        ]
+        return tuple(sorted(found, key=lambda one: (one.since, one.field, one.judge or "", one.value)))

@@ -2,54 +2,32 @@
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Seen
-from metajudge.monitor.report import Audit, Decision, PromiseReport, Watched, promise_id, report_on, sorted_reports
+from metajudge.monitor.report import PromiseReport, Watched, report_on, sorted_reports
 from metajudge.monitor.sampling import Pick
+from metajudge.monitor.stored import promises
+from metajudge.monitor.tally import Audit, Decision, Tally
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import JsonLineTable
-from metajudge.reviews import Review, ReviewOrigin, ReviewState, ReviewStatus
-from metajudge.reviews.agreement import label_of
-from metajudge.reviews.queue import ReviewFilter
-from metajudge.store.annotations import annotated_data
+from metajudge.reviews import Review, ReviewOrigin
 from metajudge.store.protocol import Store
-from metajudge.store.rows import judgment_data
-from metajudge.store.sql import Connection
-from metajudge.store.versions import versions
-from metajudge.types import GuaranteedThreshold, Right, digest, parse_right, text_digest
+from metajudge.types import digest, text_digest
 from metajudge.webhooks.delivery import send_events
 from metajudge.webhooks.webhook import Webhook
 
 BROKEN: Final = "promise.broken"
 """The kind of alarms in the store's audit log; their subject is the promise's id."""
-CALIBRATION: Final = "calibration"
-PAGE: Final = 2_000
-"""Versions whose texts are in memory at once."""
-MOST_RUNS: Final = 100_000
-
-
-_NUMBERS: Final = (
-    f"SELECT number FROM {versions()} v WHERE number > $1 AND calibration IS NOT NULL "  # noqa: S608 - our own text
-    "AND ($2::VARCHAR[] IS NULL OR judgment_digest IN (SELECT unnest($2::VARCHAR[]))) "
-    f"ORDER BY number LIMIT {PAGE}"
-)
-_ROWS: Final = (
-    "SELECT v.number, v.run_id, v.created_at, v.judgment_digest, v.payload, v.annotation, "  # noqa: S608 - our own text
-    "j.payload, v.item_id, i.payload "
-    f"FROM {versions()} v LEFT JOIN judgments j ON j.judgment_digest = v.judgment_digest "
-    "LEFT JOIN items i ON i.item_digest = j.item_digest "
-    "WHERE v.number BETWEEN $2 AND $3 AND v.number IN (SELECT unnest($1::BIGINT[])) ORDER BY v.number"
-)
 
 
 async def reports(
@@ -66,10 +44,34 @@ async def reports(
     Args:
         now: seconds since the epoch.
         level, confidence, most: see :func:`~metajudge.monitor.report.report_on`.
-        reviewed_only: for the test alone; see :func:`watched_promises`.
+        reviewed_only: for the test alone; see :func:`~metajudge.monitor.stored.promises`.
     """
-    watched = await watched_promises(store, now=now, reviewed_only=reviewed_only)
-    return sorted_reports(report_on(one, level=level, confidence=confidence, most=most) for one in watched)
+    watched = await tallied_promises(store, now=now, reviewed_only=reviewed_only)
+    return sorted_reports(
+        report_on(one, tally, level=level, confidence=confidence, most=most) for one, tally in watched
+    )
+
+
+async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = False) -> list[tuple[Watched, Tally]]:
+    """Every promise that was stamped on a judgment, without its decisions, and what its report needs of them."""
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    watched = await promises(
+        store,
+        lambda name, one: tallies[name].add(one),
+        now=now,
+        broken=await broken_promises(store),
+        reviewed_only=reviewed_only,
+    )
+    return [(one, tallies[one.promise_id]) for one in watched]
+
+
+async def watched_promises(store: Store, *, now: float) -> list[Watched]:
+    """Every promise that was stamped on a judgment, with all decisions under it as objects."""
+    decisions: dict[str, list[Decision]] = defaultdict(list)
+    found = await promises(
+        store, lambda name, one: decisions[name].append(one), now=now, broken=await broken_promises(store)
+    )
+    return [replace(one, decisions=tuple(decisions[one.promise_id])) for one in found]
 
 
 async def record_alarms(store: Store, found: Sequence[PromiseReport], *, now: float) -> list[PromiseReport]:
@@ -173,162 +175,6 @@ def alarm_event(report: PromiseReport) -> dict[str, Any]:
         "precision": None if estimate is None else [estimate.low, estimate.estimate, estimate.high],
         "policies": list(report.policies),
     }
-
-
-async def watched_promises(store: Store, *, now: float, reviewed_only: bool = False) -> list[Watched]:
-    """Every promise that was stamped on a judgment, with all that was decided under it.
-
-    Args:
-        reviewed_only: only the judgments that were drawn for people: enough for the test, and fewer to read. Judgments
-            outside the guarantee are not counted then.
-    """
-    calibrations = {entry.subject: entry.payload for entry in await store.audit_log.entries(CALIBRATION)}
-    reviews = await _reviews(store, now)
-    broken = await broken_promises(store)
-    shares = {run.run_id: run.config.get("audit_share") or 0 for run in await store.runs(MOST_RUNS)}
-    stamps: dict[str, tuple[str, GuaranteedThreshold]] = {}
-    decisions: dict[str, dict[str, Decision]] = {}
-    policies: dict[str, set[str]] = {}
-    outside: dict[str, dict[str, str]] = {}
-    after = 0
-    only = sorted(reviews) if reviewed_only else None
-    while page := await store.ask(lambda connection, start=after: _page(connection, start, only)):  # type: ignore[misc]
-        after = page[-1]["number"]
-        for row in page:
-            given = row["assessment"].get("guarantee")
-            if given is None:
-                if why := row["assessment"].get("outside_guarantee"):
-                    outside.setdefault(row["assessment"]["calibration"], {})[row["content"]] = why[0]
-                continue
-            stamp = GuaranteedThreshold.model_validate(given)
-            if stamp.population == "this_file":  # it speaks of that file alone, and nothing comes after it
-                continue
-            calibration = row["assessment"]["calibration"]
-            name = promise_id(calibration, stamp)
-            stamps.setdefault(name, (calibration, stamp))
-            rule = _rule(calibrations.get(calibration))
-            audit = _audit(reviews.get(row["content"], ()), rule)
-            sampled = shares.get(row["run"], 0) > 0
-            decisions.setdefault(name, {}).setdefault(row["content"], _decision(row, audit, sampled=sampled))
-            if (decided := row["assessment"].get("decision")) is not None:
-                policies.setdefault(name, set()).add(decided["policy_digest"])
-    return [
-        Watched(
-            promise_id=name,
-            target=stamp.target,
-            delta=stamp.delta,
-            threshold=stamp.threshold,
-            judges=stamp.judges,
-            category=stamp.category,
-            most=stamp.most_per_question,
-            calibration=calibration,
-            decisions=tuple(decisions[name].values()),
-            known=_known(calibrations.get(calibration)),
-            policies=tuple(sorted(policies.get(name, ()))),
-            sentence=Promise.of_stamp(stamp).sentence(),
-            outside={} if reviewed_only else dict(Counter(outside.get(calibration, {}).values())),
-            broken_since=broken.get(name),
-        )
-        for name, (calibration, stamp) in stamps.items()
-    ]
-
-
-def _page(connection: Connection, after: int, only: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The next versions with a calibration, by number, as plain data without the items' answers."""
-    numbers = connection.execute(_NUMBERS, [after, only]).fetchall()
-    if not numbers:
-        return []
-    chosen = [number for (number,) in numbers]
-    rows = connection.execute(_ROWS, [chosen, chosen[0], chosen[-1]]).fetchall()
-    return [
-        {
-            "number": number,
-            "run": run,
-            "at": at,
-            "content": content,
-            "assessment": annotated_data(payload, annotation),
-            **_of_judgment(judgment, item_id, item),
-        }
-        for number, run, at, content, payload, annotation, judgment, item_id, item in rows
-    ]
-
-
-def _of_judgment(payload: str | None, item_id: str, item: str | None) -> dict[str, Any]:
-    """Question and identity; of a judgment whose texts were deleted, its item's id stands for the question."""
-    if payload is None or item is None:
-        return {"question": item_id, "identity": {}}
-    data = judgment_data(payload, item_id, item)
-    asked = [one["content"] for one in data["item"].get("conversation", ()) if one["role"] == "user"]
-    question = asked[0] if len(asked) > 1 else data["item"].get("question")
-    identity = {}
-    if data.get("instruction"):
-        identity["instruction"] = text_digest(data["instruction"])[:12]
-    if model := (data.get("meta") or {}).get("judge_model"):
-        identity["judge_model"] = str(model)
-    return {"question": item_id if not question else text_digest(question), "identity": identity}
-
-
-def _decision(row: Mapping[str, Any], audit: Audit | None, *, sampled: bool) -> Decision:
-    found = row["assessment"]
-    numbers = {"probability": found.get("probability"), "score": found.get("final_score")}
-    numbers |= {name: one["value"] for name, one in (found.get("signals") or {}).items()}
-    identity = dict(row["identity"])
-    if agents := [f"{one['agent']}: {one.get('reported_model') or one['model']}" for one in found.get("agents", ())]:
-        identity["agents"] = ", ".join(sorted(agents))
-    if found.get("rubric_digest"):
-        identity["rubric"] = found["rubric_digest"]
-    if found.get("prompt_digest"):
-        identity["prompts"] = found["prompt_digest"]
-    values = {name: float(value) for name, value in numbers.items() if value is not None}
-    seen = Seen(found["judge"], found.get("category"), row["question"], row["at"], values, identity)
-    return Decision(
-        found["judgment_id"],
-        row["content"],
-        seen,
-        bool(found.get("accepted")),
-        found.get("probability"),
-        audit,
-        sampled,
-    )
-
-
-def _known(calibration: Mapping[str, Any] | None) -> dict[str, Sequence[str]]:
-    if calibration is None:
-        return {}
-    identity = calibration["identity"]
-    known = {"judge": identity["judges"], "category": [name for name in calibration.get("categories", ()) if name]}
-    known |= {"rubric": identity.get("rubrics", ()), "prompts": identity.get("prompts", ())}
-    return {name: tuple(values) for name, values in known.items() if values}
-
-
-def _rule(calibration: Mapping[str, Any] | None) -> Right | None:
-    return None if calibration is None else parse_right(calibration["identity"].get("right", "top1"))
-
-
-async def _reviews(store: Store, now: float) -> dict[str, list[ReviewState]]:
-    """Judgment -> its reviews; those that a person requested were not drawn, and are left out."""
-    found: dict[str, list[ReviewState]] = {}
-    cursor = None
-    while True:
-        page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
-        for state in page.reviews:
-            if state.review.subject == "judgment" and state.review.origin is not ReviewOrigin.REQUEST:
-                found.setdefault(state.review.subject_digest, []).append(state)
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
-def _audit(states: Sequence[ReviewState], rule: Right | None) -> Audit | None:
-    """One audit a judgment: the review that was opened first."""
-    if not states:
-        return None
-    state = min(states, key=lambda one: (one.review.opened_at, one.review.review_id))
-    review = state.review
-    if state.status is not ReviewStatus.DECIDED:
-        return Audit(review.opened_at, review.inclusion)
-    at = max(one.decided_at for one in state.decisions)
-    return Audit(review.opened_at, review.inclusion, at, label_of(state.decisions, review.verdict, rule))
 
 
 class LabelledDecision(BaseModel):

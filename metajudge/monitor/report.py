@@ -7,8 +7,9 @@ from typing import Any
 
 from metajudge.calibration.domain import outside_words
 from metajudge.monitor.change import Held, expected_delay, hold
-from metajudge.monitor.drift import Drifts, NewIdentity, Seen, find_drift, new_identities
-from metajudge.monitor.sampling import Candidate, precision_estimate
+from metajudge.monitor.drift import Drifts, NewIdentity
+from metajudge.monitor.sampling import Candidate
+from metajudge.monitor.tally import Counts, Decision, Tally
 from metajudge.stats.corrected_rates import Predicted
 from metajudge.types import GuaranteedThreshold, digest
 
@@ -28,52 +29,13 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
-    """A review by people of a judgment that was drawn with a known probability.
-
-    Attributes:
-        opened_at, decided_at: seconds since the epoch; ``decided_at`` is None while people have not decided.
-        inclusion: probability with which the judgment was drawn, in (0, 1].
-        right: what people say of the verdict; None where they are undecided or cannot tell.
-    """
-
-    opened_at: float
-    inclusion: float = 1.0
-    decided_at: float | None = None
-    right: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One judgment decided under a promise.
-
-    Attributes:
-        content: digest of the judgment.
-        seen: judge, category, question, time, signals and identity.
-        kept: whether the promise's threshold keeps it.
-        probability: calibrated; None where there is none.
-        audit: None where it was not drawn.
-        sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
-            doubtful judgments alone, and neither the test nor an estimate may use them.
-    """
-
-    judgment_id: str
-    content: str
-    seen: Seen
-    kept: bool = True
-    probability: float | None = None
-    audit: Audit | None = None
-    sampled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Watched:
     """A promise with what was decided under it.
 
     Attributes:
         promise_id: see :func:`promise_id`.
         calibration: its digest; None for a file of labelled decisions.
-        decisions: in the order in which they were made.
+        decisions: in the order in which they were made; empty where they were counted in a tally alone.
         known: field -> values of the fit's identity; see :func:`~metajudge.monitor.drift.new_identities`.
         category: of the items it speaks of; None for all.
         most: judgments of one question that it covers at most; None where the record does not say.
@@ -110,26 +72,6 @@ class Delay:
 
     to: float
     audits: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Judgments decided under the promise, and what became of the drawn ones.
-
-    Attributes:
-        decisions, kept: judgments.
-        drawn: kept judgments that were drawn for people.
-        waiting: questions that wait for a person's decision.
-        undecided: kept judgments on which people cannot tell or disagree evenly; they are left out.
-        unsampled: kept judgments decided without a review sample; nothing is known about them.
-    """
-
-    decisions: int
-    kept: int
-    drawn: int
-    waiting: int
-    undecided: int
-    unsampled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +136,17 @@ def promise_id(calibration: str, stamp: GuaranteedThreshold) -> str:
 
 
 def report_on(
-    watched: Watched, *, level: float = 0.05, confidence: float = 0.95, most: int | None = None
+    watched: Watched,
+    tally: Tally | None = None,
+    *,
+    level: float = 0.05,
+    confidence: float = 0.95,
+    most: int | None = None,
 ) -> PromiseReport:
     """Holds a promise against its audits and looks for drift.
 
     Args:
+        tally: of its decisions; None where ``watched`` has them.
         level: false discovery rate of drift.
         confidence: of the intervals.
         most: the largest number of judgments a question may keep; None for that of the promise, else the number of
@@ -207,7 +155,8 @@ def report_on(
     Raises:
         InputError: a question keeps more judgments than ``most``.
     """
-    audited = audited_questions(watched.decisions)
+    tally = Tally(watched.decisions) if tally is None else tally
+    audited = tally.audited()
     declared = most or max(watched.most or len(watched.judges), *(one.judgments for one in audited.questions), 1)
     bound = float(declared)
     held = hold(
@@ -224,7 +173,6 @@ def report_on(
         alarm_at = max(one.decided_at for one in audited.questions[: held.alarm] if one.decided_at is not None)
     kept = _typical([one.kept for one in audited.questions])
     delays = tuple(_delay(watched, drop, kept, bound) for drop in DROPS if watched.target - drop > 0)
-    seen = [one.seen for one in watched.decisions]
     return PromiseReport(
         **{name: getattr(watched, name) for name in _SHARED},
         state=_state(alarm_at, held, delays),
@@ -232,10 +180,10 @@ def report_on(
         held=held,
         most=bound,
         alarm_at=alarm_at,
-        predicted=_predicted(watched.decisions, confidence),
+        predicted=tally.predicted(confidence),
         delays=delays,
-        drift=find_drift(seen, level=level),
-        identities=new_identities(seen, watched.known),
+        drift=tally.streams.drifts(level),
+        identities=tally.identities.new(watched.known),
     )
 
 
@@ -280,71 +228,6 @@ def sorted_reports(found: Iterable[PromiseReport]) -> list[PromiseReport]:
     return sorted(found, key=lambda one: (not one.is_broken, -one.held.audits, one.promise_id))
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedQuestion:
-    """A question's audited judgments.
-
-    Attributes:
-        judgments: their number, those aside on which people cannot tell.
-        kept, errors: each judgment counts with the least inclusion probability of the design over its own; one that
-            waits for a person is no error.
-        decided_at: when the last one was decided, in seconds since the epoch; None where none is.
-        decided: whether all are.
-    """
-
-    judgments: int
-    kept: float
-    errors: float
-    decided_at: float | None
-    decided: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """Audited questions in the order in which they were drawn, up to the last with a decision."""
-
-    questions: tuple[AuditedQuestion, ...]
-    counts: Counts
-
-
-def audited_questions(decisions: Sequence[Decision]) -> Audited:
-    """One observation a question: its kept judgments that were drawn.
-
-    A judgment drawn with probability q counts with c / q, where c is the least of the design: the weighted mean is that
-    of all kept judgments, and no weight is above 1.
-    """
-    by_question: dict[str, list[Audit]] = {}
-    for one in decisions:
-        if one.kept and one.sampled and one.audit is not None:
-            by_question.setdefault(one.seen.question, []).append(one.audit)
-    least = min((one.inclusion for audits in by_question.values() for one in audits), default=1.0)
-    ordered = sorted(by_question.values(), key=lambda audits: min(one.opened_at for one in audits))
-    found = [_audited(audits, least) for audits in ordered]
-    last = max((place for place, one in enumerate(found, 1) if one.decided_at is not None), default=0)
-    drawn = [one for audits in ordered for one in audits]
-    counts = Counts(
-        decisions=len(decisions),
-        kept=sum(one.kept for one in decisions),
-        drawn=len(drawn),
-        waiting=sum(not one.decided for one in found),
-        undecided=sum(one.decided_at is not None and one.right is None for one in drawn),
-        unsampled=sum(one.kept and not one.sampled for one in decisions),
-    )
-    return Audited(tuple(one for one in found[:last] if one.judgments), counts)
-
-
-def _audited(audits: Sequence[Audit], least: float) -> AuditedQuestion:
-    counted = [one for one in audits if one.decided_at is None or one.right is not None]
-    times = [one.decided_at for one in audits if one.decided_at is not None]
-    return AuditedQuestion(
-        judgments=len(counted),
-        kept=sum(least / one.inclusion for one in counted),
-        errors=sum(least / one.inclusion for one in counted if one.right is False),
-        decided_at=max(times, default=None),
-        decided=len(times) == len(audits),
-    )
-
-
 def _typical(kept: Sequence[float]) -> tuple[float, ...]:
     """A few numbers distributed as those given; a single 1 where there are none."""
     ordered = sorted(kept)
@@ -362,22 +245,6 @@ def _state(alarm_at: float | None, held: Held, delays: Sequence[Delay]) -> State
         return State.BROKEN
     enough = delays[-1].audits if delays else None
     return State.HOLDS if enough is not None and held.audits >= enough else State.TOO_LITTLE
-
-
-def _predicted(decisions: Sequence[Decision], confidence: float) -> Predicted | None:
-    rows = [(one, one.probability) for one in decisions if one.kept and one.sampled and one.probability is not None]
-    told = [(*row, audit) for row in rows if (audit := row[0].audit) is not None and audit.right is not None]
-    rest = [row for row in rows if row[0].audit is None or row[0].audit.right is None]
-    if len(told) < 2:
-        return None
-    return precision_estimate(
-        [float(bool(audit.right)) for _, _, audit in told],
-        [probability for _, probability, _ in told],
-        [audit.inclusion for _, _, audit in told],
-        [probability for _, probability in rest],
-        [one.seen.question for one in (*(one for one, _, _ in told), *(one for one, _ in rest))],
-        confidence=confidence,
-    )
 
 
 def _advice(report: PromiseReport) -> list[str]:

@@ -144,7 +144,7 @@ def precision_estimate(
     probabilities: ArrayLike,
     inclusion: ArrayLike,
     unlabelled: ArrayLike,
-    questions: Sequence[str],
+    questions: Sequence[str] | Sequence[int],
     *,
     confidence: float = 0.95,
 ) -> Predicted:

@@ -1,5 +1,6 @@
 """Exports over HTTP of stores of any size: in a process of their own, with nothing left behind however they end."""
 
+import asyncio
 import contextlib
 import io
 import json
@@ -15,6 +16,7 @@ import httpx2
 import pytest
 
 from metajudge.preferences.export_process import COMMAND, Order
+from metajudge.store import open_store
 from metajudge.types.location import store_location
 from tests.api.service_process import process
 from tests.doubles.filled_store import fill
@@ -163,12 +165,20 @@ def test_a_hundred_thousand_judgments_neither_fail_nor_stop_nor_swell_the_servic
     assert left_behind(tmp_path) == []
 
 
+async def with_facts(path):
+    """Adds the facts that a service would add to the store beside the export."""
+    store = await open_store(path)
+    await store.line_facts.add_missing()
+    await store.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [4_000, 60_000])
 def test_a_full_disk_is_507_in_words_and_the_next_try_succeeds(tmp_path, limit):
     """The kernel refuses to let a file of the service or of its export process grow, as a full disk would."""
     said = [judgment(number) for number in range(600)]
     filled(tmp_path / "s.duckdb", [(one, assessment(one)) for one in said])
+    asyncio.run(with_facts(tmp_path / "s.duckdb"))
     with process(tmp_path) as (one, client):
         resource.prlimit(one.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         answer = client.post(URL, json={})
@@ -194,6 +204,7 @@ class TestInterrupted:
             one.wait(60)
         wait_for(lambda: not os.path.exists(f"/proc/{child}"))
         wait_for(lambda: not left_behind(store))
+        assert left_behind(store) == []
 
     def test_what_two_kills_left_behind_goes_with_the_next_start(self, store):
         with process(store) as (one, client), asking(client):

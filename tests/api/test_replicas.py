@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
@@ -207,3 +208,103 @@ def test_told_to_stop_while_the_database_is_away_it_ends_within_its_grace(databa
 def ask_in_vain(url):
     with contextlib.suppress(httpx2.HTTPError):
         httpx2.get(url, timeout=100)
+
+
+PANEL = """
+[[agents]]
+name = "a"
+model = "openai:a@{url}"
+rubric = "baseline"
+max_tokens = 1000
+price = {{ input = 0.001, output = 1000 }}
+
+[limits."{url}/v1"]
+concurrency = 4
+requests_per_minute = 300
+"""
+"""Of a call a dollar is set aside, and it costs thirty cents."""
+
+
+def long_answer(body):
+    """Of 300 tokens, as the server counts."""
+    return score_answer(5)(body).ljust(1_200)
+
+
+@contextlib.contextmanager
+def replica(url, folder, budget_usd):
+    """A replica in a process of its own, and a client; the process may be killed."""
+    port = free_port()
+    command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--config", "panel.toml"]
+    environ = {**os.environ, "METAJUDGE_STORE": str(url), "OPENAI_API_KEY": "sk-test"}
+    with (folder / f"{port}.log").open("ab") as log:
+        one = subprocess.Popen(
+            [*command, "--budget-usd", str(budget_usd)], stdout=log, stderr=log, env=environ, cwd=folder
+        )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=110) as client:
+            assert answers(port), (folder / f"{port}.log").read_text()[-2000:]
+            yield one, client
+    finally:
+        one.kill()
+        one.wait()
+
+
+def vet(client, number):
+    with contextlib.suppress(httpx2.HTTPError):  # the replica is killed
+        return client.post("/v1/vet", json=judgment(f"j{number}").model_dump(mode="json"))
+
+
+def budget_of(client):
+    lines = [line.split() for line in client.get("/metrics").text.splitlines() if line.startswith("metajudge_budget")]
+    return {name.removeprefix("metajudge_budget_").removesuffix("_usd"): float(value) for name, value in lines}
+
+
+def until(said, within=100.0):
+    """Waits for what has to become true."""
+    deadline = time.monotonic() + within
+    while not said():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_limits_and_the_day_s_dollars_hold_over_two_replicas_though_one_is_killed(url, tmp_path):
+    with LLMServer(answer=long_answer) as server, ThreadPoolExecutor(16) as pool:
+        (tmp_path / "panel.toml").write_text(PANEL.format(url=server.url))
+        with replica(url, tmp_path, 8) as (first, one), replica(url, tmp_path, 8) as (_, other):
+            started = time.monotonic()
+            found = list(pool.map(lambda n: vet((one, other)[n % 2], n), range(12)))
+            took = time.monotonic() - started
+            assert [one.status_code for one in found] == [200] * 12
+            cost = found[0].json()["cost_usd"]
+            assert server.max_in_flight <= 4, "in flight over both"
+            assert took >= (12 - 5) / 5, "300 a minute over both, of which a second's may start at once"
+            assert cost == pytest.approx(0.3, rel=1e-3)
+            assert [at["spent"] for at in map(budget_of, (one, other))] == pytest.approx([3.6, 3.6], rel=1e-3)
+            server._latency_s = 3_600.0
+            held = [pool.submit(vet, one, n) for n in range(100, 104)]
+            until(lambda: server.count == 16)
+            assert budget_of(other)["held"] == pytest.approx(4.0, rel=1e-3)
+            waiting = pool.submit(vet, other, 200)
+            os.kill(first.pid, signal.SIGKILL)
+            first.wait()
+            server._latency_s = 0.0
+            assert waiting.result().status_code == 200, "places and dollars of the killed one came back"
+            assert [one.result() for one in held] == [None] * 4
+            assert budget_of(other)["held"] == 0
+            # The calls of the killed one that were in flight are the only ones that are not counted.
+            sent = 13
+            for number in range(300, 320):
+                answer = vet(other, number)
+                if answer.status_code != 200:
+                    break
+                sent += 1
+            assert answer.status_code == 429
+            assert 0 < int(answer.headers["retry-after"]) <= 86_400
+            assert "begins anew at 00:00 UTC" in answer.json()["detail"]
+            assert server.count == sent + 4
+            spent = budget_of(other)["spent"]
+            assert spent == pytest.approx(sent * 0.3, rel=1e-3)
+            assert spent <= 8 < spent + 1.001
+        with replica(url, tmp_path, 8) as (_, again):
+            assert vet(again, 500).status_code == 429, "a replica that starts finds the day's spending"

@@ -6,6 +6,7 @@ import pytest
 
 from metajudge import __version__
 from metajudge.errors import ConfigurationError
+from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
 
 hosts = importlib.import_module("metajudge.api.hosts")
@@ -68,6 +69,7 @@ class TestBodyLimit:
         assert serve(max_body_bytes=1_000_000).post("/v1/vet", json=body).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_document_has_examples_and_error_schemas(serve):
     document = serve().get("/openapi.json").json()
     operation = document["paths"]["/v1/vet"]["post"]
@@ -127,3 +129,24 @@ class TestDocumentToRead:
                 if body is not None and not example(schema, body):
                     bare.append(f"{method} {path}")
         assert not bare
+
+
+@pytest.mark.slow
+def test_the_day_s_dollars_are_kept_in_a_file_and_a_refusal_says_when_they_begin_anew(models, tmp_path):
+    panels = {"one": panel_of(models(), "a")}
+    options = app_module.ServiceOptions(panels=panels, store=tmp_path / "s.duckdb", budget_usd=0.008)
+    with running(options) as client:
+        records = [judgment(f"j{n}").model_dump(mode="json") for n in range(12)]
+        answered = [client.post("/v1/vet", json=one) for one in records]
+        spent = sum(one.json()["cost_usd"] for one in answered if one.status_code == 200)
+        refused = [one for one in answered if one.status_code == 429]
+        assert len({one.status_code for one in answered[:-1]}) == 2
+        assert 0 < int(refused[0].headers["retry-after"]) <= 86_400
+        assert refused[0].json()["detail"].startswith("the service's budget of the day is reached: $0.00")
+        told = dict(line.split() for line in client.get("/metrics").text.splitlines() if "_budget_" in line[:20])
+        assert float(told["metajudge_budget_usd"]) == 0.008
+        assert float(told["metajudge_budget_spent_usd"]) == pytest.approx(spent)
+        assert float(told["metajudge_budget_held_usd"]) == 0
+        assert client.post("/v1/vet", json=records[0]).status_code == 200, "what is stored costs nothing"
+    with running(options) as client:
+        assert client.post("/v1/vet", json=records[-1]).status_code == 429

@@ -131,3 +131,10 @@ def test_the_confidence_sequence_by_hand():
     found = precision_sequence(errors, kept, most=most)
     assert found.estimate == pytest.approx(1 - errors.sum() / kept.sum())
     assert (found.low, found.high) == pytest.approx((inside[0], inside[-1]), abs=0.0011)
+
+
+def test_the_last_e_value_alone_is_that_of_all():
+    x = np.random.default_rng(0).uniform(-1, 1, 200)
+    one, other = ChangeTest((-0.6, 0.3)), ChangeTest((-0.6, 0.3))
+    for part in (x[:50], x[50:]):
+        assert one.after(part) == pytest.approx(other.extend(part)[-1], rel=1e-12)

@@ -1,8 +1,11 @@
 """Drift of signals with a controlled false discovery rate, and new identities."""
 
-import numpy as np
+from bisect import bisect_left, bisect_right
 
-from metajudge.monitor.drift import Seen, e_bh, find_drift, new_identities
+import numpy as np
+import pytest
+
+from metajudge.monitor.drift import Seen, _placed, e_bh, find_drift, new_identities
 
 
 def stream(judge, values, *, signal="strength", category="math"):
@@ -57,3 +60,24 @@ def test_what_the_fit_did_not_know_is_named_with_its_numbers():
 def test_a_field_that_differs_by_question_is_no_identity():
     seen = [Seen("a", None, f"q{at}", float(at), {}, {"instruction": f"about {at}"}) for at in range(20)]
     assert new_identities(seen, {}) == ()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 7, 64, 1_000])
+def test_places_among_earlier_values_are_those_of_a_sorted_list(levels):
+    values = np.random.default_rng(levels).integers(0, levels, 333) / 7
+    smaller, not_larger = _placed(values)
+    for place in range(len(values)):
+        earlier = sorted(values[: place + 1].tolist())
+        assert smaller[place] == bisect_left(earlier, values[place])
+        assert not_larger[place] == bisect_right(earlier, values[place])
+
+
+def test_many_streams_at_once_give_what_each_gives_alone():
+    rng = np.random.default_rng(3)
+    each = {judge: stream(judge, rng.normal(0, 1, 60) + (np.arange(60) > 30), signal=judge[:1]) for judge in "abcde"}
+    mixed = [one for row in zip(*each.values(), strict=True) for one in row]
+    found = {one.judge: one for one in find_drift(mixed, level=0.5).found}
+    assert found
+    for judge, one in found.items():
+        (alone,) = find_drift(each[judge], level=0.5).found
+        assert alone == one

@@ -7,17 +7,15 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Seen
 from metajudge.monitor.report import (
-    Audit,
-    Decision,
     State,
     Watched,
-    audited_questions,
     candidates,
     labelled,
     promise_id,
     report_on,
     sorted_reports,
 )
+from metajudge.monitor.tally import Audit, Decision, Tally
 from metajudge.types import GuaranteedThreshold
 
 
@@ -46,7 +44,7 @@ def watched(decisions, **given):
 
 
 def test_a_question_is_one_observation_in_the_order_of_its_draw():
-    found = audited_questions(
+    found = Tally(
         [
             audited("late", True, opened=5.0, decided=6.0),
             audited("early", False, judge="a", opened=1.0, decided=9.0),
@@ -54,7 +52,7 @@ def test_a_question_is_one_observation_in_the_order_of_its_draw():
             decision("early", "c"),
             audited("dropped", False, kept=False),
         ]
-    )
+    ).audited()
     first, second = found.questions
     assert (first.kept, first.errors, first.judgments, first.decided_at) == (2, 1, 2, 9.0)
     assert (second.kept, second.errors) == (1, 0)
@@ -62,22 +60,24 @@ def test_a_question_is_one_observation_in_the_order_of_its_draw():
 
 
 def test_unequal_draws_weigh_by_the_inverse_of_their_inclusion():
-    (sure, drawn) = audited_questions(
-        [audited("q1", False, opened=1.0, inclusion=1.0), audited("q2", False, opened=2.0, inclusion=0.1)]
-    ).questions
+    (sure, drawn) = (
+        Tally([audited("q1", False, opened=1.0, inclusion=1.0), audited("q2", False, opened=2.0, inclusion=0.1)])
+        .audited()
+        .questions
+    )
     assert (sure.kept, sure.errors) == pytest.approx((0.1, 0.1))
     assert (drawn.kept, drawn.errors) == (1, 1)
 
 
 def test_what_waits_is_right_until_then_and_what_nobody_can_tell_is_left_out():
-    found = audited_questions(
+    found = Tally(
         [
             audited("open", None, opened=1.0, decided=None),
             audited("unclear", None, opened=2.0),
             audited("told", False, opened=3.0),
             audited("still open", None, opened=4.0, decided=None),
         ]
-    )
+    ).audited()
     assert [(one.kept, one.errors, one.decided) for one in found.questions] == [(1, 0, False), (1, 1, True)]
     assert (found.counts.waiting, found.counts.undecided) == (2, 1)
 

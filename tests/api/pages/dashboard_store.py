@@ -11,6 +11,7 @@ from metajudge.errors import FailureKind
 from metajudge.reviews import HumanDecision, Outcome
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
+from metajudge.store.gaps import rows_of
 from metajudge.types import CallRecord, Status, Usage
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
 
@@ -106,7 +107,7 @@ def fill_dashboard(path, items=60, *, seed=1, labelled=True, decided=12, days=9)
     now = time.time()
     for table, column, number in (("assessments", "created_at", "assessment_id"), ("calls", "started_at", "call_id")):
         connection.execute(
-            f"UPDATE {table} SET {column} = $1 - $2 * {DAY} * (1 - {number} / (SELECT max({number}) FROM {table}))",
+            f"UPDATE {rows_of(table)} SET {column} = $1 - $2 * {DAY} * (1 - {number} / (SELECT max({number}) FROM {table}))",
             [now, days],
         )
     connection.close()

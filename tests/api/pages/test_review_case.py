@@ -30,6 +30,7 @@ class TestDeciding:
         return visitor, where.partition("?")[0].rpartition("/")[2]
 
     @pytest.mark.parametrize("outcome", ["approve", "reject", "cannot_tell"])
+    @pytest.mark.slow
     def test_an_outcome_is_what_the_interface_would_have_recorded(self, filled, outcome):
         visitor, one = self.taken(filled)
         response = visitor.submit(f"/reviews/{one}/decide", {"outcome": outcome, "reason": " because "})
@@ -51,6 +52,7 @@ class TestDeciding:
         assert Pairwise(*"AB", 0) == Pairwise(*sorted(decision["verdict"].split("=")), 0)
         assert decision["scores"] == {"accuracy": 2.0}
 
+    @pytest.mark.slow
     def test_corrections_left_over_from_another_choice_are_not_recorded(self, filled):
         visitor, one = self.taken(filled)
         wanted = choice(visitor.see(f"/reviews/{one}"), "Equally good")
@@ -78,6 +80,7 @@ class TestDeciding:
         assert "kept</textarea>" in response.text
         assert state_of(visitor, one)["decisions"] == []
 
+    @pytest.mark.slow
     def test_the_same_again_changes_nothing_and_another_is_refused(self, filled):
         visitor, one = self.taken(filled)
         for _ in range(2):
@@ -104,6 +107,7 @@ class TestDeciding:
         assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "modify", "score.accuracy": "3"}).status_code == 303
         assert state_of(visitor, one)["decisions"][0]["scores"] == {"accuracy": 3.0}
 
+    @pytest.mark.slow
     def test_others_are_not_seen_until_one_has_decided_oneself(self, filled):
         visitor = filled(1, cases=False, reviewers=2)
         one = visitor.reviews[0]
@@ -188,6 +192,7 @@ class TestBlindMode:
 
 
 class TestAmendments:
+    @pytest.mark.slow
     def test_undo_replaces_the_decision_and_keeps_it(self, filled):
         visitor = filled(6)
         visitor.see("/reviews")
@@ -209,6 +214,7 @@ class TestAmendments:
         assert "Amended: reject by Ada: undone" in page
         assert "Decided: approve, replaced by Ada" in page
 
+    @pytest.mark.slow
     def test_comments_and_assignment(self, filled):
         visitor = filled(2, cases=False)
         one, other = visitor.reviews[:2]
@@ -223,6 +229,7 @@ class TestAmendments:
 
 
 class TestTheSameItem:
+    @pytest.mark.slow
     def test_an_own_verdict_holds_for_every_judge_of_the_item(self, visit, tmp_path):
         path = tmp_path / "s.duckdb"
         item = made_judgment(3).item

@@ -39,6 +39,7 @@ class TestQueue:
         assert page.lstrip().startswith('<section id="queue"')
         assert "<html" not in page
 
+    @pytest.mark.slow
     def test_pages_go_on_where_the_one_before_ended(self, filled):
         visitor = filled(120, cases=False)
         first = visitor.see("/reviews")

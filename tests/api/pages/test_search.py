@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from metajudge.store import browsing
 from tests.api.pages.conftest import words
 from tests.api.pages.test_start import eventful, visitor
 
@@ -64,3 +67,24 @@ def test_who_saw_a_hit_does_not_decide_blind(visitor):
     visitor.see("/search", params={"q": f"item-{number}"})
     visitor.submit("/preferences", {"blind": "true"})
     assert "not recorded as blind" in words(visitor.see(f"/reviews/{review}"))
+
+
+def test_an_id_is_found_without_a_search_in_texts_and_says_so(visitor, monkeypatch):
+    monkeypatch.setattr(browsing, "_with_texts_of", lambda *_: pytest.fail("texts were searched"))
+    for name in ("item-4", "j4/owl-large", "run-1", "case-2"):
+        page = visitor.see("/search", params={"q": name})
+        assert "This is an id" in page, name
+        assert "Nothing has this text" not in page
+    review = re.search(r"/reviews/(\w{16})", visitor.see("/reviews"))[1]
+    assert f"/reviews/{review}" in visitor.see("/search", params={"q": review})
+    monkeypatch.undo()
+    assert "This is an id" not in visitor.see("/search", params={"q": "item-"})
+
+
+def test_blind_an_id_of_what_waits_is_no_id(visitor):
+    visitor.submit("/preferences", {"blind": "true"})
+    review = re.search(r"/reviews/(\w{16})", visitor.see("/reviews"))[1]
+    for name in ("j4/owl-large", review):
+        page = visitor.see("/search", params={"q": name})
+        assert "This is an id" not in page
+        assert sections(page) == []

@@ -149,6 +149,7 @@ class TestReviews:
         assert list(done["left_out"]) == [waiting[2]]
         assert "claim it before deciding" in done["left_out"][waiting[2]]
 
+    @pytest.mark.slow
     def test_pages_and_filters(self, client, waiting):
         found, cursor = [], None
         for _ in range(100):

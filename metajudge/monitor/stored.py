@@ -1,0 +1,371 @@
+"""The promises of a store and what was decided under them, read a page at a time."""
+
+from array import array
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+
+from metajudge.calibration.promise import Promise
+from metajudge.monitor.drift import Seen, question_code
+from metajudge.monitor.report import Watched, promise_id
+from metajudge.monitor.tally import Audit, Decision
+from metajudge.reviews import ReviewOrigin, ReviewState, ReviewStatus
+from metajudge.reviews.agreement import label_of
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.store.annotations import annotated_data
+from metajudge.store.compact_map import CompactMap
+from metajudge.store.gaps import DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
+from metajudge.store.protocol import Store
+from metajudge.store.sql import Connection
+from metajudge.store.stamps import (
+    SPAN,
+    StampedVersion,
+    newest_annotation,
+    stamped_numbers,
+    stamped_numbers_of,
+    stamped_versions,
+)
+from metajudge.store.texts import Neighbours
+from metajudge.types import GuaranteedThreshold, Right, parse_right, text_digest
+
+CALIBRATION: Final = "calibration"
+PAGE: Final = 5_000
+"""Versions that are in memory at once."""
+MOST_RUNS: Final = 100_000
+_MOST_ITEMS: Final = 200_000
+"""Items whose questions' digests are in memory."""
+_TEXTS: Final = 2_000
+"""Items whose texts are in memory at once."""
+_IDENTITY: Final = (
+    "CASE WHEN strpos(payload, '\"instruction\"') > 0 OR strpos(payload, '\"judge_model\"') > 0 "
+    "OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
+)
+"""The payload of a judgment that may say who judged, or what was asked."""
+_GAPS: Final = {gap: "{}" if gap == SIGNALS else "null" for gap in (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST, SIGNALS)}
+"""What stands in their place where a payload is read for what its gaps leave."""
+
+Take = Callable[[str, Decision], object]
+"""Is given each decision under a promise, with the promise's id."""
+
+
+async def promises(
+    store: Store, take: Take, *, now: float, broken: Mapping[str, float], reviewed_only: bool = False
+) -> list[Watched]:
+    """Every promise that was stamped on a judgment, without decisions.
+
+    Args:
+        take: is given every decision, in the order in which they were made; a judgment counts once for a promise.
+        now: seconds since the epoch.
+        broken: promise -> since when it is recorded as broken.
+        reviewed_only: only the judgments that were drawn for people: enough for the test, and fewer to read. Judgments
+            outside the guarantee are not counted then.
+    """
+    known = {entry.subject: entry.payload for entry in await store.audit_log.entries(CALIBRATION)}
+    reviews = await _reviews(store, now)
+    shares = {run.run_id: run.config.get("audit_share") or 0 for run in await store.runs(MOST_RUNS)}
+    found = _Found({name: _rule(one) for name, one in known.items()}, reviews, shares, take)
+    reader = _Reader()
+    async for chosen in _chosen(store, sorted(reviews) if reviewed_only else None):
+        found.add(*await store.ask(partial(reader.read, chosen=chosen)))
+    outside = {} if reviewed_only else found.outside()
+    return [
+        Watched(
+            promise_id=name,
+            target=stamp.target,
+            delta=stamp.delta,
+            threshold=stamp.threshold,
+            judges=stamp.judges,
+            category=stamp.category,
+            most=stamp.most_per_question,
+            calibration=calibration,
+            known=_known(known.get(calibration)),
+            policies=tuple(sorted(found.policies.get(name, ()))),
+            sentence=Promise.of_stamp(stamp).sentence(),
+            outside=outside.get(calibration, {}),
+            broken_since=broken.get(name),
+        )
+        for name, (calibration, stamp) in found.stamps.items()
+    ]
+
+
+async def _chosen(store: Store, only: Sequence[str] | None) -> AsyncIterator[list[tuple[int, int]]]:
+    """Numbers of stamped annotations and their assessments, a page at a time, ascending."""
+    if only is not None:
+        for page in _pages(await store.ask(lambda connection: stamped_numbers_of(connection, only))):
+            yield page
+        return
+    for first in range(1, await store.ask(newest_annotation) + 1, SPAN):
+        for page in _pages(await store.ask(partial(stamped_numbers, first=first))):
+            yield page
+
+
+def _pages(numbers: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    for start in range(0, len(numbers), PAGE):
+        yield list(numbers[start : start + PAGE])
+
+
+class _Asked(NamedTuple):
+    """The question of a judgment, as a digest or its item's id, and what judged."""
+
+    question: str
+    identity: Mapping[str, str]
+
+
+class _Question(NamedTuple):
+    """Digests of an item's question and of what a longer conversation began with, else of the question too."""
+
+    text: str | None
+    opening: str | None
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> "_Question":
+        """Of an item's payload, or of the part of it that a judgment has."""
+        asked = [one["content"] for one in item.get("conversation", ()) if one["role"] == "user"]
+        question = item.get("question")
+        text = text_digest(question) if question else None
+        if len(asked) < 2:
+            return cls(text, text)
+        return cls(text, text_digest(asked[0]) if asked[0] else None)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the pages read so far say.
+
+    Attributes:
+        rules: calibration -> when a verdict is right.
+        shares: run -> share of what it kept that was drawn for people.
+        stamps: promise -> calibration and stamp; ``policies``: promise -> digests.
+    """
+
+    rules: Mapping[str, Right | None]
+    reviews: Mapping[str, Sequence[ReviewState]]
+    shares: Mapping[str, float]
+    take: Take
+    stamps: dict[str, tuple[str, GuaranteedThreshold]] = field(default_factory=dict)
+    policies: dict[str, set[str]] = field(default_factory=dict)
+    _taken: dict[str, CompactMap] = field(default_factory=dict)
+    _outside: "dict[str, tuple[array[int], array[int]]]" = field(default_factory=dict)
+    _reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rows: Sequence[StampedVersion], asked: Mapping[str, _Asked]) -> None:
+        """Takes a page; ``asked`` by the judgment's digest."""
+        contents = [question_code(row.judgment_digest) for row in rows]
+        found = [_said(row.annotation, row.payload) for row in rows]
+        new = self._new(rows, found, contents)
+        for place, (row, said, content) in enumerate(zip(rows, found, contents, strict=True)):
+            if said.stamp is None:
+                if said.outside is not None:
+                    reason = self._reasons.setdefault(said.outside, len(self._reasons))
+                    whose, reasons = self._outside.setdefault(row.calibration, (array("Q"), array("H")))
+                    whose.append(content)
+                    reasons.append(reason)
+            elif said.stamp.value.population != "this_file":  # that of a file ends with it
+                name = _promise(row.calibration, said.stamp)
+                self.stamps.setdefault(name, (row.calibration, said.stamp.value))
+                if said.policy is not None:
+                    self.policies.setdefault(name, set()).add(said.policy)
+                if place in new:
+                    audit = _audit(self.reviews.get(row.judgment_digest, ()), self.rules.get(row.calibration))
+                    sampled = self.shares.get(row.run_id, 0) > 0
+                    self.take(name, _decision(row, said, asked.get(row.judgment_digest), audit, sampled=sampled))
+
+    def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
+        """Places of the versions that are the first of their judgment under their promise."""
+        pages: dict[str, dict[int, int]] = {}
+        for place, (row, one, content) in enumerate(zip(rows, said, contents, strict=True)):
+            if one.stamp is not None:
+                pages.setdefault(_promise(row.calibration, one.stamp), {}).setdefault(content, place)
+        found: set[int] = set()
+        for name, places in pages.items():
+            taken = self._taken.setdefault(name, CompactMap())
+            there = taken.contain(np.fromiter(places, dtype=np.uint64, count=len(places)))
+            found.update(place for place, old in zip(places.values(), there.tolist(), strict=True) if not old)
+            taken.update(places, places.values())
+        return found
+
+    def outside(self) -> dict[str, dict[str, int]]:
+        """Calibration -> reason -> judgments that no guarantee of it covers, each by its newest version."""
+        names = list(self._reasons)
+        found = {}
+        for calibration, (contents, reasons) in self._outside.items():
+            newest = np.unique(np.asarray(contents)[::-1], return_index=True)[1]
+            counts = np.bincount(np.asarray(reasons)[::-1][newest], minlength=len(names)).tolist()
+            found[calibration] = {name: n for name, n in zip(names, counts, strict=True) if n}
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stamp:
+    """A guarantee of a promise; the same object for the same content, so that it is compared quickly."""
+
+    value: GuaranteedThreshold
+
+
+@lru_cache(maxsize=256)
+def _stamp(text: bytes) -> _Stamp:
+    return _Stamp(GuaranteedThreshold.model_validate_json(text))
+
+
+@lru_cache(maxsize=256)
+def _promise(calibration: str, stamp: _Stamp) -> str:
+    return promise_id(calibration, stamp.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an annotated assessment says apart from its columns.
+
+    Attributes:
+        outside: the first reason why no guarantee covers it.
+        policy: digest of the policy that decided.
+        values: of the signals that ``payload`` has without gaps.
+    """
+
+    stamp: _Stamp | None
+    outside: str | None
+    policy: str | None
+    category: str | None
+    values: Mapping[str, float]
+    identity: Mapping[str, str]
+
+
+@lru_cache(maxsize=256)
+def _said(annotation: str, payload: str) -> _Said:
+    """Of two payloads, which may have gaps; kept, as many assessments share theirs."""
+    for gap, value in _GAPS.items():
+        annotation, payload = annotation.replace(gap, value), payload.replace(gap, value)
+    found: dict[str, Any] = annotated_data(payload, annotation)
+    given, why, decided = (found.get(name) for name in ("guarantee", "outside_guarantee", "decision"))
+    identity = {}
+    if agents := [f"{one['agent']}: {one.get('reported_model') or one['model']}" for one in found.get("agents", ())]:
+        identity["agents"] = ", ".join(sorted(agents))
+    if found.get("rubric_digest"):
+        identity["rubric"] = found["rubric_digest"]
+    if found.get("prompt_digest"):
+        identity["prompts"] = found["prompt_digest"]
+    return _Said(
+        None if given is None else _stamp(orjson.dumps(given)),
+        why[0] if why else None,
+        None if decided is None else decided["policy_digest"],
+        found.get("category"),
+        _values(found.get("signals") or {}),
+        identity,
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _part(text: str) -> Mapping[str, float]:
+    """Values of a part of the signals."""
+    return _values(orjson.loads(f"{{{text[1:]}}}"))
+
+
+def _values(signals: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(one["value"]) for name, one in signals.items() if one["value"] is not None}
+
+
+def _decision(
+    row: StampedVersion, said: _Said, asked: _Asked | None, audit: Audit | None, *, sampled: bool
+) -> Decision:
+    """A version as a decision; without the judgment's texts its item's id stands for the question."""
+    values = {}
+    if row.probability is not None:
+        values["probability"] = row.probability
+    if row.final_score is not None:
+        values["score"] = row.final_score
+    values.update(said.values)
+    for part in row.parts:
+        if part:
+            values.update(_part(part))
+    question, identity = (row.item_id, said.identity) if asked is None else (asked.question, asked.identity)
+    if asked is not None and said.identity:
+        identity = {**identity, **said.identity}
+    seen = Seen(row.judge, said.category, question, row.created_at, values, identity)
+    return Decision(row.judgment_id, row.judgment_digest, seen, bool(row.accepted), row.probability, audit, sampled)
+
+
+class _Reader:
+    """Reads versions and what their judgments' texts say, page after page."""
+
+    def __init__(self) -> None:
+        self._judgments = Neighbours("judgment", f"item_digest, item_id, {_IDENTITY}")
+        self._texts = Neighbours("item", "payload")
+        self._items: dict[str, _Question] = {}
+
+    def read(
+        self, connection: Connection, *, chosen: Sequence[tuple[int, int]]
+    ) -> tuple[list[StampedVersion], dict[str, _Asked]]:
+        """The versions with these numbers, and what was asked by the judgment's digest."""
+        rows = stamped_versions(connection, chosen)
+        judged = self._judgments.rows(connection, sorted({row.judgment_digest for row in rows}))
+        if len(self._items) > _MOST_ITEMS:
+            self._items.clear()
+        missing = sorted({item for _, item, *_ in judged}.difference(self._items))
+        for start in range(0, len(missing), _TEXTS):
+            for digest, payload in self._texts.rows(connection, missing[start : start + _TEXTS]):
+                self._items[digest] = _Question.of(orjson.loads(payload))
+        return rows, {
+            digest: _asked(payload, item_id, self._items[item])
+            for digest, item, item_id, payload in judged
+            if item in self._items
+        }
+
+
+def _asked(payload: str | None, item_id: str, item: _Question) -> _Asked:
+    if payload is None:
+        return _Asked(item.opening or item_id, {})
+    data = orjson.loads(payload)
+    beside = data.get("item", {})
+    question = item.opening
+    if "conversation" in beside:
+        own = _Question.of(beside)
+        question = item.text if own.opening is None else own.opening
+    identity = {}
+    if data.get("instruction"):
+        identity["instruction"] = text_digest(data["instruction"])[:12]
+    if model := (data.get("meta") or {}).get("judge_model"):
+        identity["judge_model"] = str(model)
+    return _Asked(question or item_id, identity)
+
+
+def _known(calibration: Mapping[str, Any] | None) -> dict[str, Sequence[str]]:
+    if calibration is None:
+        return {}
+    identity = calibration["identity"]
+    known = {"judge": identity["judges"], "category": [name for name in calibration.get("categories", ()) if name]}
+    known |= {"rubric": identity.get("rubrics", ()), "prompts": identity.get("prompts", ())}
+    return {name: tuple(values) for name, values in known.items() if values}
+
+
+def _rule(calibration: Mapping[str, Any]) -> Right | None:
+    return parse_right(calibration["identity"].get("right", "top1"))
+
+
+async def _reviews(store: Store, now: float) -> dict[str, list[ReviewState]]:
+    """Judgment -> its reviews; those that a person requested were not drawn, and are left out."""
+    found: dict[str, list[ReviewState]] = {}
+    cursor = None
+    while True:
+        page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
+        for state in page.reviews:
+            if state.review.subject == "judgment" and state.review.origin is not ReviewOrigin.REQUEST:
+                found.setdefault(state.review.subject_digest, []).append(state)
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+def _audit(states: Sequence[ReviewState], rule: Right | None) -> Audit | None:
+    """One audit a judgment: the review that was opened first."""
+    if not states:
+        return None
+    state = min(states, key=lambda one: (one.review.opened_at, one.review.review_id))
+    review = state.review
+    if state.status is not ReviewStatus.DECIDED:
+        return Audit(review.opened_at, review.inclusion)
+    at = max(one.decided_at for one in state.decisions)
+    return Audit(review.opened_at, review.inclusion, at, label_of(state.decisions, review.verdict, rule))
