@@ -67,9 +67,10 @@ class View:
         """[m] the place in the item of the response that was shown first."""
         table, orders = self.table, self.table.source.orders.values
         things = table.source.things[table.kind]
-        codes, place = np.unique(np.column_stack((table.order[self.rows], self.thing)), axis=0, return_inverse=True)
-        found = [things[thing].ids.index(orders[order][0]) for order, thing in codes]
-        return np.array(found, dtype=np.intp)[place.ravel()]
+        pairs: Indices = table.order[self.rows].astype(np.intp) * len(things) + self.thing
+        codes, place = np.unique(pairs, return_inverse=True)
+        found = [things[code % len(things)].ids.index(orders[code // len(things)][0]) for code in codes.tolist()]
+        return np.array(found, dtype=np.intp)[np.asarray(place.ravel(), dtype=np.intp)]
 
     @property
     def has_target(self) -> Bools:

@@ -22,11 +22,11 @@ def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
         return ()
     distance = _distances(view)
     rows = np.flatnonzero((view.right == 0) & (distance > 0))
-    kept = source.rows[table.kind]
+    kept, items = source.rows[table.kind], table.item[view.thing]
 
     def rank(at: int) -> tuple[float, int, int, int, str]:
         row = int(view.rows[at])
-        people = source.items[int(table.item[view.thing[at]])].people
+        people = source.items[int(items[at])].people
         verdict = source.verdicts.values[int(table.raw[row])]
         strength = verdict.strength if isinstance(verdict, Pairwise) else 0
         alike = len({one.value for one in people}) <= 1

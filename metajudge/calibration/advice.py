@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import rankdata
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
@@ -275,6 +274,8 @@ def _lean(residuals: Floats, data: _Labelled) -> float:
 
 def _features(scores: Floats) -> Floats:
     """[n, 2 + PARTS]: 1, the score with standard deviation 1 (of probabilities their log-odds), rises by rank."""
+    from scipy.stats import rankdata  # imported where it is used: it takes half a second
+
     inside = scores.min() >= 0 and scores.max() <= 1
     values = logit(np.clip(scores, EDGE, 1 - EDGE)) if inside else scores
     spread = float(values.std())

@@ -26,7 +26,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import bdtr, betaincinv
-from scipy.stats import binom
 
 from metajudge.stats.arrays import Floats, Indices
 
@@ -76,6 +75,8 @@ def fewest_passing(questions: int, rate: float, level: float) -> int | None:
 @lru_cache(maxsize=32)  # of 5 MB each at most
 def _table(questions: int, rate: float) -> Floats:
     """[questions + 1, steps] the theorem's p-value by the number kept and S."""
+    from scipy.stats import binom  # imported where it is used: it takes half a second
+
     kept = np.arange(questions + 1)
     points = int(np.ceil(np.pi / 2 / np.sqrt(2 * PRECISION / questions)))
     chance = np.sin(np.linspace(0, np.pi / 2, points + 1)) ** 2
@@ -91,6 +92,8 @@ def _table(questions: int, rate: float) -> Floats:
 
 def _attained(questions: int, rate: float) -> Floats:
     """[questions + 1, steps] the largest conditional p-value of so many kept that is at most each step."""
+    from scipy.stats import binom
+
     attained = np.zeros((questions + 1, len(STEPS)))
     highest = binom.ppf(STEPS[-1], np.arange(questions + 1), rate).astype(int) + 1
     for kept, most in enumerate(highest.tolist()[1:], start=1):

@@ -8,7 +8,6 @@ it.
 """
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from metajudge.calibration.betting import STAKES
 from metajudge.stats.arrays import Floats, Indices
@@ -32,6 +31,8 @@ def file_p_values(errors: Indices, kept: Indices, in_file: Indices, target: floa
         return np.array(
             [_without_replacement(errors[:, at], kept[:, at], int(in_file[at]), target, most) for at in columns]
         )
+    from scipy.stats import hypergeom  # imported where it is used: it takes half a second
+
     fewest_wrong = np.floor((1 - target) * in_file + 1e-9).astype(np.intp) + 1
     labelled, wrong = kept.sum(axis=0), errors.sum(axis=0)
     possible = fewest_wrong <= in_file

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, log_expit, logit
 
 from metajudge.calibration.design import (
@@ -234,6 +233,8 @@ def _minimum(
     offset: Floats | None = None,
 ) -> Solution:
     """Newton's method; a step that does not lower the loss is halved."""
+    from scipy.linalg import cho_factor, cho_solve
+
     signs, at, total = np.where(correct, 1.0, -1.0), start.at, float(weights.sum())
     curvature, factor, before = start.curvature, None, np.inf
     known: Floats | float = 0.0 if offset is None else offset

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from metajudge.stats.arrays import Bools, Floats
@@ -66,6 +65,8 @@ def pooled(task: Task, mean: Floats, variance: Floats, start: Floats | None = No
         variance: [k] above 0.
         start: [k] where to start; the mean by default.
     """
+    from scipy.linalg import cho_factor, cho_solve
+
     at, precision = (mean if start is None else start).copy(), 1.0 / variance
     factor = None
     for _ in range(MOST_STEPS):

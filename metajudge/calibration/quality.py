@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
@@ -131,6 +130,8 @@ class _Ranked:
     """
 
     def __init__(self, scores: Floats, correct: Bools, clusters: Indices) -> None:
+        from scipy.sparse import coo_array
+
         distinct, rank = np.unique(scores, return_inverse=True)
         shape = (len(distinct), int(clusters.max(initial=0)) + 1)
         self.groups = len(distinct)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
+from metajudge.calibration.collecting import Collected, ItemLabels
 from metajudge.calibration.free_columns import free_columns
-from metajudge.calibration.row_columns import TEXT_SIGNALS, agent_columns, text_columns
+from metajudge.calibration.row_columns import agent_columns, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
     SCALED,
@@ -26,7 +27,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.answers import is_row
 from metajudge.evidence.consensus import Column
 from metajudge.evidence.dependence import Dependence, dependence_of
-from metajudge.evidence.facts import Codes, Facts, FactsBuilder
+from metajudge.evidence.facts import Codes, Facts
 from metajudge.evidence.games import answer_rows_of, games_of
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.providers.families import family_of
@@ -34,14 +35,11 @@ from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import (
     VERDICT_KINDS,
     AnyVerdict,
-    Item,
     Judgment,
-    Label,
     Right,
     VerdictKind,
     default_right,
     is_right,
-    majority,
 )
 
 
@@ -182,38 +180,6 @@ class SignalTable:
         return {name: column for name, column in self.columns.items() if group_of(name) == group}
 
 
-@dataclass(slots=True)
-class _Labels:
-    """What people say of each item, over all its records."""
-
-    given: dict[str, AnyVerdict] = field(default_factory=dict)
-    people: dict[str, Counter[Label]] = field(default_factory=dict)
-
-    def add(self, item: Item) -> None:
-        if item.label is not None:
-            self.given[item.id] = item.label
-        if item.labels:
-            # One person's label may stand in every record of the item: it counts once.
-            self.people[item.id] = self.people.get(item.id, Counter()) | Counter(item.labels)
-
-    def values_of(self, item: str) -> list[AnyVerdict]:
-        """Every label of an item."""
-        given = [self.given[item]] if item in self.given else []
-        return given + [one.value for one in self.people.get(item, ())]
-
-    def truths(self) -> dict[str, AnyVerdict]:
-        """Item -> its label, or what most people say; items on which they disagree are left out."""
-        found = {name: majority([one.value for one in labels.elements()]) for name, labels in self.people.items()}
-        return {name: truth for name, truth in found.items() if truth is not None} | self.given
-
-    @classmethod
-    def of(cls, facts: Facts) -> "_Labels":
-        """What the records themselves say is right; of one item's records the last one that says something."""
-        labelled = np.flatnonzero(facts.truth >= 0)
-        items, truths = facts.item[labelled].tolist(), facts.truth[labelled].tolist()
-        return cls({facts.items[item].id: facts.truths[truth] for item, truth in zip(items, truths, strict=True)})
-
-
 def build_table(
     judgments: Iterable[Judgment],
     signals: Sequence[str] | None,
@@ -247,22 +213,19 @@ def build_table(
         InputError: an unknown signal, a signal without its data, verdicts of several kinds, a rule that does not apply
             to the kind, one id with two contents, a judgment twice.
     """
-    builder = FactsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
-    labels, wanted = _Labels(), list[bool]()
+    collected = Collected(signals, report)
     for judgment in judgments:
-        builder.add(judgment)
-        labels.add(judgment.item)
-        wanted.append(report is None or report(judgment))
+        collected.add(judgment)
     return table_of(
-        builder.facts(),
+        collected.facts(),
         signals,
         kind=kind,
         right=right,
-        report=np.array(wanted, dtype=bool),
+        report=collected.reported,
         rewards=rewards,
         agent_scores=agent_scores,
         families=families,
-        labels=labels,
+        labels=collected.labels,
     )
 
 
@@ -277,7 +240,7 @@ def table_of(
     agent_scores: AgentScores | None = None,
     families: Mapping[str, str] | None = None,
     scales: EvidenceScales | None = None,
-    labels: _Labels | None = None,
+    labels: ItemLabels | None = None,
     dependence: Dependence | None = None,
 ) -> SignalTable:
     """The same as :func:`build_table` of facts that are collected already.
@@ -297,7 +260,7 @@ def table_of(
     found = np.flatnonzero(wanted & (facts.verdict >= 0))
     _check_unique([facts.judgment_ids[row] for row in found.tolist()])
     kind = kind or _only_kind(facts, found)
-    labels = labels or _Labels.of(facts)
+    labels = labels or ItemLabels.of(facts)
     rule = _rule(kind, right, facts, found, labels)
     decided = np.array([is_row(verdict, kind, rule) for verdict in facts.verdicts], dtype=bool)
     is_decided = decided[facts.verdict[found]] if len(decided) else np.zeros(0, dtype=bool)
@@ -372,7 +335,7 @@ def _only_kind(facts: Facts, rows: Indices) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(kind: VerdictKind, given: Right | None, facts: Facts, found: Indices, labels: _Labels) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, facts: Facts, found: Indices, labels: ItemLabels) -> Right:
     rows = found[facts.kind[found] == VERDICT_KINDS.index(kind)]
     rule = given or default_right(
         kind,

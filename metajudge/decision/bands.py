@@ -1,14 +1,15 @@
 """Bands: which values, with which confidence, lead to which action; together they leave no gap and never overlap."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
-from metajudge.decision.interval import UNIT, Interval, Piece, Range, exact, pieces
+from metajudge.decision.interval import UNIT, Interval, Piece, Range, all_exact, exact, pieces
 from metajudge.rubric.model import Text
+from metajudge.stats.arrays import Floats
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Frozen
 
@@ -199,38 +200,38 @@ def margin(
 
 
 def margins(
-    bands: Sequence[Band], axis: Range, values: Sequence[float], confidence: float | None, quotes: float | None = None
-) -> list[float | None]:
+    bands: Sequence[Band], axis: Range, values: Floats, confidence: float | None, quotes: float | None = None
+) -> Floats:
     """:func:`margin` of many values that have one confidence and one share of quotes.
 
     Args:
-        values: on the axis.
+        values: [n] on the axis.
+
+    Returns:
+        [n] NaN where no change of one number alone leads to another action.
     """
     cuts = pieces(axis, (band.value for band in bands))
     sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
     actions = [_action(bands, piece.start, sure, share) for piece in cuts]
-    aside = [
-        min((one.share for one in changes(bands, axis, piece.start, sure, share) if one.axis != "value"), default=None)
-        for piece in cuts
+    beside = [
+        [one.share for one in changes(bands, axis, piece.start, sure, share) if one.axis != "value"] for piece in cuts
     ]
     moved = [[piece for piece, found in zip(cuts, actions, strict=True) if found is not action] for action in actions]
     # Along the axis the nearest other action lies in the first such piece below or above.
     below = [
-        max((one.end for one in found if one.end <= piece.start), default=None)
+        max((one.end for one in found if one.end <= piece.start), default=-np.inf)
         for piece, found in zip(cuts, moved, strict=True)
     ]
     above = [
-        min((one.start for one in found if one.start >= piece.end), default=None)
+        min((one.start for one in found if one.start >= piece.end), default=np.inf)
         for piece, found in zip(cuts, moved, strict=True)
     ]
-    starts, found = [piece.start for piece in cuts], list[float | None]()
-    for value in map(exact, values):
-        at = bisect_right(starts, value) - 1
-        near = [value - bound for bound in (below[at],) if bound is not None]
-        near += [bound - value for bound in (above[at],) if bound is not None]
-        shares = [exact(min(near, key=exact) / axis.width)] if near else []
-        found.append(min([*shares, *(one for one in (aside[at],) if one is not None)], default=None))
-    return found
+    compared = all_exact(values)
+    at = np.searchsorted([piece.start for piece in cuts], compared, side="right") - 1
+    down, up = compared - np.array(below)[at], np.array(above)[at] - compared
+    near = np.where(all_exact(down) <= all_exact(up), down, up)
+    found = np.minimum(all_exact(near / axis.width), np.array([min(one, default=np.inf) for one in beside])[at])
+    return np.where(np.isinf(found), np.nan, found)
 
 
 def _action(bands: Sequence[Band], value: float, confidence: float | None, quotes: float | None) -> Action:

@@ -1,6 +1,5 @@
 """Decisions on many values at once, where nothing else differs between them."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from metajudge.decision.bands import margins
 from metajudge.decision.deciding import bands_for, decide_adjusted
-from metajudge.decision.interval import exact, pieces
+from metajudge.decision.interval import all_exact, exact, pieces
 from metajudge.decision.policy import Policy
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.types.decision import Absent, Decision
@@ -57,29 +56,27 @@ def decide_column(policy: Policy, values: Floats, confidence: float | Absent) ->
     """
     learned = policy.adjustment
     _check_on_scale(policy, values, confidence)
-    looked_at = values.tolist()
+    looked_at = values
     if learned is not None:
-        looked_at = [learned.apply(value, policy.scale, {}, {}) for value in looked_at]
+        looked_at = np.array([learned.apply(value, policy.scale, {}, {}) for value in values.tolist()])
     sure = None if isinstance(confidence, Absent) else confidence
     if learned is not None and learned.confidence is not None and sure is not None:
         sure = learned.confidence.apply(sure)
     bands = bands_for(policy, confidence)
     starts = [piece.start for piece in pieces(policy.scale, (band.value for band in bands))]
-    places = [bisect_right(starts, exact(value)) - 1 for value in looked_at]
-    order: dict[int, int] = {}
-    codes = np.array([order.setdefault(place, len(order)) for place in places], dtype=np.intp)
-    first = dict(zip(reversed(places), range(len(places) - 1, -1, -1), strict=True))
-    kinds = [decide_adjusted(policy, float(values[first[place]]), confidence, {}, {}) for place in order]
+    places = np.searchsorted(starts, all_exact(looked_at), side="right") - 1
+    _, first, codes = np.unique(places, return_index=True, return_inverse=True)
+    kinds = [decide_adjusted(policy, value, confidence, {}, {}) for value in values[first].tolist()]
+    codes = codes.reshape(-1)
     found = np.full(len(codes), np.nan)
     with_margin = np.array([kind.margin is not None for kind in kinds], dtype=bool)[codes]
     if with_margin.any():
-        near = margins(bands, policy.scale, looked_at, sure)
-        found = np.where(with_margin, np.array(near, dtype=np.float64), np.nan)
-    return DecisionColumn(codes, kinds, np.array(looked_at), None if learned is None else values, found)
+        found = np.where(with_margin, margins(bands, policy.scale, looked_at, sure), np.nan)
+    return DecisionColumn(codes, kinds, looked_at, None if learned is None else values, found)
 
 
 def _check_on_scale(policy: Policy, values: Floats, confidence: float | Absent) -> None:
     low, high = exact(policy.scale.low), exact(policy.scale.high)
-    for value in values.tolist():
-        if not low <= exact(value) <= high:
-            decide_adjusted(policy, value, confidence, {}, {})  # says what is wrong
+    compared = all_exact(values)
+    for place in np.flatnonzero(~((low <= compared) & (compared <= high))).tolist():
+        decide_adjusted(policy, float(values[place]), confidence, {}, {})  # says what is wrong

@@ -4,18 +4,37 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from metajudge.rubric.model import Number
+from metajudge.stats.arrays import Floats
 from metajudge.types.frozen import Frozen
 
 DECIMALS = 9
 """Numbers and bounds are compared after rounding to this many decimals."""
+_PLAIN, _DOUBT = 1e4, 0.01
 
 
 def exact(value: float) -> float:
     """A number as it is compared."""
     return round(float(value), DECIMALS)
+
+
+def all_exact(values: Floats) -> Floats:
+    """:func:`exact` of many numbers.
+
+    A number of up to :data:`_PLAIN` times ten to the ninth is known to one hundredth: where its nearest whole number is
+    in no doubt, that divided by ten to the ninth is the same as rounding in decimals. The few others are rounded so.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # of infinite and of very large numbers
+        scaled = values * 10.0**DECIMALS
+        whole = np.rint(scaled)
+        doubtful = ~(np.abs(values) < _PLAIN) | (np.abs(np.abs(scaled - whole) - 0.5) < _DOUBT)
+    found = whole / 10.0**DECIMALS
+    for place in np.flatnonzero(doubtful & np.isfinite(values)).tolist():
+        found[place] = exact(values[place])
+    return found
 
 
 class Range(Frozen):

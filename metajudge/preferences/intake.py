@@ -40,6 +40,8 @@ _ITEMS: Final = {
     "models": "VARCHAR",
     "scale": "VARCHAR",
 }
+_ITEMS_READ: Final = {**_ITEMS, "content": "VARCHAR"}
+"""With the digest of the content, as records of one item are compared."""
 _JUDGMENTS: Final = {
     "judgment_no": "BIGINT",
     "judgment_id": "VARCHAR",
@@ -202,20 +204,30 @@ def _take_judgments(
     work: duckdb.DuckDBPyConnection, given: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
 ) -> int:
     """Fills ``judgments`` and ``items``; returns the number of rejects."""
+    rejects = _load_halves(work, given, folder, judging)
+    if rejects is None:
+        whole = write_judgments(given, folder, judging)
+        _load_lines(work, whole)
+        rejects = whole.rejects
+    work.execute("ALTER TABLE items DROP content")
+    return rejects
+
+
+def _load_halves(
+    work: duckdb.DuckDBPyConnection, given: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
+) -> int | None:
+    """The same with the halves of a large file; None where it has to be read as a whole."""
     halves = write_halves(given, folder, judging)
-    if halves is not None:
-        first, second = halves
-        _load_lines(work, first)
-        if _belong_together(work, second):
-            return first.rejects + second.rejects
-    whole = write_judgments(given, folder, judging)
-    _load_lines(work, whole)
-    return whole.rejects
+    if halves is None:
+        return None
+    first, second = halves
+    _load_lines(work, first)
+    return first.rejects + second.rejects if _belong_together(work, second) else None
 
 
 def _load_lines(work: duckdb.DuckDBPyConnection, lines: JudgmentLinesWritten) -> None:
     _load(work, "judgments", lines.judgments, _JUDGMENTS)
-    _load(work, "items", lines.items, _ITEMS)
+    _load(work, "items", lines.items, _ITEMS_READ)
 
 
 def _belong_together(work: duckdb.DuckDBPyConnection, second: JudgmentLinesWritten) -> bool:
@@ -225,13 +237,12 @@ def _belong_together(work: duckdb.DuckDBPyConnection, second: JudgmentLinesWritt
     """
     (offset,) = only(work, "SELECT count(*) FROM judgments")
     try:
-        for table, path, columns in (("judgments", second.judgments, _JUDGMENTS), ("items", second.items, _ITEMS)):
+        for table, path, columns in (("judgments", second.judgments, _JUDGMENTS), ("items", second.items, _ITEMS_READ)):
             _load(work, f"second_{table}", path, columns)
         repeated, different = only(
             work,
             """SELECT (SELECT count(*) FROM second_judgments SEMI JOIN judgments USING (judgment_id)),
-                (SELECT count(*) FROM second_items s JOIN items i USING (item_id)
-                    WHERE s.question <> i.question OR s.responses <> i.responses)""",
+                (SELECT count(*) FROM second_items s JOIN items i USING (item_id) WHERE s.content <> i.content)""",
         )
         if repeated or different:
             return False

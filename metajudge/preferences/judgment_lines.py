@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import orjson
 
@@ -13,7 +13,7 @@ from metajudge.errors import InputError, MetajudgeError
 from metajudge.preferences.assessment_lines import to_line
 from metajudge.preferences.verdicts import verdict_text
 from metajudge.readers import JudgmentSource
-from metajudge.readers.lines import ByteSpan
+from metajudge.readers.lines import ByteSpan, Reject
 from metajudge.readers.source import open_span
 from metajudge.types import Judgment
 
@@ -45,9 +45,14 @@ def write_judgments(
     Raises:
         InputError: an item's id is used for two contents.
     """
-    judgments, items = folder / f"{name}-judgments", folder / f"{name}-items"
-    _Rows(judging).write(source, judgments, items)
-    return JudgmentLinesWritten(judgments, items, source.rejects if isinstance(source, JudgmentSource) else 0)
+    with _Rows(judging, folder, name) as rows:
+        if isinstance(source, JudgmentSource):
+            source.collect(rows.anew)
+            return JudgmentLinesWritten(rows.judgments, rows.items, source.rejects)
+        rows.anew()
+        for one in {one.digest: one for one in source}.values():
+            rows.add(one)
+        return JudgmentLinesWritten(rows.judgments, rows.items, 0)
 
 
 def write_halves(
@@ -58,11 +63,8 @@ def write_halves(
     Nothing is known across the halves: the code that merges them must check whether ids occur in both.
 
     Returns:
-        The halves, or None where the source is no large plain file of metajudge JSONL, or the second half has a fault
-        that must be reported with its line in the whole file.
-
-    Raises:
-        InputError: an item's id is used for two contents in the first half.
+        The halves, or None where the source is no large plain file of metajudge JSONL, or records of a half contradict
+        each other or come twice, which takes a pass over the whole file.
     """
     file = source.plain_file if isinstance(source, JudgmentSource) else None
     if file is None or not sys.executable:
@@ -85,14 +87,27 @@ def _halves(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
-            here = write_judgments(open_span(file, first), folder, judging, "first")
+            here = _part(file, first, folder, judging, "first")
+            if here is None:
+                process.kill()
             count, _ = process.communicate()
         except BaseException:
             process.kill()
             raise
-    if process.returncode:
+    if here is None or process.returncode:
         return None
     return here, JudgmentLinesWritten(folder / "second-judgments", folder / "second-items", int(count))
+
+
+def _part(file: Path, span: ByteSpan, folder: Path, judging: bool, name: str) -> JudgmentLinesWritten | None:
+    """Writes a part of a file; None where its records contradict each other or come twice."""
+    source = open_span(file, span)
+    with _Rows(judging, folder, name) as rows:
+        try:
+            source.collect(rows.anew)
+        except InputError:
+            return None
+        return JudgmentLinesWritten(rows.judgments, rows.items, source.rejects) if source.consistent else None
 
 
 def _line_start(file: Path, near: int) -> int:
@@ -104,30 +119,60 @@ def _line_start(file: Path, near: int) -> int:
 
 
 class _Rows:
-    """Judgments as lines of JSON, and each item once."""
+    """Judgments as lines of JSON, and each item once.
 
-    def __init__(self, judging: bool) -> None:
+    Args:
+        judging: whether rationales and instructions are needed.
+        folder: where the files are made.
+        name: of the files.
+    """
+
+    def __init__(self, judging: bool, folder: Path, name: str) -> None:
+        self.judgments, self.items = folder / f"{name}-judgments", folder / f"{name}-items"
         self._judging = judging
-        self._items: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        self._count = 0
+        self._files: tuple[IO[bytes], IO[bytes]] | None = None
 
-    def write(self, source: JudgmentSource | Iterable[Judgment], judgments: Path, items: Path) -> None:
-        found = source.all() if isinstance(source, JudgmentSource) else {one.digest: one for one in source}.values()
-        with judgments.open("wb", buffering=1 << 20) as written, items.open("wb", buffering=1 << 20) as asked:
-            for number, judgment in enumerate(found):
-                if self._is_new(judgment):
-                    asked.write(to_line({"item_no": number, **_item_row(judgment)}))
-                written.write(to_line({"judgment_no": number, **self._row(judgment)}))
+    def __enter__(self) -> "_Rows":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def anew(self) -> "_Rows":
+        """Begins with empty files; what was written is dropped."""
+        self._close()
+        self._known, self._count = {}, 0
+        self._files = self.judgments.open("wb", buffering=1 << 20), self.items.open("wb", buffering=1 << 20)
+        return self
+
+    def _close(self) -> None:
+        for file in self._files or ():
+            file.close()
+        self._files = None
+
+    def add(self, record: Judgment | Reject) -> None:
+        """Takes a record; those that cannot be read are counted by their source."""
+        if isinstance(record, Reject):
+            return
+        assert self._files is not None
+        judgments, items = self._files
+        if self._is_new(record):
+            items.write(to_line({"item_no": self._count, **_item_row(record)}))
+        judgments.write(to_line({"judgment_no": self._count, **self._row(record)}))
+        self._count += 1
 
     def _is_new(self, judgment: Judgment) -> bool:
         item = judgment.item
         content = hash((item.question, *item.responses.items()))
-        known = len(self._items)
-        if self._items.setdefault(item.id, content) != content:
+        known = len(self._known)
+        if self._known.setdefault(item.id, content) != content:
             raise InputError(
                 f"item {item.id!r} has two different contents, the second in judgment {judgment.id!r}: give each "
                 "content its own item id, or repair the record that differs"
             )
-        return len(self._items) > known
+        return len(self._known) > known
 
     def _row(self, judgment: Judgment) -> dict[str, Any]:
         meta, people = judgment.meta, judgment.item.labels
@@ -158,6 +203,7 @@ def _item_row(judgment: Judgment) -> dict[str, Any]:
         "label": verdict_text(item.label),
         "models": _json_or_none(item.models),
         "scale": None if item.scale is None else orjson.dumps(item.scale).decode(),
+        "content": item.digest,
     }
 
 
@@ -168,9 +214,10 @@ def _json_or_none(value: Any) -> str | None:
 def main(file: str, start: str, stop: str, folder: str, judging: str = "") -> int:
     """Writes the second half of a file and prints how many of its records could not be read."""
     try:
-        source = open_span(Path(file), ByteSpan(int(start), int(stop)))
-        written = write_judgments(source, Path(folder), bool(judging), "second")
+        written = _part(Path(file), ByteSpan(int(start), int(stop)), Path(folder), bool(judging), "second")
     except (MetajudgeError, OSError):
+        return 2
+    if written is None:
         return 2
     sys.stdout.write(f"{written.rejects}\n")
     return 0

@@ -6,8 +6,9 @@ a ratio of sums over clusters, or the difference of two; so a resample needs onl
 was drawn.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,9 @@ from metajudge.stats.interval_estimate import Estimate, check_confidence
 
 _CHUNK = 1 << 18
 """Drawn clusters kept in memory at once."""
+
+_SMALL = 1 << 17
+"""Multiplications of one product of matrices: of more, a linear-algebra library starts threads, which cost more."""
 
 _FEW = 6
 """Up to so many columns of whole numbers are looked up for each drawn cluster; else these are counted first."""
@@ -64,7 +68,7 @@ def bootstrap_mean(
     """The mean of values [n]; arguments and errors as for :func:`bootstrap_ratio`."""
     vector = _vector("values", values)
     sums = _cluster_sums(clusters, values=vector, count=np.ones_like(vector))
-    return _bootstrap([sums], _ratio, rng, resamples, confidence)[0]
+    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples, confidence)[0]
 
 
 def bootstrap_ratio(
@@ -91,7 +95,7 @@ def bootstrap_ratio(
             clusters, or an option out of range.
     """
     sums = _cluster_sums(clusters, numerator=numerator, denominator=denominator)
-    return _bootstrap([sums], _ratio, rng, resamples, confidence)[0]
+    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples, confidence)[0]
 
 
 def bootstrap_difference(
@@ -115,25 +119,80 @@ def bootstrap_difference(
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
     """
-    return bootstrap_differences([(first, second)], clusters, rng=rng, resamples=resamples, confidence=confidence)[0]
+    tables = _difference_tables([(first, second)], clusters)
+    return _bootstrap(tables, _difference, _drawing(rng, resamples), resamples, confidence)[0]
 
 
 def bootstrap_differences(
     pairs: Sequence[tuple[Ratio, Ratio]],
     clusters: Sequence[Hashable] | None = None,
     *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
+    draws: "SharedDraws",
     confidence: float = 0.95,
 ) -> list[BootstrapEstimate]:
     """:func:`bootstrap_difference` of several pairs of ratios over the same observations, by one set of resamples.
 
-    Drawing costs far more than the sums: each result is the one that a generator in the same state gives alone.
+    Drawing costs far more than the sums: each result is the one that a fresh generator gives alone.
 
     Args:
         pairs: first and second ratio of each difference.
+        draws: gives the resamples.
     """
-    tables = [
+    tables = _difference_tables(pairs, clusters)
+    return _bootstrap(tables, _difference, draws.sums, draws.resamples, confidence) if tables else []
+
+
+class SharedDraws:
+    """Resamples that figures with an equal seed share: how often each cluster is drawn, by the number of clusters.
+
+    Every figure gets what a generator that is made of the seed for it alone would give.
+
+    Args:
+        seed: of the generator.
+        resamples: at least 100.
+        most_bytes: of resamples that are kept, two bytes a cluster and resample; what is larger is drawn every time.
+    """
+
+    def __init__(self, seed: int, resamples: int, most_bytes: int = 1 << 26) -> None:
+        self.resamples = resamples
+        self._seed, self._left = seed, most_bytes
+        self._kept: dict[int, list[NDArray[np.uint16]]] = {}
+
+    def sums(self, table: Floats) -> Floats:
+        """[resamples, columns]: the column sums over as many rows as there are, drawn with replacement.
+
+        Args:
+            table: [clusters, columns], a row for each cluster.
+        """
+        # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
+        step = max(1, _SMALL // table.size) if (table == np.rint(table)).all() else self.resamples
+        return np.concatenate(
+            [
+                weights[start : start + step].astype(np.float64) @ table
+                for weights in self._weights(len(table))
+                for start in range(0, len(weights), step)
+            ]
+        )
+
+    def _weights(self, clusters: int) -> Iterator[NDArray[np.integer[Any]]]:
+        """[rows, clusters] how often each is drawn, for a chunk of resamples after another."""
+        if clusters in self._kept:
+            yield from self._kept[clusters]
+            return
+        drawn = _drawn_weights(clusters, self.resamples, np.random.default_rng(self._seed))
+        size = 2 * clusters * self.resamples
+        if size > self._left or clusters > np.iinfo(np.uint16).max:
+            yield from drawn
+            return
+        self._left -= size
+        self._kept[clusters] = [weights.astype(np.uint16) for weights in drawn]
+        yield from self._kept[clusters]
+
+
+def _difference_tables(
+    pairs: Sequence[tuple[Ratio, Ratio]], clusters: Sequence[Hashable] | None
+) -> "list[_ClusterSums]":
+    return [
         _cluster_sums(
             clusters,
             first_numerator=first.numerator,
@@ -143,7 +202,6 @@ def bootstrap_differences(
         )
         for first, second in pairs
     ]
-    return _bootstrap(tables, _difference, rng, resamples, confidence) if tables else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +223,14 @@ def _difference(sums: Floats) -> Floats:
 def _bootstrap(
     samples: Sequence[_ClusterSums],
     statistic: Callable[[Floats], Floats],
-    rng: np.random.Generator,
+    drawn_sums: Callable[[Floats], Floats],
     resamples: int,
     confidence: float,
 ) -> list[BootstrapEstimate]:
     check_confidence(confidence)
     if resamples < 100:
         raise InputError(f"resamples must be at least 100, not {resamples}: an interval needs its tails filled")
-    every = _resampled_sums(np.hstack([sums.table for sums in samples]), resamples, rng)
+    every = drawn_sums(np.hstack([sums.table for sums in samples]))
     found, start = [], 0
     for sums in samples:
         table = sums.table
@@ -197,25 +255,39 @@ def _bootstrap(
     return found
 
 
+def _drawing(rng: np.random.Generator, resamples: int) -> Callable[[Floats], Floats]:
+    """Gives resampled sums by a generator."""
+    return lambda table: _resampled_sums(table, resamples, rng)
+
+
 def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """[resamples, columns]: the column sums over as many clusters as there are, drawn with replacement."""
     clusters, columns = table.shape
-    sums = np.empty((resamples, columns))
-    step = max(1, _CHUNK // clusters)
     # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
-    few = columns <= _FEW and bool((table == np.rint(table)).all())
-    apart = [np.ascontiguousarray(table[:, column]) for column in range(columns)] if few else []
+    if columns > _FEW or not (table == np.rint(table)).all():
+        return np.concatenate([weights @ table for weights in _drawn_weights(clusters, resamples, rng)])
+    sums = np.empty((resamples, columns))
+    apart = [np.ascontiguousarray(table[:, column]) for column in range(columns)]
+    step = max(1, _CHUNK // clusters)
     for start in range(0, resamples, step):
         stop = min(start + step, resamples)
         drawn = rng.integers(0, clusters, size=(stop - start, clusters))
         for column, values in enumerate(apart):
             sums[start:stop, column] = values.take(drawn).sum(axis=1)
-        if not apart:
-            # Counting drawn indices gives multinomial weights, several times faster than drawing the counts.
-            drawn += np.arange(stop - start)[:, None] * clusters
-            weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-            sums[start:stop] = weights @ table
     return sums
+
+
+def _drawn_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.integer[Any]]]:
+    """[rows, clusters] how often each of the clusters is drawn, for a chunk of resamples after another.
+
+    Counting drawn indices gives multinomial weights, several times faster than drawing the counts.
+    """
+    step = max(1, _CHUNK // clusters)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        drawn = rng.integers(0, clusters, size=(rows, clusters))
+        drawn += np.arange(rows)[:, None] * clusters
+        yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
 
 def _expanded_tail(clusters: int, confidence: float) -> float:

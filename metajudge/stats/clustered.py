@@ -6,12 +6,13 @@ data by a factor of two. Every interval here is by cluster.
 
 from array import array
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Floats
+from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
 from metajudge.stats.intervals import score_bounds
 
@@ -105,32 +106,53 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
         raise InputError(f"clusters has {len(place)} entries for {len(right)} observations: give each its cluster")
     sizes = np.bincount(place.ravel(), minlength=len(names)).astype(np.float64)
     hits = np.bincount(place.ravel(), weights=right, minlength=len(names)).astype(np.float64)
-    n, successes = len(right), int(right.sum())
+    kinds, often = np.unique(np.column_stack((hits, sizes)), axis=0, return_counts=True)
+    return counted_proportion(kinds, often, confidence)
+
+
+def counted_proportion(kinds: ArrayLike, often: ArrayLike, confidence: float = 0.95) -> ClusteredProportion:
+    """As :func:`clustered_proportion`, from how many clusters have each number of successes and of observations.
+
+    Args:
+        kinds: [k, 2] successes and observations of a cluster, each pair once.
+        often: [k] how many clusters have them.
+
+    Raises:
+        InputError: no clusters, or an argument out of range.
+    """
+    check_confidence(confidence)
+    pairs, counts = np.asarray(kinds, dtype=np.float64).reshape(-1, 2), np.asarray(often, dtype=np.int64)
+    if not len(pairs):
+        raise InputError("a proportion needs observations, at least one; report the empty case as such")
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    pairs, counts = pairs[order], counts[order]
+    hits, sizes = pairs.T
+    clusters, n, successes = int(counts.sum()), int(sizes @ counts), int(hits @ counts)
     share = successes / n
-    robust = _robust_number(hits, sizes)
-    if len(names) == n:
+    robust = _robust_number(hits, sizes, counts)
+    if clusters == n:
         effective, method = float(n), WILSON
-    elif len(names) >= FEWEST_CLUSTERS and robust * min(share, 1 - share) >= FEWEST_OUTCOMES:
+    elif clusters >= FEWEST_CLUSTERS and robust * min(share, 1 - share) >= FEWEST_OUTCOMES:
         effective, method = robust, BOOTSTRAP
     else:
-        alike = float(n * n / (sizes @ sizes))  # all that is known where nothing varies
-        by_t = robust * _t_discount(len(names), confidence) if len(names) > 1 and 0 < share < 1 else alike
+        alike = float(n * n / (sizes**2 @ counts))  # all that is known where nothing varies
+        by_t = robust * _t_discount(clusters, confidence) if clusters > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
     low, high = (
-        _resampled(hits, sizes, confidence)
+        _resampled(pairs, counts, confidence)
         if method == BOOTSTRAP
         else score_bounds(share, effective, normal_quantile(confidence))
     )
-    return ClusteredProportion(share, low, high, n, confidence, method, successes, len(names), effective)
+    return ClusteredProportion(share, low, high, n, confidence, method, successes, clusters, effective)
 
 
-def _robust_number(hits: Floats, sizes: Floats) -> float:
+def _robust_number(hits: Floats, sizes: Floats, often: Indices) -> float:
     """``p (1 - p) / V`` with the cluster-robust (linearised) variance of a ratio, at most n."""
-    k, n = len(sizes), float(sizes.sum())
-    share = float(hits.sum()) / n
+    k, n = int(often.sum()), float(sizes @ often)
+    share = float(hits @ often) / n
     if k < 2 or not 0 < share < 1:
         return n
-    variance = k / (k - 1) * float(((hits - share * sizes) ** 2).sum()) / n**2
+    variance = k / (k - 1) * float(((hits - share * sizes) ** 2) @ often) / n**2
     return n if variance == 0 else min(n, share * (1 - share) / variance)
 
 
@@ -141,10 +163,16 @@ def _t_discount(clusters: int, confidence: float) -> float:
     return float((normal_quantile(confidence) / stdtrit(clusters - 1, (1 + confidence) / 2)) ** 2)
 
 
-def _resampled(hits: Floats, sizes: Floats, confidence: float) -> tuple[float, float]:
-    """Quantiles over resamples of whole clusters."""
+def _resampled(kinds: Floats, often: Indices, confidence: float) -> tuple[float, float]:
+    """Quantiles over resamples of whole clusters; a pure function of the counts."""
+    return _interval_of_kinds(kinds.astype(np.int64).tobytes(), often.astype(np.int64).tobytes(), confidence)
+
+
+@lru_cache(maxsize=4096)
+def _interval_of_kinds(kinds: bytes, often: bytes, confidence: float) -> tuple[float, float]:
+    """The same of kinds [k, 2] that come so often [k], int64; tables of one run ask for many of them twice."""
+    counts, weights = np.frombuffer(kinds, dtype=np.int64).reshape(-1, 2), np.frombuffer(often, dtype=np.int64)
     # Clusters with equal counts are interchangeable: drawing how often each kind comes is the same, and much faster.
-    kinds, often = np.unique(np.column_stack((hits, sizes)), axis=0, return_counts=True)
-    drawn = np.random.default_rng(SEED).multinomial(len(sizes), often / len(sizes), size=RESAMPLES) @ kinds
+    drawn = np.random.default_rng(SEED).multinomial(weights.sum(), weights / weights.sum(), size=RESAMPLES) @ counts
     low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)

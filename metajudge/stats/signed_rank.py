@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from metajudge.errors import InputError
 
@@ -57,12 +55,18 @@ def wilcoxon_signed_rank(differences: Sequence[float]) -> SignedRank:
     zeros = len(values) - len(moved)
     if not len(moved):
         return SignedRank(None, 0.0, 1.0, len(values), zeros, "signed rank: all differences are 0")
-    ranks = rankdata(np.abs(moved))
+    ranks = _mean_ranks(np.abs(moved))
     positive, total = float(ranks[moved > 0].sum()), float(ranks.sum())
     exact = len(moved) <= LARGEST_EXACT
     p_value = _exact(ranks, positive) if exact else _approximate(ranks, positive)
     method = f"signed rank, {'exact given ties' if exact else 'normal approximation'}, zeros left out"
     return SignedRank(2 * positive / total - 1, positive, p_value, len(values), zeros, method)
+
+
+def _mean_ranks(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1 on; equal sizes share their mean rank."""
+    _, places, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
 def _exact(ranks: NDArray[np.float64], positive: float) -> float:
@@ -79,5 +83,7 @@ def _exact(ranks: NDArray[np.float64], positive: float) -> float:
 
 
 def _approximate(ranks: NDArray[np.float64], positive: float) -> float:
+    from scipy.special import ndtr
+
     mean, deviation = ranks.sum() / 2, np.sqrt(np.sum(ranks**2)) / 2
     return float(min(1.0, 2 * ndtr(-abs(positive - mean) / deviation)))

@@ -6,8 +6,8 @@ import pytest
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.table import build_table, table_of
 from metajudge.errors import InputError
-from metajudge.evidence import EvidenceIndex
 from metajudge.evidence.facts import collected
+from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.rewards import RewardScore
 from metajudge.types import Judgment
 from tests.doubles.crowds import crowd, relabelled

@@ -1,14 +1,25 @@
 """Intervals, ranges and the pieces an axis is cut into; everything is compared after rounding to 1e-9."""
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from metajudge.decision.interval import UNIT, Interval, Piece, Range, exact, pieces
+from metajudge.decision.interval import UNIT, Interval, Piece, Range, all_exact, exact, pieces
 
 
 def test_numbers_are_compared_after_nine_decimals():
     assert exact(0.1 + 0.2) == 0.3
     assert exact(0.5 + 6e-10) != 0.5
+
+
+def test_many_numbers_are_rounded_as_each_alone():
+    random = np.random.default_rng(1)
+    halves = (random.integers(0, 10**9, 500) + 0.5) / 1e9
+    far = [1e4, 123456.7890123455, -9.87654321e15, 1e300, np.inf, -np.inf, np.nan, 0.0, -0.0, -4e-10]
+    values = np.concatenate(
+        [random.random(500), halves, -halves, np.nextafter(halves, 1), 1e4 * random.random(500), far]
+    )
+    assert all_exact(values).tobytes() == np.array([exact(value) for value in values.tolist()]).tobytes()
 
 
 def test_a_range_holds_its_ends_and_nothing_beyond():

@@ -8,6 +8,7 @@ from scipy.stats import bootstrap as scipy_bootstrap
 from metajudge.errors import InputError
 from metajudge.stats.bootstrap import (
     Ratio,
+    SharedDraws,
     bootstrap_difference,
     bootstrap_differences,
     bootstrap_mean,
@@ -77,9 +78,21 @@ def test_several_differences_together_are_those_made_alone() -> None:
     correct, clusters = rng().random(300) < 0.7, [f"question {at // 3}" for at in range(300)]
     kept = [np.random.default_rng(seed).random(300) < 0.5 for seed in range(3)]
     pairs = [(Ratio(correct & one, one), Ratio(correct, np.ones(300))) for one in kept]
-    together = bootstrap_differences(pairs, clusters, rng=rng(), resamples=500)
-    assert together == [bootstrap_difference(*pair, clusters, rng=rng(), resamples=500) for pair in pairs]
-    assert bootstrap_differences([], clusters, rng=rng()) == []
+    alone = [bootstrap_difference(*pair, clusters, rng=rng(), resamples=500) for pair in pairs]
+    for most_bytes in (0, 1 << 20):  # drawn anew every time, and kept
+        draws = SharedDraws(20, 500, most_bytes)
+        assert bootstrap_differences(pairs, clusters, draws=draws) == alone
+        assert bootstrap_differences(pairs[1:], clusters, draws=draws) == alone[1:]
+        assert bootstrap_differences([], clusters, draws=draws) == []
+
+
+def test_shared_draws_of_parts_that_are_no_whole_numbers_are_those_made_alone() -> None:
+    numerator, clusters = rng().random(4000), [at // 2 for at in range(4000)]
+    pair = (Ratio(numerator, np.ones(4000)), Ratio(numerator**2, np.ones(4000)))
+    draws = SharedDraws(20, 200)
+    alone = bootstrap_difference(*pair, clusters, rng=rng(), resamples=200)
+    assert bootstrap_differences([pair], clusters, draws=draws) == [alone]
+    assert bootstrap_differences([pair], clusters, draws=draws) == [alone]
 
 
 def test_ten_thousand_resamples_of_700_judgments_take_less_than_a_second() -> None:

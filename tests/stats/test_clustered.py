@@ -10,6 +10,7 @@ from metajudge.stats.clustered import (
     WILSON_EFFECTIVE,
     ClusteredTally,
     clustered_proportion,
+    counted_proportion,
 )
 from metajudge.stats.intervals import wilson
 
@@ -50,6 +51,17 @@ def test_copies_of_every_observation_do_not_narrow_the_interval(clusters, method
     assert (once.method, often.n, often.clusters) == (method, 8 * clusters, clusters)
     assert (often.low, often.high) == (pytest.approx(once.low), pytest.approx(once.high))
     assert often.effective_n <= clusters
+
+
+def test_counts_of_clusters_know_as_much_as_the_observations():
+    success, names = draw(np.random.default_rng(8), 300, 0.7, 0.3)
+    kinds, often = np.unique(
+        [(success[names == n].sum(), (names == n).sum()) for n in range(300)], axis=0, return_counts=True
+    )
+    mixed = np.random.default_rng(1).permutation(len(kinds))
+    assert counted_proportion(kinds[mixed], often[mixed]) == clustered_proportion(success, names)
+    with pytest.raises(InputError, match="at least one"):
+        counted_proportion([], [])
 
 
 def test_observations_that_are_alike_in_nothing_count_in_full():
