@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from metajudge.errors import (
     BadReplyError,
@@ -22,7 +22,7 @@ from metajudge.errors import (
 )
 from metajudge.providers.batch_folder import BatchRecord, BatchState
 from metajudge.providers.batch_protocol import BatchAnswer, BatchLine, BatchPhase, BatchService, BatchStatus, Ending
-from metajudge.providers.batch_queue import BatchQueue
+from metajudge.providers.batch_queue import Batches, BatchQueue, Lane
 from metajudge.providers.batch_results import BatchResults, read_results
 from metajudge.providers.http_errors import Asked, error_from_response
 
@@ -370,12 +370,10 @@ class BatchLane:
             pass
 
 
-def lane_of(queue: BatchQueue, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> BatchLane:
+def lane_of(queue: Batches, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> Lane:
     """The lane of one model in a run's queue, made on first use."""
     key = (service.endpoint, asked.model, headers)
-    if key not in queue.lanes:
-        queue.lanes[key] = BatchLane(queue, service, asked, headers)
-    return cast("BatchLane", queue.lanes[key])
+    return queue.lane(key, lambda own: BatchLane(own, service, asked, headers))
 
 
 class _ForeignBatchError(BadRequestError):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from metajudge.errors import AuthError, FailureKind, NotFoundError, ProviderError
 from metajudge.providers.batch_anthropic import AnthropicBatches
-from metajudge.providers.batch_lane import BatchLane, answer_error, lane_of
+from metajudge.providers.batch_lane import answer_error, lane_of
 from metajudge.providers.batch_openai import OpenAIBatches
 from metajudge.providers.batch_protocol import BatchService
-from metajudge.providers.batch_queue import BatchQueue
+from metajudge.providers.batch_queue import Batches, Lane
 from metajudge.providers.client import EndpointClient, Transport
 from metajudge.providers.http_errors import Asked
 from metajudge.providers.metering import MeteredModel
@@ -31,7 +31,7 @@ class _AskLive(Exception):  # noqa: N818 - control flow between two models
 class _BatchTransport:
     """Carries one request, known by its key, into a batch and its answer back."""
 
-    lane: BatchLane
+    lane: Lane
     client: EndpointClient
     key: str
     fresh: bool
@@ -59,7 +59,7 @@ class BatchProvider:
         adapter: makes the live adapter over a transport, so that bodies and readings are its own.
     """
 
-    def __init__(self, name: str, client: EndpointClient, queue: BatchQueue, adapter: Adapter) -> None:
+    def __init__(self, name: str, client: EndpointClient, queue: Batches, adapter: Adapter) -> None:
         self.name = name
         self.endpoint = client.endpoint
         self._client = client
@@ -67,7 +67,7 @@ class BatchProvider:
         self._adapter = adapter
         self._service = batch_service(client)
 
-    def lane(self, request: ModelRequest) -> BatchLane:
+    def lane(self, request: ModelRequest) -> Lane:
         """Where a request waits for its batch."""
         return lane_of(self._queue, self._service, self._client.asked(self.name), request.parameters.headers)
 
@@ -111,7 +111,7 @@ class BatchedModel(ModelWrapper):
         provider: knows which requests are in batches already.
     """
 
-    def __init__(self, inner: Model, live: Model, provider: BatchProvider, queue: BatchQueue) -> None:
+    def __init__(self, inner: Model, live: Model, provider: BatchProvider, queue: Batches) -> None:
         super().__init__(inner)
         self._live = live
         self._provider = provider

@@ -9,11 +9,14 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from metajudge.errors import BatchPendingError, ConfigurationError, ProviderError
 from metajudge.providers.batch_folder import BatchFolder
 from metajudge.providers.model import Endpoint
+
+if TYPE_CHECKING:
+    from metajudge.providers.batch_protocol import BatchAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,27 @@ class LaneState(Protocol):
     def release(self) -> None: ...
 
 
+class Lane(Protocol):
+    """Where requests of one model wait for their batch."""
+
+    def holds(self, key: str, fresh: bool) -> bool: ...
+
+    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
+
+
+class Batches(Protocol):
+    """Where requests are gathered: a queue of this process, or that of another one."""
+
+    def probe(self, endpoint: Endpoint, model: str) -> Probe: ...
+
+    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], OwnLane]") -> Lane:
+        """The lane of requests that may share a batch; ``make`` makes one of this process."""
+
+
+class OwnLane(Lane, LaneState, Protocol):
+    """A lane of this process."""
+
+
 @dataclass(slots=True)
 class BatchQueue:
     """The batches of one run.
@@ -89,7 +113,7 @@ class BatchQueue:
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
     _touched: set[str] = field(init=False, default_factory=set)
-    lanes: dict[LaneKey, LaneState] = field(init=False, default_factory=dict)
+    lanes: dict[LaneKey, OwnLane] = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _busy: set[str] = field(init=False, default_factory=set)
@@ -101,6 +125,12 @@ class BatchQueue:
     def probe(self, endpoint: Endpoint, model: str) -> Probe:
         """The probe of a model, shared by all who ask it."""
         return self._probes.setdefault((endpoint, model), Probe(done=not self.settings.probe))
+
+    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], OwnLane]") -> OwnLane:
+        """See :class:`Batches`; made on first use."""
+        if key not in self.lanes:
+            self.lanes[key] = make(self)
+        return self.lanes[key]
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs what a lane does in the background."""

@@ -8,6 +8,7 @@ of the endpoint's protocol is imported. Headers in which the SDKs describe the m
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from metajudge.concurrency import modules_kept
 from metajudge.providers.model import Endpoint
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def load_sdk(endpoint: Endpoint) -> None:
     """Imports the SDK of an endpoint's protocol, which takes up to a second: before calls are in flight."""
     import importlib
 
-    importlib.import_module("anthropic" if endpoint.protocol == "anthropic" else "openai")
+    with modules_kept():
+        importlib.import_module("anthropic" if endpoint.protocol == "anthropic" else "openai")
 
 
 def heads(endpoint: Endpoint, key: str | None, own: tuple[tuple[str, str], ...] = ()) -> dict[str, str]:

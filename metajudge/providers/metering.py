@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.providers.model import CallLedger, Model, ModelRequest
@@ -99,7 +99,7 @@ class MeteredModel(ModelWrapper):
             self._failed(request, started_at, start, FailureKind.INTERRUPTED, message, None)
             raise
         now = time.monotonic()
-        reply = replace(reply, latency_s=now - start, cost_usd=self._cost(reply.cost_usd, reply.usage))
+        reply = _measured(reply, now - start, self._cost(reply.cost_usd, reply.usage))
         for meter in self._meters:
             meter.sent += 1
             meter.replies += 1
@@ -183,3 +183,19 @@ class MeteredModel(ModelWrapper):
                 cost_usd=cost_usd,
             )
         )
+
+
+def _measured(reply: Reply, latency_s: float, cost_usd: float | None) -> Reply:
+    """The reply with its latency and cost; :func:`dataclasses.replace` takes several times as long."""
+    return Reply(
+        reply.text,
+        reply.finish,
+        reply.model,
+        reply.usage,
+        cost_usd,
+        latency_s,
+        reply.attempts,
+        reply.cached,
+        reply.probabilities,
+        reply.first_token_s,
+    )

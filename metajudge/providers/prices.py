@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
+from metajudge.concurrency import modules_kept
 from metajudge.errors import ConfigurationError
 from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
 from metajudge.types import Usage
@@ -135,12 +136,17 @@ def _find(model: str, provider: str) -> Price | None:
     return derived if derived is not None and _agree(derived, library) else library
 
 
-def _library_cost(usage: Usage, model: str, provider: str, *, batch: bool = False) -> Any:
-    from genai_prices import Usage as LibraryUsage
-    from genai_prices import calc_price
+@cache
+def _library() -> Any:
+    with modules_kept():
+        import genai_prices
+    return genai_prices
 
-    return calc_price(
-        LibraryUsage(
+
+def _library_cost(usage: Usage, model: str, provider: str, *, batch: bool = False) -> Any:
+    library = _library()
+    return library.calc_price(
+        library.Usage(
             input_tokens=usage.input_tokens,
             cache_read_tokens=usage.cached_tokens,
             cache_write_tokens=usage.cache_write_tokens,

@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,8 +77,21 @@ class BudgetLedger:
                 self._db.close()
                 raise
 
+    def _write_ahead(self) -> None:
+        """Has the file written ahead; where several processes ask for it at once, SQLite refuses without waiting."""
+        until = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(_FIRST_WAIT_S)
+            else:
+                return
+
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self._write_ahead()
         self._db.execute("PRAGMA synchronous = NORMAL")  # a process that dies loses nothing; a machine may lose the end
         with self._transaction():
             (found,) = self._db.execute("PRAGMA application_id").fetchone()

@@ -25,9 +25,10 @@ class TracedModel(ModelWrapper):
 
     async def complete(self, request: ModelRequest) -> Reply:
         found = tracer()
-        if found is None:
+        trace = sys.modules.get("opentelemetry.trace")
+        # An SDK imports the package, too; without a provider of tracers spans would be made to go nowhere.
+        if found is None or trace is None or isinstance(found, (trace.ProxyTracer, trace.NoOpTracer)):
             return await self._inner.complete(request)
-        trace = sys.modules["opentelemetry.trace"]
         with found.start_as_current_span(
             f"chat {self.name}",
             kind=trace.SpanKind.CLIENT,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -203,3 +204,21 @@ def test_a_file_without_a_limit_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="limits nothing"):
         open_budget(file=tmp_path / "b.sqlite")
     assert type(open_budget(usd=1.0)) is Budget
+
+
+def test_a_file_that_another_process_opens_at_the_same_moment_is_opened(tmp_path, monkeypatch):
+    class Busy(sqlite3.Connection):
+        refusals = 3
+
+        def execute(self, sql, *values):
+            if "journal_mode" in sql and Busy.refusals:
+                Busy.refusals -= 1
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+            return super().execute(sql, *values)
+
+    monkeypatch.setattr(shared_budget.sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
+    budget = SharedBudget(tmp_path / "b.sqlite", usd=1.0)
+    assert Busy.refusals == 0
+    assert budget.spent.usd == 0

@@ -1,7 +1,10 @@
 """The request on its way through the wrappers."""
 
+import pytest
+
 from metajudge.providers.model import request_key
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.tracing import TracedModel
 from metajudge.providers.wrapper import CallAttempt, ModelWrapper
 from tests.doubles.model_requests import ask
 
@@ -21,3 +24,12 @@ async def test_a_wrapper_is_the_model_it_wraps():
     wrapper = ModelWrapper(inner)
     assert (wrapper.name, wrapper.endpoint) == (inner.name, inner.endpoint)
     assert (await wrapper.complete(ask())).text == "text"
+
+
+async def test_no_span_is_made_where_only_the_package_was_imported(monkeypatch):
+    trace = pytest.importorskip("opentelemetry.trace")
+    for kind in (trace.ProxyTracer, trace.NoOpTracer):
+        monkeypatch.setattr(kind, "start_as_current_span", None)  # a call would fail
+    for provider in (trace.ProxyTracerProvider(), trace.NoOpTracerProvider()):
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda provider=provider: provider)
+        assert (await TracedModel(ScriptedModel(["text"])).complete(ask())).text == "text"
