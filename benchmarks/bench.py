@@ -1,7 +1,7 @@
 """One benchmark run: read, observe, plan, and put together what was found."""
 
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from metajudge import __version__
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.evidence.index import EvidenceIndex
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.right_rules import RightRules
+from metajudge.readers import JudgmentSource
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
+from metajudge.stats.bootstrap import SharedDraws
 from metajudge.types import Judgment, Right, VerdictKind, digest
 
 from .benchmark import Benchmark, find_folder, open_recorded
@@ -24,12 +23,13 @@ from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings
 from .grid import load_grid
 from .grid_plan import Plan, PlannedRow, family_note, plan_grid
 from .judged_games import JudgedGames, PairGames
-from .observations import Observations, observe
+from .observations import Observations, observed
 from .own_files import NAME, OwnFiles
 from .own_judges import WithOwnJudges
-from .peer_agreement import PeerAgreement
-from .population import Census, Population, named
+from .population import Population, named
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
+from .reading import Read
+from .records import Records
 from .selections import (
     COVERAGES,
     Score,
@@ -121,22 +121,26 @@ class Bench:
         self.request = request
         recorded: Benchmark | None = None if request.benchmark == NAME else benchmark_named(request.benchmark)
         self.source, self.folder = _opened(request, recorded, own)
-        self.first_reject: Reject | None = None
-        self._rules, self._peers = RightRules(request.rule), PeerAgreement()
+        self._draws = SharedDraws(SEED, RESAMPLES)
         self.grid = None if request.grid is None else load_grid(request.grid)
         self.population = Population() if self.grid is None else self.grid.population
-        self.census = Census()
-        self.index = self._indexed()
+        self.records = self._read()
         self.rules: Mapping[VerdictKind, Right] = self._rules.rules()
         self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
         self.card = self.benchmark.card
         self.judges = self._judges()
         self._sample = None if request.limit is None else self.census.sample(self.judges, request.limit, request.seed)
-        self.observations = Observations()
+        wanted = self._wanted()
+        watched = [(row, one) for row, one in self.records if wanted(one)]
+        self.observations = observed(
+            self.records, watched, request.signals,
+            rules=self.rules, peers=self._peers, undecided_wrong=self.population.undecided == "wrong",
+        )  # fmt: skip
         self._games, self._candidates = JudgedGames(), set[str]()
-        watched = self._watched()
-        self._accuracy = self.benchmark.accuracy(watched, self.folder)
-        deque(watched, maxlen=0)  # what is observed does not depend on how much of it an accuracy takes
+        for _, judgment in watched:
+            self._games.add(judgment)
+            self._candidates.update((judgment.item.models or {}).values())
+        self._accuracy = self.benchmark.accuracy((one for _, one in watched), self.folder)
         if not self.observations.rows:
             raise InputError(f"{self.name}: {self._nothing()}")
 
@@ -146,37 +150,24 @@ class Bench:
         return ", ".join(self.source.formats)
 
     def reported(self) -> Iterator[Judgment]:
-        """The judgments asked for, in the order of the input: of the population, its sample and the judges."""
+        """The judgments asked for with their texts, in the order of the input, which is read again."""
+        return filter(self._wanted(), self.source.all())
+
+    def _wanted(self) -> Callable[[Judgment], bool]:
+        """Whether a judgment is asked for: of the population, its sample and the judges; for one pass in order."""
         member = self.population.members()
-        for judgment in self.source.all():
-            wanted = self.judges is None or judgment.judge in self.judges
-            if wanted and (self._sample is None or judgment.item.id in self._sample) and member(judgment):
-                yield judgment
 
-    def _watched(self) -> Iterator[Judgment]:
-        """The same, each observed and counted on its way: reading them again costs more than all that is done here."""
-        wrong = self.population.undecided == "wrong"
-        for judgment in self.reported():
-            observe(
-                self.observations, judgment, self.index, self.request.signals,
-                rules=self.rules, peers=self._peers, undecided_wrong=wrong,
-            )  # fmt: skip
-            self._games.add(judgment)
-            self._candidates.update((judgment.item.models or {}).values())
-            yield judgment
+        def wanted(judgment: Judgment) -> bool:
+            asked = self.judges is None or judgment.judge in self.judges
+            return asked and (self._sample is None or judgment.item.id in self._sample) and member(judgment)
 
-    def _indexed(self) -> EvidenceIndex:
-        """Evidence over every record, and a count of the judges there are."""
-        index, member = EvidenceIndex(self.request.rule), self.population.members()
-        for record in self.source.scan():
-            if isinstance(record, Judgment):
-                index.add(record)
-                self._rules.add(record)
-                self._peers.add(record)
-                self.census.add(record, member=member(record), drawn_from=self.request.limit is not None)
-            elif self.first_reject is None:
-                self.first_reject = record
-        return index
+        return wanted
+
+    def _read(self) -> Records:
+        """Every record, and a count of the judges there are."""
+        found = Read.of(self.source, self.request.rule, self.population, sampled=self.request.limit is not None)
+        self._rules, self._peers, self.census, self.first_reject = found.rules, found.peers, found.census, found.reject
+        return found.records
 
     def _judges(self) -> tuple[str, ...] | None:
         """Whose judgments are reported; without a choice, a grid reports its own judges, as far as they are there."""
@@ -305,7 +296,7 @@ class Bench:
         scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
-        undecided = sum(mine.undecided.values(), Counter())
+        undecided = sum(mine.undecided.values(), Counter[str]())
         wrong = Counter(row.verdict for row in mine.rows)
         pairs = [pair for name in mine.judges for pair in games.get(name, ())]
         return JudgeFindings(
@@ -316,7 +307,7 @@ class Bench:
             ties=undecided["tie"] + wrong["tie"],
             without_verdict=undecided["none"] + wrong["none"],
             questions=len(set(mine.questions)),
-            rows=tuple(precision_rows(mine, selections, self._categories(), by_category=by_category)),
+            rows=tuple(precision_rows(mine, selections, self._categories(), self._draws, by_category=by_category)),
             curves=tuple(curve for curve in curves if curve is not None),
             reliability=tuple(series for series in stated if series is not None),
             notes=() if calibrated is None else calibrated.notes(mine),
@@ -346,7 +337,7 @@ class Bench:
         return [one for one in self._accuracy if one.judge in judges | strategies]
 
     def _categories(self) -> tuple[str, ...]:
-        there = {row.category for row in self.observations.rows} - {""}
+        there = self.observations.values("category") - {""}
         known = [name for name in self.card.categories if name in there]
         return (*known, *sorted(there - set(known)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.files import load_calibration, read_agent_scores
-from metajudge.calibration.table import build_table
+from metajudge.calibration.table import table_of
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import text_digest
 
@@ -49,12 +49,14 @@ def load_calibrated(
         wanted = {row.judgment_id for row in bench.observations.rows if row.judge in known}
     signals = bench.request.signals or calibration.identity.signals
     rewards = find_reward_scores(bench.folder)
-    table = build_table(
-        bench.source.all(),
+    facts = bench.records.facts
+    table = table_of(
+        facts,
         signals,
         kind=calibration.kind,
         right=calibration.right,
-        report=lambda judgment: judgment.id in wanted,
+        report=np.array([name in wanted for name in facts.judgment_ids], dtype=bool),
+        labels=bench.records.labels,
         rewards=read_reward_scores(rewards) if rewards is not None and "rewards" in signals else None,
         agent_scores=_agent_scores(results, agent_scores) if "agents" in signals else None,
     )

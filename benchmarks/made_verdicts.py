@@ -45,8 +45,7 @@ class Shape:
 def made_lines(shape: Shape, seed: int = 0) -> Iterator[bytes]:
     """One line of metajudge JSONL each, sorted by item."""
     rng = random.Random(seed)
-    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(3000)]
-    prose = _prose(rng, words, 400_000)
+    prose = made_prose(rng, 400_000)
     left, number = shape.judgments, 0
     while left > 0:
         for line in _item_lines(shape, rng, prose, number)[:left]:
@@ -96,7 +95,9 @@ def _passage(rng: random.Random, prose: str, length: int) -> str:
     return prose[start : start + length]
 
 
-def _prose(rng: random.Random, words: list[str], length: int) -> str:
+def made_prose(rng: random.Random, length: int) -> str:
+    """Text of at least this many characters, of which passages are taken."""
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(3000)]
     weights = [1 / (place + 10) for place in range(len(words))]
     parts: list[str] = []
     size = 0

@@ -3,9 +3,9 @@
     python -m metajudge.benchmarks.memory BASE_URL [--judgments 300000] [--json OUT]
 
 BASE_URL is a server that speaks OpenAI's chat completions and Anthropic's messages. One ``metajudge vet`` by two agents
-over so many judgments, store and output file included, whose resident memory is read four times a second. Given are
-median and highest reading of each tenth of the judgments; retained memory shows in the medians; the peaks include
-temporary work such as a checkpoint.
+over so many judgments, store and output file included, whose resident memory (VmRSS) is read four times a second, until
+the process ends. Given for each tenth of the judgments are the median of its readings, the median of the last tenth of
+them (its end), and the highest; the peaks include temporary work such as a checkpoint.
 """
 
 import json
@@ -50,7 +50,7 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
     partial = scratch / "out.jsonl.partial"
     line_bytes = 0
     readings: list[list[float]] = [[] for _ in range(TENTHS)]
-    started = time.monotonic()
+    done, started = 0.0, time.monotonic()
     with (scratch / "log.txt").open("wb") as log:
         process = subprocess.Popen(command, cwd=scratch, stdout=log, stderr=log)
     while process.poll() is None:
@@ -59,7 +59,7 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
         if not line_bytes and size > 200_000:
             with partial.open("rb") as lines:
                 line_bytes = sum(len(next(lines)) for _ in range(50)) // 50
-        done = size / line_bytes if line_bytes else 0.0
+        done = max(done, size / line_bytes if line_bytes else 0.0)  # the file has its final name before the end
         resident = _resident_mb(process.pid)
         if done and resident:  # importing and opening are not vetting yet
             readings[min(int(done / judgments * TENTHS), TENTHS - 1)].append(resident)
@@ -74,15 +74,23 @@ def measure(base_url: str, judgments: int, scratch: Path) -> dict[str, Any]:
 
 
 def growth(readings: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Medians and peaks of each tenth, and how far the highest of the later ones is above the first.
+    """Medians, ends and peaks of the tenths, and how far these are above the first tenth's.
 
     Args:
-        readings: MB, at least one in each tenth.
+        readings: MB, those of each tenth in the order of time, at least one.
+
+    Returns:
+        ``end_mb``: the median of the last tenth of each tenth's readings. ``growth_at_the_end``: the last of these over
+        the first, less 1. ``growth_of_the_median`` and ``growth_of_the_peak``: the highest of the later tenths over the
+        first, less 1.
     """
     medians, peaks = [median(one) for one in readings], [max(one) for one in readings]
+    ends = [median(one[-max(1, len(one) // 10) :]) for one in readings]
     return {
         "median_mb": [round(one, 1) for one in medians],
+        "end_mb": [round(one, 1) for one in ends],
         "peak_mb": [round(one, 1) for one in peaks],
+        "growth_at_the_end": round(ends[-1] / ends[0] - 1, 4),
         "growth_of_the_median": round(max(medians[1:]) / medians[0] - 1, 4),
         "growth_of_the_peak": round(max(peaks[1:]) / peaks[0] - 1, 4),
     }

@@ -1,19 +1,20 @@
 """The decided judgments of a benchmark as columns, with their free evidence."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 
-from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.score import signal_score
-from metajudge.stats.arrays import Bools
+from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import Judgment, Pairwise, Ranking, Right, SignalValue, VerdictKind, kind_of, text_digest
 from metajudge.types.right import DEFAULTS
 
 from .peer_agreement import PeerAgreement
+from .records import Records
 
 IN_WORDS = {"none": "no verdict", "tie": "the verdict names no winner"}
 """Reason why a judgment is neither right nor wrong (:func:`undecided`) -> in words, where it is not in words."""
@@ -43,7 +44,7 @@ class Observation:
     verdict: Literal["decided", "tie", "none"] = "decided"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Observations:
     """Decided judgments in the order of the input, and what was left out.
 
@@ -52,8 +53,8 @@ class Observations:
             ``not comparable``).
     """
 
-    rows: list[Observation] = field(default_factory=list)
-    undecided: dict[str, Counter[str]] = field(default_factory=dict)
+    rows: Sequence[Observation] = ()
+    undecided: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,31 +62,63 @@ class Observations:
     @property
     def judges(self) -> list[str]:
         """Judges in the order of the input, those without a decided judgment included."""
-        return list(dict.fromkeys([row.judge for row in self.rows] + list(self.undecided)))
+        return list(dict.fromkeys([judge for judge, _ in self._places] + list(self.undecided)))
 
-    @property
+    @cached_property
     def correct(self) -> Bools:
+        """[n] whether each is right."""
         return np.array([row.correct for row in self.rows], dtype=bool)
 
-    @property
+    @cached_property
     def questions(self) -> list[str]:
+        """[n] the question of each."""
         return [row.question for row in self.rows]
 
+    def values(self, name: Literal["category", "order"]) -> set[str]:
+        """The different categories, or orders."""
+        return set(self._coded(name)[0])
+
     def where(self, **wanted: str) -> Bools:
-        """[n] which rows have these values of ``judge``, ``category`` or ``order``."""
-        return np.array([all(getattr(row, k) == v for k, v in wanted.items()) for row in self.rows], dtype=bool)
+        """[n] which rows have these values of ``category`` or ``order``."""
+        found = np.ones(len(self), dtype=bool)
+        for name, value in wanted.items():
+            names, codes = self._coded(name)
+            found &= codes == names.get(value, -1)
+        return found
 
     @property
     def kinds(self) -> tuple[VerdictKind, ...]:
         """The kinds of verdicts, in the order of the input."""
-        return tuple(dict.fromkeys(row.kind for row in self.rows))
+        first = sorted((places[0], kind) for (_, kind), places in self._places.items())
+        return tuple(dict.fromkeys(kind for _, kind in first))
 
     def only(self, judges: Collection[str], kind: VerdictKind | None = None) -> "Observations":
         """The rows of some judges, of one kind where it is named."""
+        chosen = [at for (judge, own), at in self._places.items() if judge in judges and kind in (None, own)]
         return Observations(
-            [row for row in self.rows if row.judge in judges and kind in (None, row.kind)],
+            [self.rows[place] for place in sorted(chain(*chosen))],
             {judge: counts for judge, counts in self.undecided.items() if judge in judges},
         )
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, VerdictKind], list[int]]:
+        """Judge and kind -> the places of its rows."""
+        found: dict[tuple[str, VerdictKind], list[int]] = {}
+        for place, row in enumerate(self.rows):
+            found.setdefault((row.judge, row.kind), []).append(place)
+        return found
+
+    def _coded(self, name: str) -> tuple[dict[str, int], Indices]:
+        """The different values of a column, and [n] their places."""
+        if name not in self._columns:
+            names: dict[str, int] = {}
+            codes = [names.setdefault(getattr(row, name), len(names)) for row in self.rows]
+            self._columns[name] = (names, np.array(codes, dtype=np.intp))
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[str, tuple[dict[str, int], Indices]]:
+        return {}
 
 
 def question_of(judgment: Judgment) -> str:
@@ -93,49 +126,52 @@ def question_of(judgment: Judgment) -> str:
     return text_digest(judgment.item.opening)
 
 
-def observe(
-    found: Observations,
-    judgment: Judgment,
-    index: EvidenceIndex,
+def observed(
+    records: Records,
+    judgments: Iterable[tuple[int, Judgment]],
     signals: Collection[str] | None = None,
     *,
     rules: Mapping[VerdictKind, Right] = DEFAULTS,
     peers: PeerAgreement | None = None,
     undecided_wrong: bool = False,
-) -> None:
-    """Adds one judgment to those found so far.
+) -> Observations:
+    """Judgments as rows with their evidence.
 
     Args:
-        index: built over every record of the input.
+        records: every record of the input.
+        judgments: rows of it and their judgments, without texts.
         signals: names of the signals the heuristic may weigh; None for all.
         rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.
         undecided_wrong: whether ties and missing verdicts are wrong judgments instead of being left out.
     """
-    why, truth = undecided(judgment, rules), judgment.item.truth
-    wrong: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
-    if truth is None or (why is not None and not (undecided_wrong and wrong)):
-        found.undecided.setdefault(judgment.judge, Counter())[why or "no label"] += 1
-        return
-    kind = kind_of(judgment.verdict or truth)
-    evidence = index.signals(judgment)
-    weighed = {name: value for name, value in evidence.items() if signals is None or name in signals}
-    found.rows.append(
-        Observation(
-            judgment_id=judgment.id,
-            item_id=judgment.item.id,
-            question=question_of(judgment),
-            judge=judgment.judge,
-            category=judgment.item.category or "",
-            order=order_of(judgment),
-            correct=why is None and bool(judgment.right(rules[kind])),
-            signals=evidence,
-            heuristic=signal_score(weighed).value,
-            kind=kind,
-            agreement=None if peers is None or kind == "pairwise" or wrong else peers.share(judgment, rules[kind]),
-            verdict=wrong or "decided",
+    rows, left = list[Observation](), dict[str, Counter[str]]()
+    evidence, facts = records.evidence, records.facts
+    for at, judgment in judgments:
+        why, truth = undecided(judgment, rules), judgment.item.truth
+        wrong: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
+        if truth is None or (why is not None and not (undecided_wrong and wrong)):
+            left.setdefault(judgment.judge, Counter())[why or "no label"] += 1
+            continue
+        kind = kind_of(judgment.verdict or truth)
+        agrees = None if peers is None or kind == "pairwise" or wrong else peers.share(judgment, rules[kind])
+        rows.append(
+            Observation(
+                judgment_id=judgment.id,
+                item_id=judgment.item.id,
+                question=facts.items[facts.item[at]].question,
+                judge=judgment.judge,
+                category=judgment.item.category or "",
+                order=order_of(judgment),
+                correct=why is None and bool(judgment.right(rules[kind])),
+                signals=evidence.signals(at),
+                heuristic=evidence.heuristic(at, signals),
+                kind=kind,
+                agreement=agrees,
+                verdict=wrong or "decided",
+            )
         )
-    )
+    return Observations(rows, left)
 
 
 def order_of(judgment: Judgment) -> str:

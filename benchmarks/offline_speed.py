@@ -19,9 +19,12 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
+import duckdb
 import typer
 
 PARSING = "orjson"
+COLUMNS = "judgments.parquet"
+"""The same judgments in columns; writing it is not measured."""
 
 _PARSE = "import sys, orjson\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
 
@@ -54,18 +57,28 @@ def commands(file: Path, work: Path) -> dict[str, list[str]]:
     free = ["--strategy", "signals", "--store"]
     laid = ["--calibration", calibration, "--policy", "verdict"]
     table = ["--no-label-free", "--out", str(work / "out.parquet")]
+    columns = str(work / COLUMNS)
     return {
         PARSING: [sys.executable, "-c", _PARSE, str(file)],
         "calibrate fit": [*program, "calibrate", "fit", "--data", str(file), "--out", calibration],
         "vet": [*program, "vet", str(file), *free, store, "--out", lines],
         "vet, calibration, policy": [*program, "vet", str(file), *free, str(work / "laid.duckdb"), *laid],
         "vet to Parquet": [*program, "vet", str(file), *free, str(work / "table.duckdb"), *table],
+        "vet of Parquet": [*program, "vet", columns, *free, str(work / "columns.duckdb"), "--out", f"{lines}.columns"],
+        "fit of Parquet": [*program, "calibrate", "fit", "--data", columns, "--out", f"{calibration}.columns"],
         "audit": [*program, "audit", str(file), "--out", str(work / "audit")],
         "bench file": [*program, "bench", "file", str(file)],
         "export from a file": [*_export(program, work / "pairs"), "--assessments", lines, "--judgments", str(file)],
         "export from a store": [*_export(program, work / "pairs-of-store"), "--store", store],
         "diff": [*program, "diff", lines, lines, "--labels", str(file)],
     }
+
+
+def write_columns(file: Path, out: Path) -> None:
+    """Writes the judgments of a file as Parquet, a column a field."""
+    with duckdb.connect() as connection:
+        read = connection.read_json(str(file), format="newline_delimited")
+        read.write_parquet(str(out))
 
 
 def _export(program: Sequence[str], out: Path) -> list[str]:
@@ -115,6 +128,7 @@ def main(
     costs: dict[str, list[Cost]] = {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
+            write_columns(file.resolve(), Path(folder) / COLUMNS)
             for name, command in commands(file.resolve(), Path(folder)).items():
                 if only is None or name in (PARSING, "calibrate fit", "vet", *only):
                     costs.setdefault(name, []).append(measured(command, Path(folder)))

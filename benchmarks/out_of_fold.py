@@ -8,11 +8,11 @@ import numpy as np
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.sources import DEFAULT_SIGNALS
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
-from metajudge.types import VerdictKind, kind_of
+from metajudge.types import VERDICT_KINDS, VerdictKind
 
 from .out_of_fold_scores import OutOfFold
 
@@ -65,12 +65,15 @@ def _table(bench: "Bench", kind: VerdictKind, scores: AgentScores | None) -> Sig
     if scores is not None and signals is None:
         signals = (*DEFAULT_SIGNALS[kind], "agents")
     wanted = {row.judgment_id for row in bench.observations.rows if row.kind == kind}
-    table = build_table(
-        (one for one in bench.source.all() if one.verdict is None or kind_of(one.verdict) == kind),
+    every = bench.records.facts
+    facts = every.select(np.flatnonzero((every.kind < 0) | (every.kind == VERDICT_KINDS.index(kind))))
+    table = table_of(
+        facts,
         signals,
         kind=kind,
         right=bench.rules[kind],
-        report=lambda judgment: judgment.id in wanted,
+        report=np.array([name in wanted for name in facts.judgment_ids], dtype=bool),
+        labels=bench.records.labels,
         rewards=reward_scores(bench) if signals is None or "rewards" in signals else None,
         agent_scores=scores if signals is not None and "agents" in signals else None,
     )

@@ -34,6 +34,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.store import Store, open_store
+from metajudge.store.gaps import rows_of
 from metajudge.types import Assessment, Judgment
 from metajudge.types.decision import Action, Decision, DecisionInputs
 from metajudge.types.location import store_location
@@ -184,13 +185,14 @@ def _copy(location: str, count: int) -> None:
     with duckdb.connect(location) as connection:
         for table, changed in _COPIED.items():
             columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-            connection.execute(_insertion(table, columns, changed, f"range(1, {count} + 1) AS made(n)"))
+            made = f"range(1, {count} + 1) AS made(n)"
+            connection.execute(_insertion(table, columns, changed, made, into=rows_of(table)))
 
 
-def _insertion(table: str, columns: list[str], changed: dict[str, str], numbered: str) -> str:
+def _insertion(table: str, columns: list[str], changed: dict[str, str], numbered: str, into: str = "") -> str:
     values = ", ".join(changed.get(name, f"a.{name}") for name in columns)
     first = f"(SELECT * FROM {table} LIMIT 1)"
-    return f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {first} a, {numbered}"
+    return f"INSERT INTO {into or table} ({', '.join(columns)}) SELECT {values} FROM {first} a, {numbered}"
 
 
 async def _timed(step: Callable[[], Awaitable[Any]]) -> dict[str, float]:

@@ -1,17 +1,18 @@
 """What metajudge itself costs: time and CPU beyond the models' latency, against a floor in the same run.
 
-    python benchmarks/overhead.py BASE_URL [--latency-ms 200] [--input PATH] [--repeat 1] [--json OUT]
+    python benchmarks/overhead.py BASE_URL [--latency-ms 200] [--concurrency 64] [--judgments 350] [--model SPEC ...]
+        [--input PATH] [--repeat 1] [--json OUT]
 
-BASE_URL is a server that speaks OpenAI's chat completions and Anthropic's messages and answers schemas after a
-fixed latency. Vets 350 judgments with two agents, one per protocol, everything on (rendering, schema, parsing,
-reply cache, store, output file), and prints
+BASE_URL is a server, in a process of its own, that speaks OpenAI's chat completions and Anthropic's messages and
+answers schemas after a fixed latency. Vets 350 judgments with two agents, one per protocol, everything on (rendering,
+schema, parsing, reply cache, store, output file), and prints the setting and
 
 - wall: ``wall_s`` over its ideal, ``ceil(calls / concurrency) x latency``;
 - CPU a call: CPU of the command beyond that of the same command with ``--limit 1``, over its calls;
 - peak resident memory of the command;
 - the identical second run's CPU beyond that of a run with one known judgment;
-- the same number of requests sent by aiohttp alone (the floor) and through the official SDKs, half through each, in
-  the same run;
+- the same number of requests, as many at once, sent by aiohttp alone (the floor) and through the official SDKs, half
+  through each, in the same run;
 - the scoring core on 1,000,000 x 3 x 7 scores.
 
 Without ``--input`` the judgments are made from the packaged sample, with texts as long as recorded ones. With
@@ -35,9 +36,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-CONCURRENCY = 64
-JUDGMENTS = 350
 MODELS = ("openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is run: so many judgments by one agent a model, so many calls at once, each answered after so long."""
+
+    latency_s: float = 0.2
+    concurrency: int = 64
+    judgments: int = 350
+    models: tuple[str, ...] = MODELS
+
+    def ideal_s(self, calls: int) -> float:
+        """Seconds that so many calls take where nothing but the latency costs time."""
+        return math.ceil(calls / self.concurrency) * self.latency_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +91,7 @@ def write_input(path: Path, count: int, padding: int) -> None:
     write_jsonl(path, (made(i) for i in range(count)))
 
 
-async def floor(base_url: str, count: int) -> dict[str, float]:
+async def floor(base_url: str, count: int, at_once: int) -> dict[str, float]:
     """The same number of requests of like size by aiohttp alone: wall seconds and CPU milliseconds a call."""
     import aiohttp
 
@@ -88,18 +101,18 @@ async def floor(base_url: str, count: int) -> dict[str, float]:
             async with session.post(f"{base_url}/v1/chat/completions", json=body) as response:
                 await response.json()
 
-    connector = aiohttp.TCPConnector(limit=CONCURRENCY)
+    connector = aiohttp.TCPConnector(limit=at_once)
     async with aiohttp.ClientSession(connector=connector) as session:
         numbers = iter(range(count))
         start, cpu = time.monotonic(), time.process_time()
-        await asyncio.gather(*(worker(session, numbers) for _ in range(CONCURRENCY)))
+        await asyncio.gather(*(worker(session, numbers) for _ in range(at_once)))
         return {
             "wall_s": time.monotonic() - start,
             "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
         }
 
 
-async def through_sdks(base_url: str, count: int) -> dict[str, float]:
+async def through_sdks(base_url: str, count: int, at_once: int) -> dict[str, float]:
     """The same number of requests through the SDKs' own methods: wall seconds and CPU milliseconds a call."""
     import anthropic
     import openai
@@ -123,16 +136,17 @@ async def through_sdks(base_url: str, count: int) -> dict[str, float]:
         await asyncio.gather(ask(0), ask(1))  # imports what the first calls import
         numbers = iter(range(count))
         start, cpu = time.monotonic(), time.process_time()
-        await asyncio.gather(*(worker(numbers) for _ in range(CONCURRENCY)))
+        await asyncio.gather(*(worker(numbers) for _ in range(at_once)))
         return {
             "wall_s": time.monotonic() - start,
             "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
         }
 
 
-def _sdks(base_url: str, count: int) -> dict[str, float]:
+def _sdks(base_url: str, count: int, at_once: int) -> dict[str, float]:
     """:func:`through_sdks` in a process of its own, whose memory is not counted as that of later commands."""
-    command = [sys.executable, "-m", "metajudge.benchmarks.overhead", base_url, "--sdks-alone", str(count)]
+    command = [sys.executable, "-m", "metajudge.benchmarks.overhead", base_url]
+    command += ["--sdks-alone", str(count), "--concurrency", str(at_once)]
     found: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return found
 
@@ -151,31 +165,32 @@ def scoring_seconds(n: int = 1_000_000) -> float:
     return time.perf_counter() - start
 
 
-def measure(base_url: str, latency_s: float, given: Path | None) -> dict[str, Any]:
+def measure(base_url: str, setting: Setting, given: Path | None) -> dict[str, Any]:
     """Runs everything once and returns the figures."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         source = given or work / "judgments.jsonl"
         if given is None:
-            write_input(source, JUDGMENTS, padding=2000)
-        agents = [part for model in MODELS for part in ("--agent", f"{model}@{base_url}")]
-        common = [str(source), *agents, "--no-early-exit", "--concurrency", str(CONCURRENCY)]
+            write_input(source, setting.judgments, padding=2000)
+        agents = [part for model in setting.models for part in ("--agent", f"{model}@{base_url}")]
+        common = [str(source), *agents, "--no-early-exit", "--concurrency", str(setting.concurrency)]
 
         def run(store: str, limit: int) -> Finished:
             out = str(work / f"{store}.{limit}.jsonl")
             return vet([*common, "--limit", str(limit), "--store", str(work / store), "--out", out])
 
         one = run("one.duckdb", 1)
-        full = run("full.duckdb", JUDGMENTS)
-        again = run("full.duckdb", JUDGMENTS)
+        full = run("full.duckdb", setting.judgments)
+        again = run("full.duckdb", setting.judgments)
         known = run("full.duckdb", 1)
     calls = full.summary["calls"]
-    ideal = math.ceil(calls / CONCURRENCY) * latency_s
+    ideal = setting.ideal_s(calls)
     assert again.summary["calls"] == 0, "the second run sent requests"
-    bare = asyncio.run(floor(base_url, calls))
-    sdks = _sdks(base_url, calls)
+    bare = asyncio.run(floor(base_url, calls, setting.concurrency))
+    sdks = _sdks(base_url, calls, setting.concurrency)
     return {
         "calls": calls,
+        "ideal_s": ideal,
         "wall_over_ideal": full.summary["wall_s"] / ideal,
         "cpu_ms_per_call": (full.cpu_s - one.cpu_s) / (calls - one.summary["calls"]) * 1000,
         "peak_mb": full.peak_mb,
@@ -208,25 +223,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What metajudge itself costs, against a floor in the same run.")
     parser.add_argument("base_url")
     parser.add_argument("--latency-ms", type=float, default=200.0, help="the server's latency")
-    parser.add_argument("--input", type=Path, help="judgments to vet in place of made ones (350 at least)")
+    parser.add_argument("--concurrency", type=int, default=64, help="calls in flight")
+    parser.add_argument("--judgments", type=int, default=350, help="judgments vetted")
+    parser.add_argument("--model", action="append", help=f"PROVIDER:MODEL of an agent; default {' and '.join(MODELS)}")
+    parser.add_argument("--input", type=Path, help="judgments to vet in place of made ones (as many at least)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of which the median is given")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--sdks-alone", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    url, latency_s = options.base_url.rstrip("/"), options.latency_ms / 1000
+    url, models = options.base_url.rstrip("/"), tuple(options.model or MODELS)
+    setting = Setting(options.latency_ms / 1000, options.concurrency, options.judgments, models)
     if options.sdks_alone is not None:
-        print(json.dumps(asyncio.run(through_sdks(url, options.sdks_alone))))
+        print(json.dumps(asyncio.run(through_sdks(url, options.sdks_alone, setting.concurrency))))
         return
-    figures = medians([measure(url, latency_s, options.input) for _ in range(max(1, options.repeat))])
+    figures = medians([measure(url, setting, options.input) for _ in range(max(1, options.repeat))])
     # Last: a process started from here counts this one's peak memory as its own.
     figures["scoring_core_s"] = scoring_seconds()
     machine = Machine(
         platform.python_version(), platform.machine(), os.cpu_count(), datetime.now(UTC).date().isoformat()
     )
+    print(f"{'setting':26} {setting}")
     for name, value in figures.items():
         print(f"{name:26} {value:.3f}" if isinstance(value, float) else f"{name:26} {value}")
     if options.json:
-        options.json.write_text(json.dumps({"machine": asdict(machine), **figures}, indent=2) + "\n")
+        options.json.write_text(
+            json.dumps({"machine": asdict(machine), "setting": asdict(setting), **figures}, indent=2) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
 from metajudge.report import Bin as ReliabilityBin
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.stats.bootstrap import BootstrapEstimate, Ratio, bootstrap_differences
+from metajudge.stats.bootstrap import BootstrapEstimate, Ratio, SharedDraws, bootstrap_differences
 
 from .findings import OVERALL, PrecisionCell, PrecisionDifference, PrecisionRow, Proportion, SwapCounts
 from .observations import (
@@ -32,7 +32,12 @@ FEWEST_SELECTED = 10
 
 
 def precision_rows(
-    observations: Observations, selections: Sequence[Selection], categories: Sequence[str], *, by_category: bool = True
+    observations: Observations,
+    selections: Sequence[Selection],
+    categories: Sequence[str],
+    draws: SharedDraws | None = None,
+    *,
+    by_category: bool = True,
 ) -> list[PrecisionRow]:
     """A row for every selection, compared with everything (raw) and with the baseline where there is one.
 
@@ -40,15 +45,16 @@ def precision_rows(
         observations: n judgments.
         selections: masks over them.
         categories: columns, :data:`OVERALL` not among them; empty ones are left out.
+        draws: resamples that the tables of a run share; None for draws of its own.
         by_category: False for the column over all categories alone.
     """
     groups = {OVERALL: np.ones(len(observations), dtype=bool)}
     if by_category:
         groups |= {name: mask for name in categories if (mask := observations.where(category=name)).any()}
-    orders = {order: observations.where(order=order) for order in sorted({row.order for row in observations.rows})}
+    orders = {order: observations.where(order=order) for order in sorted(observations.values("order"))}
     baseline = next((s for s in selections if s.kind == "baseline"), None)
     correct, questions = observations.correct, np.array(observations.questions)
-    frame = _Frame(correct, questions, baseline)
+    frame = _Frame(correct, questions, baseline, draws or SharedDraws(SEED, RESAMPLES))
     columns = {name: frame.cells(selections, mask) for name, mask in groups.items()}
     of_orders = {name: frame.cells(selections, mask) for name, mask in orders.items()}
     return [
@@ -70,8 +76,10 @@ def precision_rows(
 class _Frame:
     """What all cells of a table share."""
 
-    def __init__(self, correct: Bools, questions: NDArray[np.str_], baseline: Selection | None) -> None:
-        self.correct, self.questions, self.baseline = correct, questions, baseline
+    def __init__(
+        self, correct: Bools, questions: NDArray[np.str_], baseline: Selection | None, draws: SharedDraws
+    ) -> None:
+        self.correct, self.questions, self.baseline, self.draws = correct, questions, baseline, draws
 
     def cells(self, selections: Sequence[Selection], mask: Bools) -> list[PrecisionCell]:
         """Every selection among the judgments of ``mask``; all comparisons are made on the same resamples."""
@@ -124,7 +132,7 @@ class _Frame:
             if absent is None and not isinstance(one, Absent)
             for kept, other in (one,)
         ]
-        found = iter(bootstrap_differences(pairs, questions, rng=np.random.default_rng(SEED), resamples=RESAMPLES))
+        found = iter(bootstrap_differences(pairs, questions, draws=self.draws))
         return [_difference(next(found)) if absent is None else absent for absent in why]
 
 

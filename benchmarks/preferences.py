@@ -100,10 +100,10 @@ def _make_store(folder: Path, vetted: str) -> None:
             CASE winner WHEN 'A' THEN 'A>B' ELSE 'B>A' END, 'rationale': rationale, 'order': shown}), false
         FROM made.judgments""")
     work.execute(f"""
-        INSERT INTO assessments SELECT 2 * i + n, hash(judgment_id), judgment_id, 'run', 0,
+        INSERT INTO assessment_rows SELECT 2 * i + n, hash(judgment_id), judgment_id, 'run', 0,
         'd' || i || '-' || n, judgment_id, id, 'judge', 'assessed', CASE WHEN accepted THEN 4.6 ELSE 3.0 END,
         accepted, 'single', 'p',
-        to_json({vetted}), false FROM made.judgments""")
+        to_json({vetted}), false, NULL, NULL, NULL, NULL, NULL FROM made.judgments""")
     work.close()
 
 

@@ -78,7 +78,7 @@ def _service(found: Any) -> Iterator[Block]:
 def _memory(found: Any) -> Iterator[Block]:
     about = f"{found['judgments']:,} judgments through one process, by tenths."
     tenths = [f"tenth {number}" for number in range(1, len(found["median_mb"]) + 1)]
-    series: Values = {"median": found["median_mb"], "highest": found["peak_mb"]}
+    series: Values = {"median": found["median_mb"], "at its end": found["end_mb"], "highest": found["peak_mb"]}
     yield bars("Resident memory", about, "MB", tenths, series)
 
 

@@ -35,9 +35,10 @@ def page_of(results: list[dict[str, Any]]) -> Report:
 
 def _section(result: Mapping[str, Any]) -> Section:
     machine, versions = result["machine"], result["versions"]
+    load = f", load {machine['load_at_the_end']} at the end" if "load_at_the_end" in machine else ""
     where = (
         f"{result['command']}; {result['date']}, {result['seconds']} s, {machine['cpus']} CPUs "
-        f"({machine['architecture']}), load {machine['load_at_the_end']} at the end; Python {versions['python']}, "
+        f"({machine['architecture']}){load}; Python {versions['python']}, "
         f"metajudge {versions['metajudge-vet']}."
     )
     return Section(title=str(result["name"]), paragraphs=(where,), blocks=tuple(_blocks(result)))

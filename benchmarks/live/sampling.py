@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.readers.realmistake import WITHHELD
 from metajudge.types import Judgment
 
@@ -59,7 +58,7 @@ def candidates_of(bench: Bench) -> Candidates:
     if len(judgments) < len(ids):
         left_out[NO_TEXTS] = len(ids) - len(judgments)
         rows = _only(rows, judgments)
-    latent = NoLabels.fit(bench.index).probability
+    latent = bench.records.evidence.no_labels().probability
     agreed = {name: value for name, one in judgments.items() if (value := latent(one)) is not None}
     by_agreement = len(agreed) >= ENOUGH * len(judgments)
     signals = {row.judgment_id: row.heuristic for every in rows.values() for row in every if row.heuristic is not None}

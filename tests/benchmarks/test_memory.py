@@ -14,3 +14,9 @@ def test_memory_that_is_kept_is_growth():
     found = growth([[100], [110], [130], [125]])
     assert found["growth_of_the_median"] == found["growth_of_the_peak"] == 0.3
     assert found["median_mb"] == [100, 110, 130, 125]
+
+
+def test_the_end_is_the_last_tenth_of_the_readings():
+    found = growth([[90.0] * 18 + [100, 110], [200, 126]])
+    assert found["end_mb"] == [105, 126]
+    assert found["growth_at_the_end"] == pytest.approx(0.2)

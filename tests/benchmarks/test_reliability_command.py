@@ -93,6 +93,7 @@ def test_criteria_come_from_a_model_of_their_own_that_is_no_judge(run, data):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.slow
 def test_a_judge_that_cannot_be_asked_is_shown_and_asked_again(run, data):
     def broken(request):
         return "401" if request.body["model"] == "gpt-4.1-mini" else None
