@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from metajudge.audit.card import AuditReport
 from metajudge.audit.report import audit
 from metajudge.errors import InputError
+from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
 from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
@@ -127,13 +128,30 @@ def audited_by(
 ) -> Audited:
     """As :func:`audit_judgments`, with the audit as it is and the judgments audited."""
     rule = _rule(right)
-    given: Sequence[Judgment] = [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
+    whole = isinstance(judgments, JudgmentSource) and judgments.judges is None and judgments.limit is None
+    given: Sequence[Judgment] = (
+        judgments.collect(_Kept).judgments
+        if isinstance(judgments, JudgmentSource) and whole
+        else [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
+    )
     _check_verdicts(given)
     notices: list[str] = []
     if labels is not None:
         given, joined = join(given, labels, on)
         notices = joined.notices()
     return Audited(audit(given, right=rule), given, tuple(notices))
+
+
+class _Kept:
+    """The judgments among records."""
+
+    def __init__(self) -> None:
+        self.judgments: list[Judgment] = []
+
+    def add(self, record: Judgment | Reject) -> None:
+        """Takes one record."""
+        if isinstance(record, Judgment):
+            self.judgments.append(record)
 
 
 def demo_judgments() -> Iterator[Judgment]:

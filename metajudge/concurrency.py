@@ -1,7 +1,9 @@
 """Ordered concurrency: the one place that starts tasks for a known set of coroutines."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+import contextlib
+import gc
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -10,6 +12,42 @@ T = TypeVar("T")
 # second. What vetting itself allocates is freed by reference counts.
 YOUNG_OBJECTS = 5_000
 """Threshold of the garbage collector for young objects in commands and the service."""
+
+
+_set_apart = False
+
+
+def set_modules_apart() -> None:
+    """Leaves out what is in memory now, which is mostly modules, from all later garbage collections."""
+    global _set_apart
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 100)
+    _set_apart = True
+
+
+def take_modules_back() -> None:
+    """Ends that, for the interpreter's end, which would take what stays for leaked."""
+    global _set_apart
+    gc.unfreeze()
+    _set_apart = False
+
+
+@contextlib.contextmanager
+def modules_kept() -> Iterator[None]:
+    """Imports within it are not looked at by the garbage collector.
+
+    Nor by later collections, in a process that has set its modules apart (commands and the service): elsewhere that
+    would keep garbage of the caller's.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _set_apart:
+            gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 LONG_TEXT = 20_000

@@ -17,6 +17,7 @@
     │       └── StoreUnavailableError  no answer from the database server: later it may work (exit code 1)
     ├── OutputError                an output file could not be written to its end: disk full, quota
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
+    │   └── DayBudgetExceeded      that of a service's day
     ├── BatchPendingError          a provider's batch is not done yet; the same command again collects it
     ├── UnprovenError              a search's time limit came before the proof of its result
     └── ProviderError              a model could not be asked or did not answer usably
@@ -139,6 +140,18 @@ class OutputError(MetajudgeError):
 
 class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault
     """The run's budget is spent; the call was not sent."""
+
+
+class DayBudgetExceeded(BudgetExceeded):
+    """What a service may spend a day is spent; the call was not sent.
+
+    Attributes:
+        ends_in_s: seconds until the day ends.
+    """
+
+    def __init__(self, message: str, *, ends_in_s: float) -> None:
+        super().__init__(message)
+        self.ends_in_s = ends_in_s
 
 
 class BatchPendingError(MetajudgeError):

@@ -331,7 +331,7 @@ class Session:
             run_id=self.run_id,
             limits=LimitSettings(concurrency=self._concurrency),
             endpoint_limits=endpoint_limits(self.config, self._concurrency),
-            retry=self._retry(),
+            retry=self.retry,
             budget=self._budget or None,
             keeper=getattr(self._store, "limits", None) if self._shared_limits else None,
             seed=self.config.seed,
@@ -366,7 +366,9 @@ class Session:
         if self._batches is not None:
             self._batches.release("interrupted")
 
-    def _retry(self) -> RetryPolicy:
+    @property
+    def retry(self) -> RetryPolicy:
+        """How often a call is tried; one in batches may go through several."""
         attempts = self.config.retry.attempts
         if self._batch is None:
             return RetryPolicy(attempts=attempts, total_s=self.config.retry.total_s)

@@ -68,6 +68,7 @@ IMPURE = {
     "decision.load": "reads policies",
     "calibration.files": "reads and writes calibrations",
     "monitor.records": "reads stores and files, records alarms",
+    "monitor.stored": "reads stores",
     "voting.rank": "gives Kemeny's time limit its clock",
 }
 """Modules of pure packages that are not pure, with the reason."""

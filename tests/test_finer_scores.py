@@ -136,6 +136,7 @@ class TestExpected:
         assert found[0].agents[0].criteria["clarity"].source == "expected"
         assert not any("logprobs" in line for line in notices)
 
+    @pytest.mark.slow
     async def test_anthropic_has_none_which_is_said_on_entering_and_recorded(self):
         with LLMServer(answer=score_answer(4)) as server:
             async with Engine(panel=panel(server, provider="anthropic", **EXPECTED)) as engine:

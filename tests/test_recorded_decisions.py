@@ -35,6 +35,12 @@ CALIBRATED = {
     "judgebench": (2980, "b9d0a762ef6027698b7226edb8713359"),
     "mtbench": (7359, "26a00c905232b69e6866d03fd10cf87f"),
 }
+# folder -> digest of the figures that a command gives.
+BENCH = {"judgebench": "10793c447e578d505334a5d3b0b4a8a5"}
+AUDIT = {"judgebench": "06130b3814eec469dd4e5c1134920160", "mtbench": "a55172fdea4520989865389d546951f7"}
+FITTED = {"judgebench": "abdb4f0a3672d0b1ff46fd0ffd1c6eaa"}
+UNTOLD = {"provenance", "version", "made_by", "inputs", "next", "notices"}
+"""What depends on the version, the time or the place, and is no figure."""
 
 
 def digest_of(file: Path) -> tuple[int, str]:
@@ -83,3 +89,40 @@ def test_of_a_calibration_and_a_policy(name, tmp_path):
     assert digest_of(tmp_path / "a.jsonl") == CALIBRATED[name]
     run(*command, "--store", tmp_path / "a.duckdb", "--out", tmp_path / "b.jsonl")
     assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
+
+
+def figures_digest(text: str, decimals: int = 9) -> str:
+    """A digest of a JSON document's figures, rounded, without what depends on the version and the place."""
+    return hashlib.sha256(orjson.dumps(_figures(orjson.loads(text), decimals))).hexdigest()[:32]
+
+
+def _figures(value: object, decimals: int) -> object:
+    if isinstance(value, dict):
+        return {name: _figures(one, decimals) for name, one in value.items() if name not in UNTOLD}
+    if isinstance(value, list):
+        return [_figures(one, decimals) for one in value]
+    return round(value, decimals) if isinstance(value, float) else value
+
+
+def told(*words: object) -> str:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", BENCH)
+def test_of_a_benchmark(name):
+    assert figures_digest(told("bench", name, "--data", DATA / name, "--json")) == BENCH[name]
+
+
+@pytest.mark.parametrize("name", AUDIT)
+def test_of_an_audit_by_folder_and_by_lines(name, tmp_path):
+    assert figures_digest(told("audit", DATA / name, "--json")) == AUDIT[name]
+    write_jsonl(tmp_path / "lines.jsonl", open_judgments([DATA / name]).all())
+    assert figures_digest(told("audit", tmp_path / "lines.jsonl", "--json")) == AUDIT[name]
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_of_a_fit(name, tmp_path):
+    run("calibrate", "fit", "--data", DATA / name, "--share", "1", "--out", tmp_path / "fit.json")
+    assert figures_digest((tmp_path / "fit.json").read_text(), 5) == FITTED[name]

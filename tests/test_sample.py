@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from metajudge.evidence import EvidenceIndex, signal_score
+from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.score import signal_score
 from metajudge.types import Item, Judgment
 
 SAMPLE = Path(__file__).parent.parent / "benchmarks" / "sample" / "judgments.jsonl"

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from metajudge.agents.exchange import Answer, ask
-from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, scored, with_expected_scores
+from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, score_fields, with_expected_scores
 from metajudge.agents.parse import ParsedReply, parse_reply
 from metajudge.agents.schema import ANALYSIS, EXPLAINED, output_schema
 from metajudge.concurrency import all_of
@@ -170,7 +171,7 @@ def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
 
 def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentResult:
     spent = answer.spent
-    result = AgentResult(
+    return AgentResult(
         agent=agent.name,
         model=agent.model.name,
         role=agent.role,
@@ -189,12 +190,16 @@ def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentR
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
         scoring="expected" if agent.scoring == "expected" else None,
+        **_read_fields(agent, answer, rubric),
     )
+
+
+def _read_fields(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> dict[str, Any]:
+    """What a result says of the reply; nothing where none could be read."""
     if answer.value is None or answer.last is None:
-        return result
+        return {}
     criteria, analysis = answer.value.criteria, answer.value.analysis
-    missing = agent.form.analysis and analysis is None
-    result = result.model_copy(update={"analysis": analysis, "analysis_missing": missing})
     if agent.scoring == "expected":
         criteria = with_expected_scores(criteria, answer.last, rubric)
-    return scored(result, criteria, rubric)
+    missing = agent.form.analysis and analysis is None
+    return {"analysis": analysis, "analysis_missing": missing, **score_fields(criteria, rubric)}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import fsum
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Any, Literal
 
 from metajudge.agents.expected import NoExpectedScoreError, expected_score, literals_of, longest_number
 from metajudge.errors import FailureKind
@@ -72,7 +72,14 @@ def with_expected_scores(
 def scored(
     result: AgentResult, criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
 ) -> AgentResult:
-    """A result with criteria and the score that follows from them.
+    """A result with criteria and the score that follows from them; see :func:`score_fields`."""
+    return result.model_copy(update=score_fields(criteria, rubric, fine_score))
+
+
+def score_fields(
+    criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
+) -> dict[str, Any]:
+    """What a result says with these criteria: them, and the score that follows from them.
 
     A binary rubric's answer counts as a vote, however fine: the scale's high end where the criterion's score is
     strictly above the middle of the scale, else its low end. What was finer is kept as ``fine_score``.
@@ -80,9 +87,7 @@ def scored(
     if rubric.kind == "binary" and any(one.source == "expected" for one in criteria.values()):
         fine_score = next(one.score for one in criteria.values())
         criteria = {name: one.model_copy(update={"score": _end(one.score, rubric)}) for name, one in criteria.items()}
-    return result.model_copy(
-        update={"score": score_of(criteria, rubric), "criteria": dict(criteria), "fine_score": fine_score}
-    )
+    return {"score": score_of(criteria, rubric), "criteria": dict(criteria), "fine_score": fine_score}
 
 
 def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:

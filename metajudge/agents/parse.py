@@ -114,16 +114,17 @@ def _entry(name: str, entry: Any, rubric: Rubric, form: ReplyForm, optional: boo
     if not isinstance(entry, dict):
         raise ReplyProblemsError([f"{name} must be an object, not {shortened(entry)}"])
     field = "verdict" if rubric.kind == "binary" else "score"
-    problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
     explanation = entry.get("explanation", "" if form.explanations == "none" else None)
-    if not isinstance(explanation, str):
-        problems.append(f"{name}.explanation must be a string")
-    if field not in entry:
-        problems.append(f"{name}.{field} is missing")
-    if problems:
+    expected = 1 + ("explanation" in entry)
+    if field not in entry or len(entry) != expected or not isinstance(explanation, str):
+        problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
+        if not isinstance(explanation, str):
+            problems.append(f"{name}.explanation must be a string")
+        if field not in entry:
+            problems.append(f"{name}.{field} is missing")
         raise ReplyProblemsError(problems)
     value = _vote(name, entry[field], rubric) if field == "verdict" else _score(name, entry[field], rubric, optional)
-    return CriterionScore(score=value, explanation=valid_text(str(explanation)))
+    return CriterionScore(score=value, explanation=valid_text(explanation))
 
 
 def _score(name: str, value: Any, rubric: Rubric, optional: bool) -> float | None:

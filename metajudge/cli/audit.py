@@ -69,7 +69,7 @@ def audit(
     else:
         source, guessed = _open(inputs or [], reading)
         labelling.join(source, reading.values)
-        audited = audited_by(source.all(), right=labelling.rule)
+        audited = audited_by(source, right=labelling.rule)
         notices, rejects = _told(source, guessed), source.rejects
     sheet = to_label(audited.judgments) if out is not None else []
     joined = audited.judgments if labelling.labels else ()

@@ -1,7 +1,6 @@
 """How a command runs: its event loop, what Ctrl-C does, notes beside the output."""
 
 import asyncio
-import gc
 import signal
 import sys
 import threading
@@ -10,7 +9,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from metajudge.cli.boundary import leave_at_once
-from metajudge.concurrency import YOUNG_OBJECTS
+from metajudge.concurrency import set_modules_apart, take_modules_back
 from metajudge.runs.loop import RunEnd, Stop
 
 T = TypeVar("T")
@@ -64,8 +63,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         KeyboardInterrupt: Ctrl-C cancelled it.
     """
     global _current
-    gc.freeze()  # imported modules stay until the process ends
-    gc.set_threshold(YOUNG_OBJECTS, 20, 100)
+    set_modules_apart()
     before = [(name, signal.getsignal(name)) for name in _SIGNALS]
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -74,7 +72,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
-        gc.unfreeze()  # for the interpreter's end, which would take what stays for leaked
+        take_modules_back()
         _current = None
         for name, handler in before:
             if signal.getsignal(name) is not handler:

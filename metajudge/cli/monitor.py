@@ -18,10 +18,12 @@ from metajudge.monitor.records import (
     read_decisions,
     record_alarms,
     send_alarms,
+    tallied_promises,
     watched_promises,
 )
 from metajudge.monitor.report import PromiseReport, Watched, candidates, labelled, report_on, sorted_reports
 from metajudge.monitor.sampling import Pick, Purpose, pick
+from metajudge.monitor.tally import Tally
 from metajudge.readers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
@@ -122,22 +124,26 @@ def _on_file(file: Path, target: float | None, delta: float, wish: _Wish, webhoo
     if wish.queue or webhook is not None:
         raise ConfigurationError("--queue and --webhook need a store: leave FILE out")
     watched, rejects = read_decisions(file, target=target, delta=delta)
-    return _Found(_reports([watched], wish), _picks([watched], wish), rejects=rejects)
+    return _Found(_reports([(watched, None)], wish), _picks([watched], wish), rejects=rejects)
 
 
 async def _on_store(store: Store, wish: _Wish, hook: Webhook | None) -> _Found:
     now = time.time()
-    watched = await watched_promises(store, now=now)
-    chosen = [one for one in watched if wish.promise in (None, one.promise_id)]
+    tallied: Sequence[tuple[Watched, Tally | None]]
+    if wish.budget is None:
+        tallied = await tallied_promises(store, now=now)
+    else:
+        tallied = [(one, None) for one in await watched_promises(store, now=now)]
+    chosen = [(one, tally) for one, tally in tallied if wish.promise in (None, one.promise_id)]
     if not chosen:
-        there = ", ".join(one.promise_id for one in watched)
+        there = ", ".join(one.promise_id for one, _ in tallied)
         raise InputError(
             f"the store has no promise {wish.promise}: it has {there}"
-            if watched
+            if tallied
             else "nothing in the store was decided under a guarantee: vet with a --calibration that has a guaranteed "
             "threshold (`metajudge calibrate threshold`), a --policy and a --review-sample"
         )
-    found = _Found(_reports(chosen, wish), _picks(chosen, wish))
+    found = _Found(_reports(chosen, wish), _picks([one for one, _ in chosen], wish))
     found.recorded = [one.promise_id for one in await record_alarms(store, found.reports, now=now)]
     if wish.queue:
         found.queued = await queue_picks(store, found.picks, now=now)
@@ -146,9 +152,9 @@ async def _on_store(store: Store, wish: _Wish, hook: Webhook | None) -> _Found:
     return found
 
 
-def _reports(watched: Sequence[Watched], wish: _Wish) -> list[PromiseReport]:
+def _reports(watched: Sequence[tuple[Watched, Tally | None]], wish: _Wish) -> list[PromiseReport]:
     return sorted_reports(
-        report_on(one, level=wish.level, confidence=wish.confidence, most=wish.most) for one in watched
+        report_on(one, tally, level=wish.level, confidence=wish.confidence, most=wish.most) for one, tally in watched
     )
 
 

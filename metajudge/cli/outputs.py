@@ -1,17 +1,18 @@
 """Files that a command writes beside its text: one JSON document and reports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
 from metajudge.cli.options import JsonOption
 from metajudge.files.output import check_writable, write_text
-from metajudge.report.document import Report
-from metajudge.report.files import check_report_path, write_report
+
+if TYPE_CHECKING:
+    from metajudge.report.document import Report
 
 JsonFileOption = Annotated[
     Path | None, typer.Option("--json-out", help="Write every figure as JSON to a file.", metavar="OUT.json")
@@ -42,25 +43,39 @@ class Outputs:
         for path in (*others, self.json_out):
             if path is not None:
                 check_writable(path)
-        for path in self.report or ():
-            check_report_path(path)
+        check_reports(self.report)
 
     def tell(self, line: str) -> None:
         """Prints a line of text; beside JSON on standard output, on standard error."""
         typer.echo(line, err=self.as_json)
 
-    def write(self, text: Callable[[], str], report: Callable[[], Report]) -> None:
+    def write(self, text: Callable[[], str], report: "Callable[[], Report]") -> None:
         """Writes the files asked for and names them; prints the JSON if that is asked for."""
         data = versioned(text()) if self.as_json or self.json_out is not None else ""
         if self.json_out is not None:
             write_text(self.json_out, data)
         if self.as_json:
             typer.echo(data, nl=False)
-        page = report() if self.report else None
-        for path in self.report or ():
-            if page is not None:
+        if self.report:
+            from metajudge.report.files import write_report
+
+            page = report()
+            for path in self.report:
                 write_report(page, path)
         say_written(self.json_out, *(self.report or ()), err=self.as_json)
+
+
+def check_reports(paths: Sequence[Path] | None) -> None:
+    """Refuses, before any work, a report that could not be written; most commands write none, and import nothing.
+
+    Raises:
+        InputError: see :func:`metajudge.report.files.check_report_path`.
+    """
+    if paths:
+        from metajudge.report.files import check_report_path
+
+        for path in paths:
+            check_report_path(path)
 
 
 def versioned(text: str) -> str:

@@ -30,6 +30,12 @@ def serve(
         Path | None, typer.Option(help="A file of `calibrate fit`: adds probabilities.", metavar="FILE")
     ] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls to models in flight; default 64.", min=1)] = None,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option(
+            help="Dollars that may be spent a day (UTC), by all replicas on one PostgreSQL store.", min=0.000001
+        ),
+    ] = None,
     max_body_mb: Annotated[
         float | None, typer.Option(help="Largest request body in megabytes; default 4.", min=0.001)
     ] = None,
@@ -84,6 +90,7 @@ def serve(
         port=port,
         store=store,
         concurrency=concurrency,
+        budget_usd=budget_usd,
         max_body_mb=max_body_mb,
         calibration=calibration,
         workers=workers,

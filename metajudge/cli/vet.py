@@ -3,10 +3,10 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -31,15 +31,13 @@ from metajudge.cli.options import (
     store_path,
     takes,
 )
-from metajudge.cli.outputs import ReportOption
+from metajudge.cli.outputs import ReportOption, check_reports
 from metajudge.cli.sending import Sending
 from metajudge.cli.vet_report import print_json, print_report, report_as_markdown, words_of, write_reports
 from metajudge.errors import ConfigurationError, StoreError
 from metajudge.files.output import check_apart, check_writable, write_text
-from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
-from metajudge.report.files import check_report_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress
@@ -47,7 +45,7 @@ from metajudge.runs.result_tables import results_file
 from metajudge.settings import Settings
 from metajudge.store import open_store
 from metajudge.types.location import StoreLocation
-from metajudge.vetting.bars import reached_by
+from metajudge.vetting.bars import Bar, reached_by
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
@@ -56,6 +54,8 @@ if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration  # imports scikit-learn
     from metajudge.evidence.rewards import RewardScore
     from metajudge.vetting.estimate import StoredResults
+    from metajudge.vetting.report.picture import Picture
+    from metajudge.webhooks.webhook import Webhook
 
 STARTED = time.monotonic()
 
@@ -188,8 +188,7 @@ def vet(
     check_apart(inputs, [file, markdown, *(report or ())])
     if markdown is not None:
         check_writable(markdown)
-    for path in report or ():
-        check_report_path(path)
+    check_reports(report)
     bars = parse_fail_under(fail_under)
     panel = panel_from(
         config,
@@ -206,29 +205,34 @@ def vet(
         # One agent after the other would be one batch after the other, a day each.
         panel = panel.model_copy(update={"early_exit": not sending.batch})
     source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
-    if engine != "local" and not dry_run:
-        from metajudge.cli.vet_ray import Spread, vet_on_ray  # Ray and Parquet are heavy
-        from metajudge.distributed.run import Judging
-
-        given: dict[str, object] = {
-            "--store": store,
-            "--webhook": webhook,
-            "--review-sample": audit_share or None,
-            "--reviewers": None if reviewers == 1 else reviewers,
-            "--batch": sending.batch or None,
-            "--report": report,
-            "--markdown": markdown,
-        }
-        judging = Judging(
-            calibration, allow_other_calibration, policy, labelling.rule, not no_label_free, partial(_rewards, inputs)
-        )
-        words = words_of(inputs, config, agent, None)
-        spread = Spread(engine, concurrency, workers, ray_address, sending)
-        summary, reached = vet_on_ray(panel, source, out, spread, judging, bars, keep_failures, as_json, given, words)
-        raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
-    where = store_path(store)
     if webhook is not None and policy is None:
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
+    if engine != "local" and not dry_run:
+        from metajudge.cli.vet_ray import Spread  # Ray and Parquet are heavy
+        from metajudge.distributed.options import Judging
+
+        spread = Spread(engine, concurrency, workers, ray_address, sending, store, out, webhook, policy)
+        spread.check(review_sample=audit_share > 0, reviewers=reviewers)
+        calibrated = _calibration(calibration)
+        judging = Judging(
+            calibration=calibrated,
+            allow_other_calibration=allow_other_calibration,
+            policy=policy,
+            right=labelling.rule,
+            label_free=not no_label_free,
+            rewards=partial(_rewards, inputs),
+            audit_share=audit_share,
+            reviewers=reviewers,
+        )
+        if reading.strict:
+            deque(source.scan(), maxlen=0)
+        results = _results(labelling, bars, report, audit_share, calibrated)
+        summary, rejects = spread.run(panel, source, judging, results, keep_failures)
+        words = words_of(inputs, config, agent, store)
+        _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
+        reached = reached_by(bars, summary, results.labels)
+        raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
+    where = store_path(store)
     vetting = partial(
         Engine,
         panel=panel,
@@ -239,7 +243,7 @@ def vet(
         reviewers=reviewers,
         right=labelling.rule,
         label_free=not no_label_free,
-        webhook=None if policy is None else webhook_of(Settings.load(), webhook),
+        webhook=None if policy is None else _webhook(webhook),
     )
     if dry_run:
         asked = vetting().config  # a policy or a calibration may need the score of every agent
@@ -252,17 +256,8 @@ def vet(
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
-        picture = None
-        if report:
-            from metajudge.vetting.report.picture import Picture  # needed for --report alone
-
-            picture = Picture(
-                sampled=audit_share > 0,
-                by_probability=opened.calibration is not None and bool(opened.calibration.meanings),
-            )
-        results = Results(given=labelling.rule, bars=bars, watcher=picture)
+        results = _results(labelling, bars, report, audit_share, opened.calibration)
         summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
-    labels = results.labels
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     summary.notices += source.notices
     for notice in source.notices:
@@ -271,18 +266,66 @@ def vet(
     source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if file is None else str(file)
     summary.total_s = time.monotonic() - STARTED
-    reached = reached_by(bars, summary, labels)
     words = words_of(inputs, config, agent, store)
-    if picture is not None:
-        picture.policy = opened.policy
-        write_reports(report or (), picture, summary, labels, panel, inputs, words)
+    _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
+    reached = reached_by(bars, summary, results.labels)
+    raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
+
+
+def _results(
+    labelling: Labelling,
+    bars: Sequence[Bar],
+    report: Sequence[Path] | None,
+    audit_share: float,
+    calibration: "Calibration | None",
+) -> Results:
+    """What takes the run's results; with a picture of them where a report is wanted."""
+    picture = None
+    if report:
+        from metajudge.vetting.report.picture import Picture  # needed for --report alone
+
+        picture = Picture(
+            sampled=audit_share > 0, by_probability=calibration is not None and bool(calibration.meanings)
+        )
+    return Results(given=labelling.rule, bars=bars, watcher=picture)
+
+
+def _calibration(file: Path | None) -> "Calibration | None":
+    if file is None:
+        return None
+    from metajudge.calibration.files import load_calibration  # imports scikit-learn
+
+    return load_calibration(file)
+
+
+def _tell(
+    summary: VetSummary,
+    results: Results,
+    panel: PanelConfig,
+    rejects: Path,
+    inputs: list[str],
+    words: Mapping[str, str],
+    reports: Sequence[Path],
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
+    """Writes the reports of a run, and prints what came of it."""
+    labels = results.labels
+    reached = reached_by(results.bars, summary, labels)
+    if reports:
+        write_reports(reports, cast("Picture", results.watcher), summary, labels, panel, inputs, words)
     if markdown is not None:
         write_text(markdown, report_as_markdown(summary, labels, panel, reached, words))
     if as_json:
-        print_json(summary, labels, rejects, reached, words, reports=report or ())
+        print_json(summary, labels, rejects, reached, words, reports=reports)
     else:
-        print_report(summary, labels, panel, rejects, words, reports=report or ())
-    raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
+        print_report(summary, labels, panel, rejects, words, reports=reports)
+
+
+def _webhook(url: str | None) -> "Webhook | None":
+    from metajudge.outcomes.sending import webhook_of  # only a policy decides what a receiver is told
+
+    return webhook_of(Settings.load(), url)
 
 
 async def _vet(

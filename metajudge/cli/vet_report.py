@@ -44,7 +44,7 @@ def print_report(
     reports: Sequence[Path] = (),
 ) -> None:
     """Prints counts, accuracy by the labels, calls and cost, and the next step."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     for line in _opening(summary, panel):
         console.print(line, soft_wrap=True, markup=False)
     table = Table(box=None)
@@ -194,7 +194,9 @@ def _where(summary: VetSummary, rejects: Path, reports: Sequence[Path]) -> list[
     lines = []
     if summary.store is not None:
         lines.append(f"Kept in {summary.store}, run {summary.run_id}: `metajudge show JUDGMENT_ID` tells why.")
-        lines += [f"Assessments, one a line: {summary.out}"] if summary.out else []
+        if summary.out:
+            spread = "://" in summary.out or Path(summary.out).is_dir()
+            lines.append(f"Assessments, {'as Parquet' if spread else 'one a line'}: {summary.out}")
     elif summary.out:
         lines.append(
             f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` has the full records."

@@ -37,7 +37,9 @@ def without_reply_form(instruction: str | None) -> str | None:
 
     Records of earlier versions have the whole prompt.
     """
-    return criteria_part(instruction) if instruction in _own_prompts() else instruction
+    if instruction is None or instruction not in _own_prompts():
+        return instruction
+    return criteria_part(instruction)
 
 
 @cache

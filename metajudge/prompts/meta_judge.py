@@ -117,15 +117,32 @@ def render_request(
     Raises:
         PromptError: the judgment has no verdict.
     """
+    if not earlier:
+        return _alone(judgment, version)
+    text = _judged(judgment, version, last=False)
+    name = "summary" if summarise else "discussion"
+    return f"{text}\n\n{render(name, version, statements=_shown(earlier, rubric, version))}"
+
+
+_last_alone: tuple[Judgment, int, str] | None = None
+"""The judgment shown last without statements: the agents of a panel are asked about it one after the other."""
+
+
+def _alone(judgment: Judgment, version: int) -> str:
+    global _last_alone
+    known = _last_alone
+    if known is None or known[0] is not judgment or known[1] != version:
+        known = _last_alone = (judgment, version, _judged(judgment, version, last=True))
+    return known[2]
+
+
+def _judged(judgment: Judgment, version: int, *, last: bool) -> str:
+    """The judgment with everything the judge saw; ``last``: nothing comes after it but the call to answer."""
     judged = _judgment_values(judgment, version)
     if version != FIRST:
         instruction = without_reply_form(judgment.instruction)
-        judged |= {"instruction": instruction, "reasons": gives_reasons(judgment), "last": not earlier}
-    text = render("judgment", version, **judged)
-    if not earlier:
-        return text
-    name = "summary" if summarise else "discussion"
-    return f"{text}\n\n{render(name, version, statements=_shown(earlier, rubric, version))}"
+        judged |= {"instruction": instruction, "reasons": gives_reasons(judgment), "last": last}
+    return render("judgment", version, **judged)
 
 
 def _judgment_values(judgment: Judgment, version: int) -> dict[str, object]:

@@ -14,6 +14,8 @@ _OF_A_VERDICT = """
     of on one option out output overall pick preference preferred rating response responses same score second shown
     significantly slightly so than that the then therefore thus tie tied to two verdict winner worse
 """
+_last: tuple[Judgment, bool] | None = None
+"""The judgment asked about last: all agents ask about one, and each of them twice."""
 _KNOWN = frozenset(_OF_A_VERDICT.split())
 
 
@@ -25,6 +27,14 @@ def gives_reasons(judgment: Judgment) -> bool:
     of more than three words are taken for prose and left. The words are English: a verdict stated in another language
     counts as reasons.
     """
+    global _last
+    known = _last
+    if known is None or known[0] is not judgment:
+        known = _last = (judgment, _says_more(judgment))
+    return known[1]
+
+
+def _says_more(judgment: Judgment) -> bool:
     text = judgment.rationale.casefold()
     if "[[" in text:
         text = _MARK.sub(" ", text)

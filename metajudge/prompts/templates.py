@@ -119,8 +119,8 @@ def _compiled(name: str, version: int) -> _Compiled:
 
     source, environment = _source(name, version), _environment(fence_rules(version))
     try:
-        variables = find_undeclared_variables(environment.parse(source))
-        return _Compiled(environment.from_string(source), frozenset(variables))
+        parsed = environment.parse(source)
+        return _Compiled(environment.from_string(parsed), frozenset(find_undeclared_variables(parsed)))
     except TemplateError as error:
         raise PromptError(f"prompt {name!r}: {error}; correct {name}{_SUFFIX}") from error
 

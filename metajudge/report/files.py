@@ -2,23 +2,36 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metajudge.errors import InputError
 from metajudge.files.output import check_writable, write_text
-from metajudge.report.document import Report
-from metajudge.report.html import to_html
-from metajudge.report.markdown import to_markdown
+
+if TYPE_CHECKING:  # most commands write no report
+    from metajudge.report.document import Report
 
 
-def to_json(report: Report) -> str:
+def to_json(report: "Report") -> str:
     """The report's data, indented."""
     return report.model_dump_json(indent=2) + "\n"
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {
-    ".html": to_html,
-    ".htm": to_html,
-    ".md": to_markdown,
+def _html(report: "Report") -> str:
+    from metajudge.report.html import to_html
+
+    return to_html(report)
+
+
+def _markdown(report: "Report") -> str:
+    from metajudge.report.markdown import to_markdown
+
+    return to_markdown(report)
+
+
+FORMATS: "dict[str, Callable[[Report], str]]" = {
+    ".html": _html,
+    ".htm": _html,
+    ".md": _markdown,
     ".json": to_json,
 }
 """File name ending -> writer."""
@@ -44,7 +57,7 @@ def check_report_path(path: Path) -> None:
     check_writable(path)
 
 
-def write_report(report: Report, path: Path) -> None:
+def write_report(report: "Report", path: Path) -> None:
     """Writes the report in the format its name asks for, atomically.
 
     Raises:

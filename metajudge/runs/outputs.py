@@ -8,12 +8,12 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
-from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Final, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +21,8 @@ from metajudge.errors import InputError, OutputError
 from metajudge.readers.reasons import reason_of
 
 R = TypeVar("R", bound=BaseModel)
+
+_AT_ONCE: Final = 4_096
 
 
 @contextmanager
@@ -50,7 +52,7 @@ class OrderedFile:
 
     Lines go to ``PATH.partial`` as they come. On leaving the context (also after an error or an interruption) what is
     there is written to ``PATH`` in the order of the input, in one atomic step. Where it cannot be written any
-    further, and where an error came before the first line, ``PATH`` stays as it was. Memory: 16 bytes a line.
+    further, and where an error came before the first line, ``PATH`` stays as it was. Memory: 8 bytes a line.
 
     Raises:
         InputError: the file cannot be made.
@@ -59,9 +61,8 @@ class OrderedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.partial = path.with_name(path.name + ".partial")
-        self._places = array("q")
-        self._offsets = array("q")
-        self._end = 0
+        self._places = array("I")
+        self._lengths = array("I")
         if path.is_dir():
             raise InputError(f"{path} is a folder: name a file")
         try:
@@ -78,8 +79,7 @@ class OrderedFile:
         if not line:
             return
         self._places.append(index)
-        self._offsets.append(self._end)
-        self._end += len(line)
+        self._lengths.append(len(line))
         with written_to(self.path):
             self._file.write(line)
 
@@ -92,8 +92,7 @@ class OrderedFile:
         if not lines:
             return
         self._places.extend(range(first, first + len(lines)))
-        self._offsets.extend(accumulate(map(len, lines[:-1]), initial=self._end))
-        self._end += sum(map(len, lines))
+        self._lengths.extend(map(len, lines))
         with written_to(self.path):
             self._file.write(b"".join(lines))
 
@@ -120,18 +119,21 @@ class OrderedFile:
 
     def _finish(self) -> None:
         self._file.flush()
-        places = np.frombuffer(self._places, dtype=np.int64)
-        if bool((np.diff(places) < 0).any()):
-            self._rewrite(np.argsort(places, kind="stable").tolist())
+        places = np.frombuffer(self._places, dtype=np.uintc)
+        if bool((places[1:] < places[:-1]).any()):
+            self._rewrite(np.argsort(places, kind="stable"))
         self._file.close()
         os.replace(self.partial, self.path)
 
-    def _rewrite(self, ordered: list[int]) -> None:
+    def _rewrite(self, order: npt.NDArray[np.intp]) -> None:
         sorted_path = self.partial.with_name(self.partial.name + ".sorted")
+        lengths = np.frombuffer(self._lengths, dtype=np.uintc)
+        ends = lengths.cumsum(dtype=np.int64)
         with sorted_path.open("wb") as target:
-            for position in ordered:
-                self._file.seek(self._offsets[position])
-                target.write(self._file.readline())
+            for some in np.split(order, range(_AT_ONCE, len(order), _AT_ONCE)):
+                for end, length in zip(ends[some].tolist(), lengths[some].tolist(), strict=True):
+                    self._file.seek(end - length)
+                    target.write(self._file.read(length))
         os.replace(sorted_path, self.partial)
 
 

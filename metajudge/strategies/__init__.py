@@ -1,7 +1,6 @@
 """How agents' scores become one decision: single, weighted average, majority vote, discussion, signals."""
 
 from metajudge.strategies.panel import Panel, StrategyName
-from metajudge.strategies.signals import SignalEvidence
 from metajudge.strategies.vetter import Evidence, Vetter
 
-__all__ = ["Evidence", "Panel", "SignalEvidence", "StrategyName", "Vetter"]
+__all__ = ["Evidence", "Panel", "StrategyName", "Vetter"]

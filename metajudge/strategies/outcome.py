@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,14 +53,46 @@ NEVER_ASKED = frozenset(
 
 def decide(panel: Panel, results: Sequence[AgentResult]) -> Decisions:
     """The panel's decision from what is known so far; agents without a result count as missing."""
+    return decide_scores(panel, _scores(panel, results))
+
+
+def _scores(panel: Panel, results: Sequence[AgentResult]) -> list[float | None]:
     scores = [result.score for result in results]
-    return decide_scores(panel, [*scores, *[None] * (len(panel.agents) - len(scores))])
+    return [*scores, *[None] * (len(panel.agents) - len(scores))]
 
 
 def decide_scores(panel: Panel, scores: Sequence[float | None]) -> Decisions:
     """The panel's decision from a score for each agent; None is a missing answer."""
+    return _decisions(*_question(panel, scores))
+
+
+_Question: TypeAlias = (
+    "tuple[tuple[float | None, ...], float, tuple[float, ...] | None, int | None, tuple[float, float]]"
+)
+"""Scores, threshold, weights, quorum and scale: what a decision depends on."""
+
+
+def _question(panel: Panel, scores: Sequence[float | None]) -> _Question:
     weights = tuple(panel.weights) if panel.averages else None
-    return _decisions(tuple(scores), panel.threshold, weights, panel.quorum, panel.scale)
+    return tuple(scores), panel.threshold, weights, panel.quorum, panel.scale
+
+
+class _Decided(NamedTuple):
+    """One decision as plain values, scores rounded to 1e-9; ``final`` is None where there is no score."""
+
+    status: str
+    final: float | None
+    low: float
+    high: float
+    accepted: bool
+
+
+@lru_cache(maxsize=KEPT)
+def _decided(*question: Any) -> _Decided:
+    found = _decisions(*question)
+    final = None if np.ma.getmaskarray(found.final)[0] else round(float(found.final[0]), 9)
+    low, high = round(float(found.low[0]), 9), round(float(found.high[0]), 9)
+    return _Decided(str(found.status[0]), final, low, high, bool(found.accepted[0]))
 
 
 @lru_cache(maxsize=KEPT)
@@ -85,20 +118,18 @@ def settled(panel: Panel, results: Sequence[AgentResult]) -> bool:
 
 def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
     """The outcome once no other agent is asked; ``results`` has every agent, skipped ones included."""
-    decision = decide(panel, results)
-    status = str(decision.status[0])
+    status, final, low, high, accepted = _decided(*_question(panel, _scores(panel, results)))
     if status == "unscored":
         return undecided(panel, results)
-    low, high = round(float(decision.low[0]), 9), round(float(decision.high[0]), 9)
     # An agent who was skipped has no say in an average: only bounds are known, unless they coincide.
     stopped = low != high and any(result.skipped for result in results)
-    scored = not np.ma.getmaskarray(decision.final)[0] and not stopped
+    scored = final is not None and not stopped
     return Outcome(
         status=Status.ASSESSED,
         agents=tuple(results),
-        final_score=round(float(decision.final[0]), 9) if scored else None,
+        final_score=final if scored else None,
         score_bounds=None if scored else (low, high),
-        accepted=bool(decision.accepted[0]),
+        accepted=accepted,
         renormalised=scored and status == "renormalised",
     )
 

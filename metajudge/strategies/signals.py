@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from metajudge.errors import FailureKind
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import NO_LABELS, NoLabels, score_of
+from metajudge.evidence.no_labels import NoLabels, score_of
 from metajudge.evidence.score import cannot_decide, signal_score
 from metajudge.evidence.words import missing_evidence
 from metajudge.scoring import exceeds
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel
-from metajudge.types import AnyVerdict, Failure, Judgment, Pairwise, SignalValue, Status
+from metajudge.types import NO_LABELS, AnyVerdict, Failure, Judgment, Pairwise, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,5 +198,7 @@ def _total_cost(results: list[AgentResult]) -> float | None:
 
 
 def _total_usage(results: list[AgentResult]) -> TokenUsage:
+    if len(results) == 1:
+        return results[0].usage
     totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
     return TokenUsage(**totals)

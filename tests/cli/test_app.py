@@ -90,6 +90,7 @@ def complete(*words):
         (["runs", "--lim"], ["--limit"]),
     ],
 )
+@pytest.mark.slow
 def test_the_shell_completes(words, completed):
     assert complete(*words) == completed
 

@@ -56,6 +56,7 @@ def panel(server, **more):
 PLAN = ("calibrate", "cascade", "--data", "in.jsonl", "--agent-scores", "all.jsonl", "--out", "plan.json")
 
 
+@pytest.mark.slow
 def test_a_plan_saves_the_strong_model_what_the_cheap_one_is_sure_of(place):
     with LLMServer(answer=answer) as server:
         (place / "all.toml").write_text(panel(server, strategy="majority_vote"))

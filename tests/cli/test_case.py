@@ -111,6 +111,7 @@ def test_a_users_mistakes_end_the_run_before_anything_is_sent(run, cases, tmp_pa
         run("case", "bad.json", "--judge", "openai:gpt-4o-mini")
 
 
+@pytest.mark.slow
 def test_decisions_are_sent_to_a_webhook_once(run, cases, monkeypatch):
     monkeypatch.setenv("METAJUDGE_WEBHOOK_SECRET", "a secret of many characters")
     with LLMServer(by_stage) as server, Receiver(503, 200) as receiver:
@@ -200,6 +201,7 @@ def test_the_case_rubric_is_listed_shown_and_no_rubric_for_vetting(run):
     assert f"## {next(iter(RELEVANCE))}" in run("rubric", "show", "risk_analysis", "--prompt").stdout
 
 
+@pytest.mark.slow
 def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp_path):
     low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
     with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
@@ -251,6 +253,7 @@ def test_several_people_decide_a_case_where_that_is_asked_for(run, cases):
     assert taken[0]["review_id"] == taken[1]["review_id"]
 
 
+@pytest.mark.slow
 def test_a_corrected_score_of_a_case_is_never_lost_to_a_misspelt_criterion_or_another_scale(run, cases):
     low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
     with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
@@ -264,6 +267,7 @@ def test_a_corrected_score_of_a_case_is_never_lost_to_a_misspelt_criterion_or_an
     assert run(*decide, "completeness=4", "--reason", "half is missing").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_case_is_shown_with_its_policy_calls_and_review_and_can_be_forgotten(run, cases):
     low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
     with LLMServer(lambda body: by_stage(body, relevance=low)) as server:

@@ -70,6 +70,7 @@ def test_a_bar_that_is_met_is_0_although_judges_gave_no_verdict(metajudge):
     assert (code, summary["failures"]) == (0, {"no_verdict": 3})
 
 
+@pytest.mark.slow
 def test_precision_without_labels_ends_with_exit_code_2(metajudge):
     line = '{"id": "j", "judge": "x", "verdict": "A>B", "item": {"id": "i", "question": "q", "responses": {"A": "a", "B": "b"}}}'
     done = metajudge("vet", "-", "--fail-under", "precision=0.9", stdin=line)

@@ -29,6 +29,7 @@ def run(folder, *words, stdin=subprocess.DEVNULL):
     )
 
 
+@pytest.mark.slow
 def test_a_script_is_told_what_to_pass_and_yes_with_it_saves(folder):
     refused = run(folder, "import", "t.csv")
     assert refused.returncode == 2

@@ -11,6 +11,7 @@ import pytest
 from metajudge.panels.config import load_panel_file
 
 
+@pytest.mark.slow
 def test_from_flags_and_never_over_a_file_that_is_there(metajudge):
     done = metajudge("init", "--agent", "openai:gpt-4o-mini", stdin="")
     assert done.returncode == 0, done.stderr

@@ -113,7 +113,6 @@ class TestBatches:
         ("arguments", "said"),
         [
             (["--batch-wait", "5"], "--batch-wait needs --batch: add it"),
-            (["--batch", "--engine", "ray", "--out", "d"], "--batch is not supported with --engine ray"),
             (["--budget-file", "b.sqlite"], "a budget's file without a limit limits nothing"),
             (["--budget-file", "in.jsonl", "--budget-calls", "5"], "in.jsonl cannot be used"),
             (["--budget-calls", "0"], "the budget in calls must be a positive number"),

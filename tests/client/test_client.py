@@ -144,6 +144,7 @@ def test_a_walk_through_every_noun(service):
         assert any(name.endswith("README.md") for name in zipfile.ZipFile(io.BytesIO(folder.content)).namelist())
 
 
+@pytest.mark.slow
 def test_clashes_cases_reviews_and_lists_have_methods(service):
     url, _ = service
     item = judgment().item.model_dump(mode="json")

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 from metajudge.store.postgres_connections import Connections
 from metajudge.store.postgres_store import open_store
@@ -31,7 +32,7 @@ LANE_ITEMS = 1
 LEASE_S = 0.4
 shared_jobs.LOOK_EVERY_S = 0.1
 WITHIN_S = 15.0
-SURVIVED, KILLED = 0, -signal.SIGKILL
+SURVIVED, FAILED, KILLED = 0, 4, -signal.SIGKILL
 
 
 class Panels:
@@ -79,9 +80,9 @@ async def doomed(url, number, telling):
     commits = 0
     once = Connections._once
 
-    def counted(connections, question, *, transaction):
+    def counted(connections, *question, transaction):
         nonlocal commits
-        result = once(connections, question, transaction=transaction)
+        result = once(connections, *question, transaction=transaction)
         commits += transaction
         if commits == number:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -125,8 +126,10 @@ def forked(work):
     if pid == 0:
         try:
             asyncio.run(work())
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(4)
+            os._exit(FAILED)
     return pid
 
 
@@ -157,6 +160,8 @@ def main():
     for number in range(1, 1000):
         doomed_exit, survivor_exit, found = one_round(url, number, beside)
         print(json.dumps({"commit": number, "doomed": doomed_exit, "survivor": survivor_exit, **found}), flush=True)
+        if FAILED in (doomed_exit, survivor_exit):
+            sys.exit(f"a replica failed after commit {number}")
         if doomed_exit != KILLED:
             return
 

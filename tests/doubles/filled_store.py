@@ -7,6 +7,7 @@ import duckdb
 
 from metajudge.store import open_store
 from metajudge.store.copying import opened_tables
+from metajudge.store.gaps import rows_of
 from tests.preferences.vetted import assessment, judgment
 
 NUMBERED = "-424242"
@@ -42,7 +43,7 @@ def _fill_file(path: Path, template, count: int) -> None:
         if table == "assessments":
             columns, expressions = [*columns, "key_hash"], [*expressions, "n::UBIGINT"]
         connection.execute(
-            f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(expressions)} "
+            f"INSERT INTO {rows_of(table)} ({', '.join(columns)}) SELECT {', '.join(expressions)} "
             f"FROM range(1, {count + 1}) AS numbers(n)"
         )
     connection.close()

@@ -83,6 +83,19 @@ def test_the_same_input_renders_to_the_same_bytes():
     assert render_system(load_rubric("short")).encode() == render_system(load_rubric("short")).encode()
 
 
+def test_what_is_rendered_once_for_all_agents_is_not_taken_for_another_judgment_or_set():
+    one, other = judgment(), judgment(rationale="Another one.")
+    known = {
+        (shown.rationale, version): render_request(shown, version=version)
+        for shown in (one, other)
+        for version in (1, 2)
+    }
+    assert len(set(known.values())) == 4
+    for version in (2, 1):
+        for shown in (other, one, other):
+            assert render_request(shown, version=version) == known[shown.rationale, version]
+
+
 def test_judgments_of_one_item_share_everything_up_to_the_rationale():
     one = render_request(judgment(judge="x", rationale="Short.", verdict="A=B", instruction="Pick."))
     other = render_request(judgment(judge="y", rationale="Very long." * 99, verdict="B>A", instruction="Pick."))

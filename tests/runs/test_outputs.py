@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from metajudge.errors import InputError, OutputError
+from metajudge.runs import outputs
 from metajudge.runs.outputs import AttemptFile, OrderedFile, let_go, write_lines, written_to
 
 
@@ -39,6 +40,17 @@ class TestOrderedFile:
                 file.write(index, b"%d\n" % index)
         assert path.read_bytes() == b"0\n2\n3\n7\n"
         assert list(tmp_path.iterdir()) == [path]
+
+    @pytest.mark.parametrize("at_once", [1, 3, 19, 20])
+    def test_many_lines_of_different_lengths_are_put_in_order_a_portion_at_a_time(self, tmp_path, monkeypatch, at_once):
+        monkeypatch.setattr(outputs, "_AT_ONCE", at_once)
+        lines = [b"%d %s\n" % (index, b"x" * (index * 7 % 11)) for index in range(20)]
+        with OrderedFile(tmp_path / "out") as file:
+            file.write_block(15, lines[15:])
+            for index in range(14, 4, -1):
+                file.write(index, lines[index])
+            file.write_block(0, lines[:5])
+        assert (tmp_path / "out").read_bytes() == b"".join(lines)
 
     def test_a_record_without_a_line_leaves_no_gap(self, tmp_path):
         with OrderedFile(tmp_path / "out") as file:
