@@ -21,6 +21,7 @@ from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
     AnyVerdict,
@@ -32,7 +33,7 @@ from metajudge.types import (
     parse_verdict,
     text_digest,
 )
-from metajudge.types.judgment import Scale, count_words
+from metajudge.types.judgment import Scale
 
 Codes: TypeAlias = NDArray[np.int32]
 """Places in a table of values; -1 where there is none."""
@@ -202,6 +203,8 @@ NUMBERS: Final = ("other_words", "confidence")
 
 _CODES: Final = (*CODED, *COUNTED)
 _COLUMNS: Final = (*_CODES, *NUMBERS)
+_COUNTED_AT_ONCE: Final = 64
+"""Rationales whose words are counted together."""
 _UNKNOWN: Final = -2
 """A value that was not looked up yet."""
 
@@ -240,6 +243,7 @@ class FactsBuilder:
         self._taken_from = WeakKeyDictionary[Facts, dict[str, Codes]]()
         self._word_counts: dict[int, tuple[int, ...]] = {}
         self._last = _LastItem(None)
+        self._uncounted: list[str] = []  # rationales of the newest rows, whose words are not counted yet
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -254,10 +258,9 @@ class FactsBuilder:
             known = last.of_verdict[id(verdict)] = self._of_verdict(verdict, last.words)
         _, code, own, other = known
         model = meta.get("judge_model")
-        stated, words, confidence = _NO_TEXT, 0, _NAN
+        stated, confidence = _NO_TEXT, _NAN
         if self._texts:
             stated = stated_agreement(judgment)
-            words = count_words(judgment.rationale)  # judgment.words would keep it, under a lock
             if len(order) == 1:
                 own = last.words[order[0]]
             if "confidence" in meta:
@@ -274,11 +277,23 @@ class FactsBuilder:
             last.category,
             judgment.no_verdict,
             stated,
-            (words, own, other, confidence),
+            (0, own, other, confidence),
         )
+        if self._texts:
+            self._uncounted.append(judgment.rationale)
+            if len(self._uncounted) == _COUNTED_AT_ONCE:
+                self._count_words()
+
+    def _count_words(self) -> None:
+        """Counts the words of the newest rows that wait for it, many texts at once."""
+        if self._uncounted:
+            newest = np.frombuffer(self._rows, dtype=_ROW_TYPE)[-len(self._uncounted) :]
+            newest["words"] = word_counts(self._uncounted)
+            self._uncounted.clear()
 
     def add_row(self, row: FactRow) -> None:
         """Takes the facts of one judgment from :meth:`Facts.row`, also after a way through JSON."""
+        self._count_words()
         (name, item, content, question, scale, judge, model, order, verdict, truth, category, reason, *rest) = row
         value, state, detail, words, own, other, confidence = rest
         place = self._items.get((item, content))
@@ -300,6 +315,7 @@ class FactsBuilder:
 
     def extend(self, facts: Facts, rows: NDArray[np.integer[Any]]) -> None:
         """Takes the facts of chosen rows, as :meth:`add_row` does of one."""
+        self._count_words()
         places = self._taken_from.get(facts)
         if places is None:
             sizes = {name: len(getattr(facts, table)) for name, table in CODED.items()}
@@ -345,6 +361,7 @@ class FactsBuilder:
 
     def facts(self) -> Facts:
         """The facts of everything added so far; the builder can go on."""
+        self._count_words()
         rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
         return Facts(
             judgment_ids=list(self._ids),

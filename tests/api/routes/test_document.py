@@ -53,7 +53,7 @@ def test_no_operation_answers_what_it_does_not_document(serve, models, tmp_path)
     server = models(answer=score_answer(4))
     agents = [{"name": n, "model": f"openai:{n}@{server.url}", "price": {"input": 1, "output": 1}} for n in "ab"]
     client = serve(panels={"default": panel_config({"agents": agents})}, store=tmp_path / "s.duckdb")
-    schema = schemathesis.openapi.from_url(f"{client.base_url}/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{client.base_url}/openapi.json", timeout=60)
     tried, wrong = {}, []
     for found in schema.get_all_operations():
         operation = found.ok()

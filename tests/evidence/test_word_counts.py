@@ -1,0 +1,63 @@
+"""Words of many texts at once: as many as one text at a time has."""
+
+import random
+
+import numpy as np
+import pytest
+
+from metajudge.evidence import word_counts as module
+from metajudge.evidence.facts import FactsBuilder, collected
+from metajudge.evidence.word_counts import word_counts
+from metajudge.types.judgment import count_words
+from tests.doubles.judgments import judgment
+
+SPACES = [char for char in map(chr, range(0x3100)) if char.isspace()]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        [""],
+        ["", "", "a", "", ""],
+        [" leading", "trailing ", " \n ", "two  words"],
+        ["é è", "naïve …quotes”", "日本語 テキスト"],
+        ["lone \ud800 surrogate", "a b"],
+        ["a\x1cb", "a\x00b", "\x85"],
+    ],
+)
+def test_as_many_as_one_text_at_a_time_has(texts):
+    assert word_counts(texts) == [count_words(text) for text in texts]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+def test_all_white_space_divides_words(space):
+    assert word_counts([f"a{space}b", "é…”"]) == [2, 1]
+
+
+def test_made_texts():
+    rng = random.Random(0)
+    for _ in range(300):
+        texts = ["".join(rng.choices("ab \n\té\u3000…", k=rng.randrange(8))) for _ in range(rng.randrange(6))]
+        assert word_counts(texts) == [len(text.split()) for text in texts]
+
+
+def test_only_white_space_outside_of_ascii_is_counted_one_text_at_a_time(monkeypatch):
+    monkeypatch.setattr(module, "count_words", lambda _text: pytest.fail("counted alone"))
+    assert word_counts(["“naïve” — …", "日本語 テキスト", "Â â"]) == [3, 2, 2]
+
+
+def test_facts_have_the_words_of_their_own_rationales_however_they_came():
+    judgments = [judgment(id=f"j{n}", rationale="word " * n) for n in range(150)]
+    assert collected(judgments).words.tolist() == list(range(150))
+    other = collected([judgment(id="other", rationale="a b c")])
+    builder = FactsBuilder()
+    for one in judgments:
+        builder.add(one)
+        if one.id in ("j2", "j100"):
+            builder.extend(other, np.array([0]))
+        if one.id in ("j3", "j149"):
+            builder.add_row(other.row(0))
+    facts = builder.facts()
+    words = dict(zip(facts.judgment_ids, facts.words.tolist(), strict=True))
+    assert words == {f"j{n}": n for n in range(150)} | {"other": 3}
