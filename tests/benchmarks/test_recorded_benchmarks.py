@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ AGREEING = {
 """Judge -> judgments (two a pair) of the pairs judged alike in both orders, and their precision in per cent."""
 
 
+@cache
 def accuracy(name):
     benchmark = benchmark_named(name)
     folder = find_folder(benchmark.card, Path(DATA))
