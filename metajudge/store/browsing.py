@@ -12,6 +12,7 @@ import orjson
 
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
+from metajudge.store.counts import frequent
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
 from metajudge.store.sql import Connection, in_file, only_row
 from metajudge.store.texts import About, about
@@ -485,15 +486,12 @@ def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]
 def names(connection: Connection) -> Names:
     """The judges, agents, strategies and panels in the store, the most frequent of each."""
 
-    def frequent(table: str, column: str) -> tuple[str, ...]:
-        rows = connection.execute(
-            f"SELECT {column}, count(*) AS n FROM {table} GROUP BY {column} ORDER BY n DESC, {column} LIMIT {_NAMED}"  # noqa: S608
-        ).fetchall()
-        return tuple(name for name, _ in rows)
-
+    agents = connection.execute(
+        f"SELECT agent, count(*) AS n FROM agent_scores GROUP BY agent ORDER BY n DESC, agent LIMIT {_NAMED}"  # noqa: S608
+    ).fetchall()
     return Names(
-        judges=frequent("assessments", "judge"),
-        agents=frequent("agent_scores", "agent"),
-        strategies=frequent("assessments", "strategy"),
-        panels=frequent("assessments", "panel_digest"),
+        judges=frequent(connection, "judge", _NAMED),
+        agents=tuple(name for name, _ in agents),
+        strategies=frequent(connection, "strategy", _NAMED),
+        panels=frequent(connection, "panel_digest", _NAMED),
     )
