@@ -7,7 +7,7 @@ date (``migrations/postgres/0012_counts.sql``): its rows are counts, of which so
 from collections.abc import Sequence
 from typing import Any, Final
 
-from metajudge.store.sql import Connection, in_file
+from metajudge.store.sql import Connection, in_file, only_row
 from metajudge.store.versions import CURRENT
 
 DAY_S: Final = 86_400
@@ -43,6 +43,29 @@ def versions_of_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str
             "AND a.run_id <> n.run_id GROUP BY n.run_id) counted GROUP BY run_id"
         )
     return dict(connection.execute(query, [list(run_ids)]).fetchall())
+
+
+def current_span(connection: Connection, run_id: str) -> tuple[int, int] | None:
+    """The first and the last number of a run's versions, where all that it assessed or annotated is as it left it.
+
+    None where another run made or annotated a newer version, and where that is not known: on DuckDB always, which would
+    have to count.
+    """
+    if in_file(connection):
+        return None
+    current, *numbers = only_row(
+        connection,
+        f"SELECT {COUNT}, (SELECT min(assessment_id) FROM assessments WHERE run_id = $1), "  # noqa: S608
+        "(SELECT min(annotation_id) FROM annotations WHERE run_id = $1), "
+        "(SELECT max(assessment_id) FROM assessments WHERE run_id = $1), "
+        "(SELECT max(annotation_id) FROM annotations WHERE run_id = $1) "
+        "FROM version_counts WHERE subject = 'line' AND run_id = $1",
+        [run_id],
+    )
+    if not current or current != versions_of_runs(connection, [run_id]).get(run_id):
+        return None
+    there = [number for number in numbers if number is not None]
+    return min(there), max(there)
 
 
 def judges_of_runs(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
