@@ -10,12 +10,13 @@ import numpy as np
 import orjson
 
 from metajudge.calibration.promise import Promise
-from metajudge.monitor.drift import Seen, question_code
+from metajudge.monitor.drift import SeenColumns, question_code
 from metajudge.monitor.report import Watched, promise_id
-from metajudge.monitor.tally import Audit, Decision
+from metajudge.monitor.tally import Audit, DecisionColumns
 from metajudge.reviews import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.stats.arrays import Floats, Ints, coded
 from metajudge.store.annotations import annotated_data
 from metajudge.store.compact_map import CompactMap
 from metajudge.store.gaps import DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
@@ -48,8 +49,8 @@ _IDENTITY: Final = (
 _GAPS: Final = {gap: "{}" if gap == SIGNALS else "null" for gap in (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST, SIGNALS)}
 """What stands in their place where a payload is read for what its gaps leave."""
 
-Take = Callable[[str, Decision], object]
-"""Is given each decision under a promise, with the promise's id."""
+Take = Callable[[str, DecisionColumns], object]
+"""Is given the decisions under a promise, a page at a time, with the promise's id."""
 
 
 async def promises(
@@ -157,6 +158,7 @@ class _Found:
         contents = [question_code(row.judgment_digest) for row in rows]
         found = [_said(row.annotation, row.payload) for row in rows]
         new = self._new(rows, found, contents)
+        under: dict[str, list[int]] = {}
         for place, (row, said, content) in enumerate(zip(rows, found, contents, strict=True)):
             if said.stamp is None:
                 if said.outside is not None:
@@ -170,9 +172,27 @@ class _Found:
                 if said.policy is not None:
                     self.policies.setdefault(name, set()).add(said.policy)
                 if place in new:
-                    audit = _audit(self.reviews.get(row.judgment_digest, ()), self.rules.get(row.calibration))
-                    sampled = self.shares.get(row.run_id, 0) > 0
-                    self.take(name, _decision(row, said, asked.get(row.judgment_digest), audit, sampled=sampled))
+                    under.setdefault(name, []).append(place)
+        for name, places in under.items():
+            self.take(name, self._columns([rows[one] for one in places], [found[one] for one in places], asked))
+
+    def _columns(
+        self, rows: Sequence[StampedVersion], said: Sequence["_Said"], asked: Mapping[str, _Asked]
+    ) -> DecisionColumns:
+        audits = {
+            place: audit
+            for place, row in enumerate(rows)
+            if row.judgment_digest in self.reviews
+            and (audit := _audit(self.reviews[row.judgment_digest], self.rules.get(row.calibration)))
+        }
+        return DecisionColumns(
+            [(row.judgment_id, row.judgment_digest) for row in rows],
+            _seen(rows, said, asked),
+            np.array([bool(row.accepted) for row in rows]),
+            np.array([self.shares.get(row.run_id, 0) > 0 for row in rows]),
+            _numbers([row.probability for row in rows]),
+            audits,
+        )
 
     def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
         """Places of the versions that are the first of their judgment under their promise."""
@@ -268,24 +288,48 @@ def _values(signals: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(one["value"]) for name, one in signals.items() if one["value"] is not None}
 
 
-def _decision(
-    row: StampedVersion, said: _Said, asked: _Asked | None, audit: Audit | None, *, sampled: bool
-) -> Decision:
-    """A version as a decision; without the judgment's texts its item's id stands for the question."""
-    values = {}
-    if row.probability is not None:
-        values["probability"] = row.probability
-    if row.final_score is not None:
-        values["score"] = row.final_score
-    values.update(said.values)
-    for part in row.parts:
-        if part:
-            values.update(_part(part))
-    question, identity = (row.item_id, said.identity) if asked is None else (asked.question, asked.identity)
-    if asked is not None and said.identity:
-        identity = {**identity, **said.identity}
-    seen = Seen(row.judge, said.category, question, row.created_at, values, identity)
-    return Decision(row.judgment_id, row.judgment_digest, seen, bool(row.accepted), row.probability, audit, sampled)
+def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[str, _Asked]) -> SeenColumns:
+    """What versions show; without the judgment's texts its item's id stands for the question."""
+    answers = [asked.get(row.judgment_digest) for row in rows]
+    groups, group = coded((row.judge, one.category) for row, one in zip(rows, said, strict=True))
+    questions, question = coded(
+        row.item_id if one is None else one.question for row, one in zip(rows, answers, strict=True)
+    )
+    by_id = {id(one): one for one in said}
+    shapes, shape = coded(id(one) for one in said)
+    own = [tuple(by_id[one].identity.items()) for one in shapes]
+    identities, identity = coded(
+        (() if one is None else tuple(one.identity.items()), own[place])
+        for one, place in zip(answers, shape.tolist(), strict=True)
+    )
+    values = {"probability": _numbers([row.probability for row in rows])}
+    values["score"] = _numbers([row.final_score for row in rows])
+    _lay_over(values, [by_id[one].values for one in shapes], shape)
+    for column in zip(*(row.parts for row in rows), strict=True):
+        parts, part = coded(column)
+        _lay_over(values, [_part(one) if one else {} for one in parts], part)
+    return SeenColumns(
+        groups,
+        group,
+        questions,
+        question,
+        np.array([row.created_at for row in rows], dtype=np.float64),
+        values,
+        [dict(beside + own) for beside, own in identities],
+        identity,
+    )
+
+
+def _lay_over(values: dict[str, Floats], said: Sequence[Mapping[str, float]], places: Ints) -> None:
+    """Puts what some texts say of signals over the values so far; each row has the text at its place."""
+    for name in dict.fromkeys(name for one in said for name in one):
+        found = np.array([one.get(name, np.nan) for one in said])[places]
+        values[name] = np.where(np.isnan(found), values[name], found) if name in values else found
+
+
+def _numbers(values: Sequence[float | None]) -> Floats:
+    """With NaN for None."""
+    return np.array(values, dtype=np.float64)
 
 
 class _Reader:
