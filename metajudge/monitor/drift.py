@@ -83,7 +83,8 @@ class SeenColumns:
         values = {name: numbers.tolist() for name, numbers in self.values.items()}
         for place, (group, question, at, identity) in enumerate(rows):
             shown = {name: numbers[place] for name, numbers in values.items() if not math.isnan(numbers[place])}
-            yield Seen(*self.groups[group], self.questions[question], at, shown, self.identities[identity])
+            judge, category = self.groups[group]
+            yield Seen(judge, category, self.questions[question], at, shown, self.identities[identity])
 
 
 @dataclass(frozen=True, slots=True)

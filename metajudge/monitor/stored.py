@@ -42,8 +42,8 @@ _MOST_ITEMS: Final = 200_000
 _TEXTS: Final = 2_000
 """Items whose texts are in memory at once."""
 _IDENTITY: Final = (
-    "CASE WHEN strpos(payload, '\"instruction\"') > 0 OR strpos(payload, '\"judge_model\"') > 0 "
-    "OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
+    "CASE WHEN strpos(payload, '\"instruction\"') > 0 AND strpos(payload, '\"instruction\":null') = 0 "
+    "OR strpos(payload, '\"judge_model\"') > 0 OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
 )
 """The payload of a judgment that may say who judged, or what was asked."""
 _GAPS: Final = {gap: "{}" if gap == SIGNALS else "null" for gap in (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST, SIGNALS)}
@@ -71,7 +71,7 @@ async def promises(
     found = _Found({name: _rule(one) for name, one in known.items()}, reviews, shares, take)
     reader = _Reader()
     async for chosen in _chosen(store, sorted(reviews) if reviewed_only else None):
-        found.add(*await store.ask(partial(reader.read, chosen=chosen)))
+        found.add(*await store.ask(partial(reader.read, chosen=chosen, all_between=not reviewed_only)))
     outside = {} if reviewed_only else found.outside()
     return [
         Watched(
@@ -144,7 +144,7 @@ class _Found:
     """
 
     rules: Mapping[str, Right | None]
-    reviews: Mapping[str, Sequence[ReviewState]]
+    reviews: Mapping[str, "_Drawn"]
     shares: Mapping[str, float]
     take: Take
     stamps: dict[str, tuple[str, GuaranteedThreshold]] = field(default_factory=dict)
@@ -180,10 +180,9 @@ class _Found:
         self, rows: Sequence[StampedVersion], said: Sequence["_Said"], asked: Mapping[str, _Asked]
     ) -> DecisionColumns:
         audits = {
-            place: audit
+            place: drawn.audit(self.rules.get(row.calibration))
             for place, row in enumerate(rows)
-            if row.judgment_digest in self.reviews
-            and (audit := _audit(self.reviews[row.judgment_digest], self.rules.get(row.calibration)))
+            if (drawn := self.reviews.get(row.judgment_digest)) is not None
         }
         return DecisionColumns(
             [(row.judgment_id, row.judgment_digest) for row in rows],
@@ -291,16 +290,18 @@ def _values(signals: Mapping[str, Any]) -> dict[str, float]:
 def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[str, _Asked]) -> SeenColumns:
     """What versions show; without the judgment's texts its item's id stands for the question."""
     answers = [asked.get(row.judgment_digest) for row in rows]
-    groups, group = coded((row.judge, one.category) for row, one in zip(rows, said, strict=True))
+    groups, group = coded([(row.judge, one.category) for row, one in zip(rows, said, strict=True)])
     questions, question = coded(
-        row.item_id if one is None else one.question for row, one in zip(rows, answers, strict=True)
+        [row.item_id if one is None else one.question for row, one in zip(rows, answers, strict=True)]
     )
     by_id = {id(one): one for one in said}
-    shapes, shape = coded(id(one) for one in said)
+    shapes, shape = coded([id(one) for one in said])
     own = [tuple(by_id[one].identity.items()) for one in shapes]
     identities, identity = coded(
-        (() if one is None else tuple(one.identity.items()), own[place])
-        for one, place in zip(answers, shape.tolist(), strict=True)
+        [
+            (tuple(one.identity.items()) if one and one.identity else (), own[place])
+            for one, place in zip(answers, shape.tolist(), strict=True)
+        ]
     )
     values = {"probability": _numbers([row.probability for row in rows])}
     values["score"] = _numbers([row.final_score for row in rows])
@@ -341,10 +342,10 @@ class _Reader:
         self._items: dict[str, _Question] = {}
 
     def read(
-        self, connection: Connection, *, chosen: Sequence[tuple[int, int]]
+        self, connection: Connection, *, chosen: Sequence[tuple[int, int]], all_between: bool = False
     ) -> tuple[list[StampedVersion], dict[str, _Asked]]:
         """The versions with these numbers, and what was asked by the judgment's digest."""
-        rows = stamped_versions(connection, chosen)
+        rows = stamped_versions(connection, chosen, all_between=all_between)
         judged = self._judgments.rows(connection, sorted({row.judgment_digest for row in rows}))
         if len(self._items) > _MOST_ITEMS:
             self._items.clear()
@@ -352,10 +353,11 @@ class _Reader:
         for start in range(0, len(missing), _TEXTS):
             for digest, payload in self._texts.rows(connection, missing[start : start + _TEXTS]):
                 self._items[digest] = _Question.of(orjson.loads(payload))
+        found = [one for one in judged if one[1] in self._items]
+        plain = {(item, name): _asked(None, name, self._items[item]) for _, item, name, _ in found}
         return rows, {
-            digest: _asked(payload, item_id, self._items[item])
-            for digest, item, item_id, payload in judged
-            if item in self._items
+            digest: plain[item, name] if payload is None else _asked(payload, name, self._items[item])
+            for digest, item, name, payload in found
         }
 
 
@@ -389,27 +391,37 @@ def _rule(calibration: Mapping[str, Any]) -> Right | None:
     return parse_right(calibration["identity"].get("right", "top1"))
 
 
-async def _reviews(store: Store, now: float) -> dict[str, list[ReviewState]]:
-    """Judgment -> its reviews; those that a person requested were not drawn, and are left out."""
-    found: dict[str, list[ReviewState]] = {}
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The review of a judgment that was opened first; ``decided`` is None while people have not decided."""
+
+    opened_at: float
+    review_id: str
+    inclusion: float
+    decided: ReviewState | None
+
+    def audit(self, rule: Right | None) -> Audit:
+        if self.decided is None:
+            return Audit(self.opened_at, self.inclusion)
+        decisions = self.decided.decisions
+        at = max(one.decided_at for one in decisions)
+        return Audit(self.opened_at, self.inclusion, at, label_of(decisions, self.decided.review.verdict, rule))
+
+
+async def _reviews(store: Store, now: float) -> dict[str, _Drawn]:
+    """Judgment -> its review; those that a person requested were not drawn, and are left out."""
+    found: dict[str, _Drawn] = {}
     cursor = None
     while True:
         page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
         for state in page.reviews:
-            if state.review.subject == "judgment" and state.review.origin is not ReviewOrigin.REQUEST:
-                found.setdefault(state.review.subject_digest, []).append(state)
+            review = state.review
+            if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
+                decided = state if state.status is ReviewStatus.DECIDED else None
+                one = _Drawn(review.opened_at, review.review_id, review.inclusion, decided)
+                before = found.get(review.subject_digest, one)
+                earlier = (before.opened_at, before.review_id) < (one.opened_at, one.review_id)
+                found[review.subject_digest] = before if earlier else one
         cursor = page.next_cursor
         if cursor is None:
             return found
-
-
-def _audit(states: Sequence[ReviewState], rule: Right | None) -> Audit | None:
-    """One audit a judgment: the review that was opened first."""
-    if not states:
-        return None
-    state = min(states, key=lambda one: (one.review.opened_at, one.review.review_id))
-    review = state.review
-    if state.status is not ReviewStatus.DECIDED:
-        return Audit(review.opened_at, review.inclusion)
-    at = max(one.decided_at for one in state.decisions)
-    return Audit(review.opened_at, review.inclusion, at, label_of(state.decisions, review.verdict, rule))

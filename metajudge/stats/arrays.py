@@ -1,6 +1,6 @@
 """Names for NumPy arrays by their content, and arrays of codes."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -14,8 +14,7 @@ Indices: TypeAlias = NDArray[np.intp]
 T = TypeVar("T", bound=Hashable)
 
 
-def coded(values: Iterable[T]) -> tuple[list[T], Ints]:
+def coded(values: Sequence[T]) -> tuple[list[T], Ints]:
     """The different values, in the order in which they first come, and [n] the place of each value among them."""
-    places: dict[T, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return list(places), np.array(codes, dtype=np.int64)
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return list(places), np.fromiter(map(places.__getitem__, values), dtype=np.int64, count=len(values))
