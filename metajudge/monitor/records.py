@@ -57,7 +57,7 @@ async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = Fa
     tallies: dict[str, Tally] = defaultdict(Tally)
     watched = await promises(
         store,
-        lambda name, one: tallies[name].add(one),
+        lambda name, some: tallies[name].extend(some),
         now=now,
         broken=await broken_promises(store),
         reviewed_only=reviewed_only,
@@ -69,7 +69,7 @@ async def watched_promises(store: Store, *, now: float) -> list[Watched]:
     """Every promise that was stamped on a judgment, with all decisions under it as objects."""
     decisions: dict[str, list[Decision]] = defaultdict(list)
     found = await promises(
-        store, lambda name, one: decisions[name].append(one), now=now, broken=await broken_promises(store)
+        store, lambda name, some: decisions[name].extend(some.each()), now=now, broken=await broken_promises(store)
     )
     return [replace(one, decisions=tuple(decisions[one.promise_id])) for one in found]
 

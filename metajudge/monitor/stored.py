@@ -10,12 +10,13 @@ import numpy as np
 import orjson
 
 from metajudge.calibration.promise import Promise
-from metajudge.monitor.drift import Seen, question_code
+from metajudge.monitor.drift import SeenColumns, question_code
 from metajudge.monitor.report import Watched, promise_id
-from metajudge.monitor.tally import Audit, Decision
+from metajudge.monitor.tally import Audit, DecisionColumns
 from metajudge.reviews import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.stats.arrays import Floats, Ints, coded
 from metajudge.store.annotations import annotated_data
 from metajudge.store.compact_map import CompactMap
 from metajudge.store.gaps import DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
@@ -41,15 +42,15 @@ _MOST_ITEMS: Final = 200_000
 _TEXTS: Final = 2_000
 """Items whose texts are in memory at once."""
 _IDENTITY: Final = (
-    "CASE WHEN strpos(payload, '\"instruction\"') > 0 OR strpos(payload, '\"judge_model\"') > 0 "
-    "OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
+    "CASE WHEN strpos(payload, '\"instruction\"') > 0 AND strpos(payload, '\"instruction\":null') = 0 "
+    "OR strpos(payload, '\"judge_model\"') > 0 OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
 )
 """The payload of a judgment that may say who judged, or what was asked."""
 _GAPS: Final = {gap: "{}" if gap == SIGNALS else "null" for gap in (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST, SIGNALS)}
 """What stands in their place where a payload is read for what its gaps leave."""
 
-Take = Callable[[str, Decision], object]
-"""Is given each decision under a promise, with the promise's id."""
+Take = Callable[[str, DecisionColumns], object]
+"""Is given the decisions under a promise, a page at a time, with the promise's id."""
 
 
 async def promises(
@@ -70,7 +71,7 @@ async def promises(
     found = _Found({name: _rule(one) for name, one in known.items()}, reviews, shares, take)
     reader = _Reader()
     async for chosen in _chosen(store, sorted(reviews) if reviewed_only else None):
-        found.add(*await store.ask(partial(reader.read, chosen=chosen)))
+        found.add(*await store.ask(partial(reader.read, chosen=chosen, all_between=not reviewed_only)))
     outside = {} if reviewed_only else found.outside()
     return [
         Watched(
@@ -143,7 +144,7 @@ class _Found:
     """
 
     rules: Mapping[str, Right | None]
-    reviews: Mapping[str, Sequence[ReviewState]]
+    reviews: Mapping[str, "_Drawn"]
     shares: Mapping[str, float]
     take: Take
     stamps: dict[str, tuple[str, GuaranteedThreshold]] = field(default_factory=dict)
@@ -157,6 +158,7 @@ class _Found:
         contents = [question_code(row.judgment_digest) for row in rows]
         found = [_said(row.annotation, row.payload) for row in rows]
         new = self._new(rows, found, contents)
+        under: dict[str, list[int]] = {}
         for place, (row, said, content) in enumerate(zip(rows, found, contents, strict=True)):
             if said.stamp is None:
                 if said.outside is not None:
@@ -170,9 +172,26 @@ class _Found:
                 if said.policy is not None:
                     self.policies.setdefault(name, set()).add(said.policy)
                 if place in new:
-                    audit = _audit(self.reviews.get(row.judgment_digest, ()), self.rules.get(row.calibration))
-                    sampled = self.shares.get(row.run_id, 0) > 0
-                    self.take(name, _decision(row, said, asked.get(row.judgment_digest), audit, sampled=sampled))
+                    under.setdefault(name, []).append(place)
+        for name, places in under.items():
+            self.take(name, self._columns([rows[one] for one in places], [found[one] for one in places], asked))
+
+    def _columns(
+        self, rows: Sequence[StampedVersion], said: Sequence["_Said"], asked: Mapping[str, _Asked]
+    ) -> DecisionColumns:
+        audits = {
+            place: drawn.audit(self.rules.get(row.calibration))
+            for place, row in enumerate(rows)
+            if (drawn := self.reviews.get(row.judgment_digest)) is not None
+        }
+        return DecisionColumns(
+            [(row.judgment_id, row.judgment_digest) for row in rows],
+            _seen(rows, said, asked),
+            np.array([bool(row.accepted) for row in rows]),
+            np.array([self.shares.get(row.run_id, 0) > 0 for row in rows]),
+            _numbers([row.probability for row in rows]),
+            audits,
+        )
 
     def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
         """Places of the versions that are the first of their judgment under their promise."""
@@ -268,24 +287,50 @@ def _values(signals: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(one["value"]) for name, one in signals.items() if one["value"] is not None}
 
 
-def _decision(
-    row: StampedVersion, said: _Said, asked: _Asked | None, audit: Audit | None, *, sampled: bool
-) -> Decision:
-    """A version as a decision; without the judgment's texts its item's id stands for the question."""
-    values = {}
-    if row.probability is not None:
-        values["probability"] = row.probability
-    if row.final_score is not None:
-        values["score"] = row.final_score
-    values.update(said.values)
-    for part in row.parts:
-        if part:
-            values.update(_part(part))
-    question, identity = (row.item_id, said.identity) if asked is None else (asked.question, asked.identity)
-    if asked is not None and said.identity:
-        identity = {**identity, **said.identity}
-    seen = Seen(row.judge, said.category, question, row.created_at, values, identity)
-    return Decision(row.judgment_id, row.judgment_digest, seen, bool(row.accepted), row.probability, audit, sampled)
+def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[str, _Asked]) -> SeenColumns:
+    """What versions show; without the judgment's texts its item's id stands for the question."""
+    answers = [asked.get(row.judgment_digest) for row in rows]
+    groups, group = coded([(row.judge, one.category) for row, one in zip(rows, said, strict=True)])
+    questions, question = coded(
+        [row.item_id if one is None else one.question for row, one in zip(rows, answers, strict=True)]
+    )
+    by_id = {id(one): one for one in said}
+    shapes, shape = coded([id(one) for one in said])
+    own = [tuple(by_id[one].identity.items()) for one in shapes]
+    identities, identity = coded(
+        [
+            (tuple(one.identity.items()) if one and one.identity else (), own[place])
+            for one, place in zip(answers, shape.tolist(), strict=True)
+        ]
+    )
+    values = {"probability": _numbers([row.probability for row in rows])}
+    values["score"] = _numbers([row.final_score for row in rows])
+    _lay_over(values, [by_id[one].values for one in shapes], shape)
+    for column in zip(*(row.parts for row in rows), strict=True):
+        parts, part = coded(column)
+        _lay_over(values, [_part(one) if one else {} for one in parts], part)
+    return SeenColumns(
+        groups,
+        group,
+        questions,
+        question,
+        np.array([row.created_at for row in rows], dtype=np.float64),
+        values,
+        [dict(beside + own) for beside, own in identities],
+        identity,
+    )
+
+
+def _lay_over(values: dict[str, Floats], said: Sequence[Mapping[str, float]], places: Ints) -> None:
+    """Puts what some texts say of signals over the values so far; each row has the text at its place."""
+    for name in dict.fromkeys(name for one in said for name in one):
+        found = np.array([one.get(name, np.nan) for one in said])[places]
+        values[name] = np.where(np.isnan(found), values[name], found) if name in values else found
+
+
+def _numbers(values: Sequence[float | None]) -> Floats:
+    """With NaN for None."""
+    return np.array(values, dtype=np.float64)
 
 
 class _Reader:
@@ -297,10 +342,10 @@ class _Reader:
         self._items: dict[str, _Question] = {}
 
     def read(
-        self, connection: Connection, *, chosen: Sequence[tuple[int, int]]
+        self, connection: Connection, *, chosen: Sequence[tuple[int, int]], all_between: bool = False
     ) -> tuple[list[StampedVersion], dict[str, _Asked]]:
         """The versions with these numbers, and what was asked by the judgment's digest."""
-        rows = stamped_versions(connection, chosen)
+        rows = stamped_versions(connection, chosen, all_between=all_between)
         judged = self._judgments.rows(connection, sorted({row.judgment_digest for row in rows}))
         if len(self._items) > _MOST_ITEMS:
             self._items.clear()
@@ -308,10 +353,11 @@ class _Reader:
         for start in range(0, len(missing), _TEXTS):
             for digest, payload in self._texts.rows(connection, missing[start : start + _TEXTS]):
                 self._items[digest] = _Question.of(orjson.loads(payload))
+        found = [one for one in judged if one[1] in self._items]
+        plain = {(item, name): _asked(None, name, self._items[item]) for _, item, name, _ in found}
         return rows, {
-            digest: _asked(payload, item_id, self._items[item])
-            for digest, item, item_id, payload in judged
-            if item in self._items
+            digest: plain[item, name] if payload is None else _asked(payload, name, self._items[item])
+            for digest, item, name, payload in found
         }
 
 
@@ -345,27 +391,37 @@ def _rule(calibration: Mapping[str, Any]) -> Right | None:
     return parse_right(calibration["identity"].get("right", "top1"))
 
 
-async def _reviews(store: Store, now: float) -> dict[str, list[ReviewState]]:
-    """Judgment -> its reviews; those that a person requested were not drawn, and are left out."""
-    found: dict[str, list[ReviewState]] = {}
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The review of a judgment that was opened first; ``decided`` is None while people have not decided."""
+
+    opened_at: float
+    review_id: str
+    inclusion: float
+    decided: ReviewState | None
+
+    def audit(self, rule: Right | None) -> Audit:
+        if self.decided is None:
+            return Audit(self.opened_at, self.inclusion)
+        decisions = self.decided.decisions
+        at = max(one.decided_at for one in decisions)
+        return Audit(self.opened_at, self.inclusion, at, label_of(decisions, self.decided.review.verdict, rule))
+
+
+async def _reviews(store: Store, now: float) -> dict[str, _Drawn]:
+    """Judgment -> its review; those that a person requested were not drawn, and are left out."""
+    found: dict[str, _Drawn] = {}
     cursor = None
     while True:
         page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
         for state in page.reviews:
-            if state.review.subject == "judgment" and state.review.origin is not ReviewOrigin.REQUEST:
-                found.setdefault(state.review.subject_digest, []).append(state)
+            review = state.review
+            if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
+                decided = state if state.status is ReviewStatus.DECIDED else None
+                one = _Drawn(review.opened_at, review.review_id, review.inclusion, decided)
+                before = found.get(review.subject_digest, one)
+                earlier = (before.opened_at, before.review_id) < (one.opened_at, one.review_id)
+                found[review.subject_digest] = before if earlier else one
         cursor = page.next_cursor
         if cursor is None:
             return found
-
-
-def _audit(states: Sequence[ReviewState], rule: Right | None) -> Audit | None:
-    """One audit a judgment: the review that was opened first."""
-    if not states:
-        return None
-    state = min(states, key=lambda one: (one.review.opened_at, one.review.review_id))
-    review = state.review
-    if state.status is not ReviewStatus.DECIDED:
-        return Audit(review.opened_at, review.inclusion)
-    at = max(one.decided_at for one in state.decisions)
-    return Audit(review.opened_at, review.inclusion, at, label_of(state.decisions, review.verdict, rule))

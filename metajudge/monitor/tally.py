@@ -1,11 +1,15 @@
 """Decisions under a promise, one by one: what its report needs of them, without keeping any. Pure."""
 
+import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metajudge.monitor.drift import Identities, Seen, Streams, question_code
+import numpy as np
+
+from metajudge.monitor.drift import Identities, Seen, SeenColumns, Streams, question_code
 from metajudge.monitor.sampling import precision_estimate
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.corrected_rates import Predicted
 
 
@@ -46,6 +50,33 @@ class Decision:
     probability: float | None = None
     audit: Audit | None = None
     sampled: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionColumns:
+    """Many decisions under a promise, in the order in which they were made, as columns.
+
+    Attributes:
+        ids: (id, digest) of each judgment.
+        kept, sampled: [n] see :class:`Decision`.
+        probability: [n] NaN where there is none.
+        audits: place -> audit of those that were drawn, ascending.
+    """
+
+    ids: Sequence[tuple[str, str]]
+    seen: SeenColumns
+    kept: Bools
+    sampled: Bools
+    probability: Floats
+    audits: Mapping[int, Audit]
+
+    def each(self) -> Iterator[Decision]:
+        """The same, one by one."""
+        flags = zip(self.kept.tolist(), self.sampled.tolist(), self.probability.tolist(), strict=True)
+        rows = zip(self.ids, self.seen.each(), flags, strict=True)
+        for place, ((name, content), seen, (kept, sampled, probability)) in enumerate(rows):
+            known = None if math.isnan(probability) else probability
+            yield Decision(name, content, seen, kept, known, self.audits.get(place), sampled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +167,29 @@ class Tally:
         else:
             self._probabilities.append(one.probability)
             self._questions.append(question)
+
+    def extend(self, many: DecisionColumns) -> None:
+        """Takes the next decisions."""
+        self.streams.extend(many.seen)
+        self.identities.extend(many.seen)
+        self._decisions += len(many.kept)
+        self._kept += int(many.kept.sum())
+        self._unsampled += int((many.kept & ~many.sampled).sum())
+        drawable = many.kept & many.sampled
+        plain = drawable & ~np.isnan(many.probability)
+        questions = many.seen.questions
+        for place, audit in many.audits.items():
+            if not drawable[place]:
+                continue
+            question = questions[int(many.seen.question[place])]
+            self._audits.setdefault(question, []).append(audit)
+            if audit.right is not None and plain[place]:
+                plain[place] = False
+                told = audit.right, float(many.probability[place]), audit.inclusion, question_code(question)
+                self._told.append(told)
+        codes = np.array([question_code(one) for one in questions], dtype=np.uint64)
+        self._probabilities.frombytes(many.probability[plain].tobytes())
+        self._questions.frombytes(codes[many.seen.question[plain]].tobytes())
 
     def audited(self) -> Audited:
         """One observation a question: its kept judgments that were drawn.

@@ -12,10 +12,11 @@ import orjson
 
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
+from metajudge.store.counts import current_span, frequent
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
-from metajudge.store.sql import Connection, in_file, only_row
+from metajudge.store.sql import Connection, among, in_file, only_row
 from metajudge.store.texts import About, about
-from metajudge.store.versions import CURRENT, current_page, newest_among, versions
+from metajudge.store.versions import CURRENT, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
 Outcome = Literal["kept", "not_kept", "unscored", "failed"]
@@ -288,9 +289,8 @@ class _Search:
 
 def _total(connection: Connection, wanted: AssessmentFilter) -> int:
     """How many lines meet the filters on short columns."""
-    conditions = _short(wanted)
-    table = f"{CURRENT} lines" if wanted.run is None else f"{versions()} lines"
-    return int(only_row(connection, f"SELECT count(*) FROM {table} WHERE {conditions}", conditions.values)[0])  # noqa: S608
+    conditions, table = _short(connection, wanted)
+    return int(only_row(connection, f"SELECT count(*) FROM {table} lines WHERE {conditions}", conditions.values)[0])  # noqa: S608
 
 
 def _with_texts(connection: Connection, lines: Sequence[AssessmentLine]) -> list[AssessmentLine]:
@@ -330,13 +330,11 @@ def _contains(line: AssessmentLine, found: About, text: str) -> bool:
 
 def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
     """The nearest numbers of lines whose short columns fit."""
-    conditions = _short(wanted)
+    conditions, table = _short(connection, wanted)
     if edge is not None:
         conditions.add("number > {}" if back else "number < {}", edge)
-    query = current_page(str(conditions), count, backwards=not back)
-    if wanted.run is not None:
-        order = f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
-        query = f"SELECT number FROM {versions()} lines WHERE {conditions} {order}"  # noqa: S608 - our own text
+    order = f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+    query = f"SELECT number FROM {table} lines WHERE {conditions} {order}"  # noqa: S608 - our own text
     return [number for (number,) in connection.execute(query, conditions.values).fetchall()]
 
 
@@ -347,7 +345,7 @@ def _lines(
         return []
     conditions = _Conditions()
     conditions.add("v.number BETWEEN {} AND {}", min(numbers), max(numbers))
-    conditions.add("v.number IN (SELECT unnest({}::BIGINT[]))", list(numbers))
+    conditions.add(among(connection, "v.number", "{}"), list(numbers))
     _add_long(conditions, wanted)
     table = f"{versions()} v" if wanted.text is None else _with_texts_of(connection, numbers)
     query = (
@@ -389,8 +387,9 @@ def _span(connection: Connection, table: str, condition: str, values: Sequence[A
     return f"(SELECT * FROM {table} WHERE rowid BETWEEN {int(first)} AND {int(last)})"  # noqa: S608 - numbers
 
 
-def _short(wanted: AssessmentFilter) -> _Conditions:
-    found = _Conditions()
+def _short(connection: Connection, wanted: AssessmentFilter) -> tuple[_Conditions, str]:
+    """The filters on short columns, and the versions that they are for."""
+    found, table = _Conditions(), CURRENT
     if wanted.judge is not None:
         found.add("judge = {}", wanted.judge)
     if wanted.outcome is not None:
@@ -407,14 +406,18 @@ def _short(wanted: AssessmentFilter) -> _Conditions:
         found.add("(judgment_id = {} OR item_id = {})", wanted.name, wanted.name)
     if wanted.run is not None:
         found.add("run_id = {}", wanted.run)
-        found.add(newest_among("run_id = {}"), wanted.run)
+        if span := current_span(connection, wanted.run):
+            found.add("number BETWEEN {} AND {}", *span)
+        else:
+            found.add(newest_among("run_id = {}"), wanted.run)
+            table = versions()
     if wanted.since is not None:
         found.add("created_at >= {}", wanted.since)
     if wanted.until is not None:
         found.add("created_at < {}", wanted.until)
     if wanted.without:
         found.add("judgment_id NOT IN (SELECT unnest({}::VARCHAR[]))", list(wanted.without))
-    return found
+    return found, table
 
 
 def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
@@ -484,16 +487,12 @@ def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]
 
 def names(connection: Connection) -> Names:
     """The judges, agents, strategies and panels in the store, the most frequent of each."""
-
-    def frequent(table: str, column: str) -> tuple[str, ...]:
-        rows = connection.execute(
-            f"SELECT {column}, count(*) AS n FROM {table} GROUP BY {column} ORDER BY n DESC, {column} LIMIT {_NAMED}"  # noqa: S608
-        ).fetchall()
-        return tuple(name for name, _ in rows)
-
+    agents = connection.execute(
+        f"SELECT agent, count(*) AS n FROM agent_scores GROUP BY agent ORDER BY n DESC, agent LIMIT {_NAMED}"  # noqa: S608
+    ).fetchall()
     return Names(
-        judges=frequent("assessments", "judge"),
-        agents=frequent("agent_scores", "agent"),
-        strategies=frequent("assessments", "strategy"),
-        panels=frequent("assessments", "panel_digest"),
+        judges=frequent(connection, "judge", _NAMED),
+        agents=tuple(name for name, _ in agents),
+        strategies=frequent(connection, "strategy", _NAMED),
+        panels=frequent(connection, "panel_digest", _NAMED),
     )

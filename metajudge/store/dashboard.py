@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from metajudge.store.counts import COUNT, DAY_S, counted, versions_of_runs
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT, newest_among, versions
-
-_DAY: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,8 @@ class FailureCount:
 def panels(connection: Connection, since: float) -> list[PanelCount]:
     """The panels active since then, the most frequent first."""
     rows = connection.execute(
-        f"SELECT panel_digest, min(strategy), count(*) AS n FROM {_LINES} "  # noqa: S608 - our own text
-        "GROUP BY panel_digest ORDER BY n DESC, panel_digest LIMIT 50",
+        f"SELECT panel_digest, min(strategy), {COUNT} AS often FROM {counted(connection)} "  # noqa: S608 - our own text
+        "GROUP BY panel_digest HAVING sum(n) > 0 ORDER BY often DESC, panel_digest LIMIT 50",
         [since],
     ).fetchall()
     return [PanelCount(*row) for row in rows]
@@ -80,8 +79,8 @@ def panels(connection: Connection, since: float) -> list[PanelCount]:
 def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
     """Assessments by day and outcome: ``kept``, ``not_kept``, ``unscored``, ``failed``."""
     rows = connection.execute(
-        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, {_OUTCOME} AS kind, count(*) "  # noqa: S608
-        f"FROM {_LINES} GROUP BY 1, 2 ORDER BY 1, 2",
+        f"SELECT day, {_OUTCOME} AS kind, {COUNT} FROM {counted(connection)} "  # noqa: S608
+        "GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
         [since],
     ).fetchall()
     return [DayCount(*row) for row in rows]
@@ -90,15 +89,12 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
 def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
     """Policy decisions on one panel's assessments, by day and action."""
     rows = connection.execute(
-        f"SELECT CAST(floor(created_at / {_DAY}) AS INTEGER) AS day, action AS kind, count(*) "  # noqa: S608
-        f"FROM {_LINES} AND panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
+        f"SELECT day, action AS kind, {COUNT} FROM {counted(connection)} "  # noqa: S608
+        "WHERE panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
         [since, panel],
     ).fetchall()
     return [DayCount(*row) for row in rows]
 
-
-_LINES: Final = f"{CURRENT} lines WHERE created_at >= $1"
-"""The current versions since a time."""
 
 _OUTCOME: Final = (
     "CASE WHEN status = 'assessed' THEN CASE WHEN accepted THEN 'kept' ELSE 'not_kept' END ELSE status END"
@@ -107,10 +103,13 @@ _OUTCOME: Final = (
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
     """Judges by how many of their judgments were vetted since then."""
+    kept, not_kept, undecided = (
+        COUNT.replace("sum(n)", f"sum(n) FILTER (WHERE {one})")
+        for one in ("accepted", "NOT accepted", "accepted IS NULL")
+    )
     rows = connection.execute(
-        "SELECT judge, count(*) AS n, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted), "  # noqa: S608
-        f"count(*) FILTER (WHERE accepted IS NULL) FROM {_LINES} "
-        "GROUP BY judge ORDER BY n DESC, judge LIMIT 100",
+        f"SELECT judge, {COUNT} AS often, {kept}, {not_kept}, {undecided} FROM {counted(connection)} "  # noqa: S608
+        "GROUP BY judge HAVING sum(n) > 0 ORDER BY often DESC, judge LIMIT 100",
         [since],
     ).fetchall()
     return [JudgeCount(*row) for row in rows]
@@ -119,7 +118,7 @@ def judges(connection: Connection, since: float) -> list[JudgeCount]:
 def spending(connection: Connection, since: float) -> list[Spending]:
     """Attempts, cost and tokens by day and model."""
     rows = connection.execute(
-        f"SELECT CAST(floor(started_at / {_DAY}) AS INTEGER) AS day, model, count(*), "  # noqa: S608
+        f"SELECT CAST(floor(started_at / {DAY_S}) AS INTEGER) AS day, model, count(*), "  # noqa: S608
         "count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0), "
         "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok'), coalesce(sum(input_tokens), 0), "
         "coalesce(sum(output_tokens), 0) FROM calls WHERE started_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2",
@@ -141,7 +140,7 @@ def failures(connection: Connection, since: float) -> list[FailureCount]:
             UNION ALL
             SELECT failure_kind, 0, count(*) FROM agent_scores
             WHERE failure_kind IS NOT NULL AND stage IN ('agent', 'summariser')
-                AND assessment_id IN (SELECT assessment_id FROM {_LINES})
+                AND assessment_id IN (SELECT assessment_id FROM {CURRENT} WHERE created_at >= $1)
             GROUP BY failure_kind
         ) counted GROUP BY kind ORDER BY 3 DESC, 2 DESC, kind
         """,  # noqa: S608 - our own text
@@ -202,21 +201,16 @@ def _run_outcomes(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
     Where a run's versions are all current, the current ones are counted; else its versions are compared.
     """
     of_runs = "run_id IN (SELECT unnest($1::VARCHAR[]))"
-    touched = connection.execute(
-        f"SELECT run_id, CAST(sum(n) AS BIGINT) FROM (SELECT run_id, count(*) AS n FROM assessments WHERE {of_runs} "  # noqa: S608
-        "GROUP BY run_id UNION ALL SELECT n.run_id, count(DISTINCT n.assessment_id) FROM annotations n "
-        f"JOIN assessments a ON a.assessment_id = n.assessment_id WHERE n.{of_runs} AND a.run_id <> n.run_id "
-        "GROUP BY n.run_id) counted GROUP BY run_id",
-        [list(run_ids)],
-    ).fetchall()
+    touched = versions_of_runs(connection, run_ids)
     current = connection.execute(
-        f"SELECT run_id, {_OUTCOME}, count(*) FROM {CURRENT} WHERE {of_runs} GROUP BY 1, 2 ORDER BY 1, 2",  # noqa: S608
-        [list(run_ids)],
+        f"SELECT run_id, {_OUTCOME}, {COUNT} FROM {counted(connection)} "  # noqa: S608 - our own text
+        "WHERE run_id IN (SELECT unnest($2::VARCHAR[])) GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
+        [0.0, list(run_ids)],
     ).fetchall()
     there = dict.fromkeys(run_ids, 0)
     for run_id, _, n in current:
         there[run_id] += n
-    partly = [run_id for run_id, n in touched if n != there[run_id]]
+    partly = [run_id for run_id, n in touched.items() if n != there[run_id]]
     if not partly:
         return current
     compared = connection.execute(

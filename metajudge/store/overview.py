@@ -10,10 +10,11 @@ from typing import Final
 import orjson
 
 from metajudge.reviews import Review
+from metajudge.store.counts import COUNT, counted, judges_of_runs
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of
 from metajudge.store.sql import Connection, only_row
 from metajudge.store.texts import about
-from metajudge.store.versions import CURRENT, current_page
+from metajudge.store.versions import current_page
 
 RECENT_CALLS: Final = 500_000
 """Requests to models that are looked at, the newest."""
@@ -276,8 +277,9 @@ def _reviewed(connection: Connection, subjects: Sequence[str]) -> set[str]:
 def decided_by(connection: Connection, policy: str) -> dict[str, int]:
     """Actions of a policy, of any version -> judgments whose current decision that is."""
     rows = connection.execute(
-        f"SELECT action, count(*) FROM {CURRENT} lines WHERE policy = $1 GROUP BY action ORDER BY action",  # noqa: S608
-        [policy],
+        f"SELECT action, {COUNT} FROM {counted(connection)} WHERE policy = $2 "  # noqa: S608 - our own text
+        "GROUP BY action HAVING sum(n) > 0 ORDER BY action",
+        [0.0, policy],
     ).fetchall()
     return {action: int(n) for action, n in rows}
 
@@ -292,23 +294,20 @@ def number_before(connection: Connection, newest: int) -> int:
 def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
     """The first question of each run that vetted some; left out where its texts were deleted."""
     rows = connection.execute(
-        "SELECT run_id, min(assessment_id) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
-        "GROUP BY run_id",
+        "SELECT run_id, (SELECT min(assessment_id) FROM assessments a WHERE a.run_id = asked.run_id) "
+        "FROM (SELECT DISTINCT unnest($1::VARCHAR[]) AS run_id) asked",
         [list(run_ids)],
     ).fetchall()
-    first = about(connection, [number for _, number in rows])
-    found = {run_id: question_of(first[number].item) for run_id, number in rows}
+    began = {run_id: number for run_id, number in rows if number is not None}
+    first = about(connection, list(began.values()))
+    found = {run_id: question_of(first[number].item) for run_id, number in began.items()}
     return {run_id: excerpt(question) for run_id, question in found.items() if question is not None}
 
 
 def run_judges(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[str]]:
     """The judges whose judgments each run vetted, the most frequent first."""
     found: dict[str, list[str]] = {}
-    for run_id, judge, _ in connection.execute(
-        "SELECT run_id, judge, count(*) AS n FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
-        "GROUP BY run_id, judge ORDER BY run_id, n DESC, judge",
-        [list(run_ids)],
-    ).fetchall():
+    for run_id, judge, _ in judges_of_runs(connection, run_ids):
         found.setdefault(run_id, []).append(judge)
     return found
 

@@ -67,23 +67,33 @@ def stamped_numbers_of(connection: Connection, judgments: Sequence[str]) -> list
     ).fetchall()
 
 
-def stamped_versions(connection: Connection, numbers: Sequence[tuple[int, int]]) -> list[StampedVersion]:
-    """The versions with these numbers of annotations and assessments, by the first."""
+def stamped_versions(
+    connection: Connection, numbers: Sequence[tuple[int, int]], *, all_between: bool = False
+) -> list[StampedVersion]:
+    """The versions with these numbers of annotations and assessments, by the first.
+
+    Args:
+        all_between: whether every stamped annotation between the first and the last is among them, which is quicker.
+    """
     if not numbers:
         return []
-    annotations, assessments = [one for one, _ in numbers], [one for _, one in numbers]
+    assessments = [one for _, one in numbers]
     table = _rows_of(connection, "assessments")
     parts = ", ".join(f"a.{one}" for one in COLUMNS) if table != "assessments" else "NULL"
+    which = _STAMPED.replace("payload", "n.payload").replace("calibration", "n.calibration")
+    values: list[object] = [numbers[0][0], numbers[-1][0], min(assessments), max(assessments)]
+    if not all_between:
+        which = "n.annotation_id IN (SELECT unnest($5::BIGINT[])) AND a.assessment_id IN (SELECT unnest($6::BIGINT[]))"
+        values += [[one for one, _ in numbers], assessments]
     rows = connection.execute(
         "SELECT n.annotation_id, n.run_id, n.created_at, n.accepted, n.calibration, n.probability, n.payload, "  # noqa: S608
         f"a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.final_score, a.payload, {parts} "
         f"FROM {_rows_of(connection, 'annotations')} n JOIN {table} a ON a.assessment_id = n.assessment_id "
-        "WHERE n.annotation_id BETWEEN $3 AND $4 AND n.annotation_id IN (SELECT unnest($1::BIGINT[])) "
-        "AND a.assessment_id BETWEEN $5 AND $6 AND a.assessment_id IN (SELECT unnest($2::BIGINT[])) "
+        f"WHERE n.annotation_id BETWEEN $1 AND $2 AND a.assessment_id BETWEEN $3 AND $4 AND {which} "
         "ORDER BY n.annotation_id",
-        [annotations, assessments, annotations[0], annotations[-1], min(assessments), max(assessments)],
+        values,
     ).fetchall()
-    return [StampedVersion._make((*row[:13], tuple(row[13:]))) for row in rows]
+    return [StampedVersion._make((*row[:13], row[13:])) for row in rows]
 
 
 def _rows_of(connection: Connection, table: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from metajudge.store.sql import Connection, in_file
+from metajudge.store.sql import Connection, among, in_file
 from metajudge.store.versions import versions
 
 _REACH: Final = 65_536
@@ -31,7 +31,7 @@ def about(connection: Connection, numbers: Sequence[int]) -> dict[int, About]:
         return {}
     rows = connection.execute(
         f"SELECT number, judgment_digest, judgment_id FROM {versions()} v WHERE number BETWEEN $2 AND $3 "  # noqa: S608
-        "AND number IN (SELECT unnest($1::BIGINT[]))",
+        f"AND {among(connection, 'number', '$1')}",
         [list(numbers), min(numbers), max(numbers)],
     ).fetchall()
     digests = {number: digest for number, digest, _ in rows}
@@ -83,8 +83,8 @@ class Neighbours:
             return []
         rows = [place for (place,) in places]
         self._last = min(rows), max(rows)
-        among = "rowid BETWEEN $1 AND $2 AND rowid IN (SELECT unnest($3::BIGINT[]))"
-        return connection.execute(f"{query} WHERE {among} AND {fit}", [*self._last, rows]).fetchall()
+        these = "rowid BETWEEN $1 AND $2 AND rowid IN (SELECT unnest($3::BIGINT[]))"
+        return connection.execute(f"{query} WHERE {these} AND {fit}", [*self._last, rows]).fetchall()
 
 
 def rows_of(connection: Connection, kind: str, columns: str, wanted: Mapping[str, str | None]) -> list[Any]:
