@@ -1,5 +1,7 @@
 """One pass over a benchmark's records, or over files of one's own."""
 
+from collections.abc import Sequence
+
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.right_rules import RightRules
 from metajudge.types import Judgment, Right
@@ -44,7 +46,18 @@ class Read:
         if isinstance(record, Reject):
             self.reject = self.reject or record
             return
-        self.records.add(record)
-        self.rules.add(record)
-        self.peers.add(record)
-        self.census.add(record, member=self._member(record), drawn_from=self._sampled)
+        self._take([record])
+
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        judgments = [record for record in block if isinstance(record, Judgment)]
+        if self.reject is None and len(judgments) < len(block):
+            self.reject = next(record for record in block if isinstance(record, Reject))
+        self._take(judgments)
+
+    def _take(self, judgments: Sequence[Judgment]) -> None:
+        self.records.add_all(judgments)
+        for judgment in judgments:
+            self.rules.add(judgment)
+            self.peers.add(judgment)
+            self.census.add(judgment, member=self._member(judgment), drawn_from=self._sampled)

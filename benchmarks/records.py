@@ -1,6 +1,6 @@
 """Everything that a benchmark run needs to know of its records, from one pass over them: facts, labels, no texts."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -33,14 +33,24 @@ class Records:
         self._right = right
         self._builder = FactsBuilder()
         self._items: dict[str, Item] = {}
+        self._last: Item | None = None
+        self._kept: Item | None = None
 
     def add(self, judgment: Judgment) -> None:
         """Takes one record."""
-        self._builder.add(judgment)
-        self.labels.add(judgment.item)
-        meta = {name: judgment.meta[name] for name in META if name in judgment.meta}
-        own = {"item": self._without_texts(judgment.item), "rationale": "", "instruction": None, "meta": meta}
-        self.judgments.append(judgment.model_copy(update=own))
+        self.add_all([judgment])
+
+    def add_all(self, judgments: Sequence[Judgment]) -> None:
+        """Takes some records."""
+        self._builder.add_all(judgments)
+        for judgment in judgments:
+            item, given = judgment.item, judgment.meta
+            if item is not self._last:  # records of one item mostly follow one another, and share it
+                self.labels.add(item)
+                self._last, self._kept = item, self._without_texts(item)
+            meta = {name: given[name] for name in META if name in given} if given else {}
+            own = {"item": self._kept, "rationale": "", "instruction": None, "meta": meta}
+            self.judgments.append(judgment.model_copy(update=own))
 
     def __iter__(self) -> Iterator[tuple[int, Judgment]]:
         """Row and judgment, in the order of the input."""

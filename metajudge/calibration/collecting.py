@@ -68,6 +68,16 @@ class Collected:
         self.labels.add(judgment.item)
         self._wanted.append(self._report is None or self._report(judgment))
 
+    def add_all(self, judgments: Sequence[Judgment]) -> None:
+        """Takes some judgments."""
+        report, note, last = self._report, self.labels.add, None
+        self._builder.add_all(judgments)
+        for judgment in judgments:
+            if judgment.item is not last:  # records of one item mostly follow one another, and share it
+                last = judgment.item
+                note(last)
+        self._wanted += [report is None or report(judgment) for judgment in judgments]
+
     def facts(self) -> Facts:
         """The facts of all."""
         return self._builder.facts()

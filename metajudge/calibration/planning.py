@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
 from metajudge.calibration.binomial_test import binomial_p_values
@@ -85,6 +84,8 @@ class Curve:
     @classmethod
     def of(cls, rate: float, coverage: float) -> "Curve":
         """The population whose best share ``coverage`` is right with probability ``rate``."""
+        from scipy.optimize import brentq
+
         return cls(brentq(lambda centre: cls(centre).precision(coverage) - rate, -40, 40))
 
     def precision(self, coverage: float) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -241,6 +240,8 @@ def _summary(
 
 def _weights(scores: Floats, correct: Bools, base: Floats) -> Floats:
     """Positive weights that sum to 1, from coefficients shrunk to the direction of ``base``."""
+    from scipy.optimize import minimize
+
     scale = max(float(scores.std()), 1e-9)
     centred = (scores - scores.mean(axis=0)) / scale
     sign = np.where(correct, 1.0, -1.0)

@@ -33,7 +33,7 @@ from metajudge.types import (
     parse_verdict,
     text_digest,
 )
-from metajudge.types.judgment import Scale
+from metajudge.types.judgment import Scale, count_words
 
 Codes: TypeAlias = NDArray[np.int32]
 """Places in a table of values; -1 where there is none."""
@@ -203,8 +203,6 @@ NUMBERS: Final = ("other_words", "confidence")
 
 _CODES: Final = (*CODED, *COUNTED)
 _COLUMNS: Final = (*_CODES, *NUMBERS)
-_COUNTED_AT_ONCE: Final = 64
-"""Rationales whose words are counted together."""
 _UNKNOWN: Final = -2
 """A value that was not looked up yet."""
 
@@ -243,13 +241,31 @@ class FactsBuilder:
         self._taken_from = WeakKeyDictionary[Facts, dict[str, Codes]]()
         self._word_counts: dict[int, tuple[int, ...]] = {}
         self._last = _LastItem(None)
-        self._uncounted: list[str] = []  # rationales of the newest rows, whose words are not counted yet
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def add(self, judgment: Judgment) -> None:
         """Takes the facts of one judgment."""
+        if self._texts:
+            # judgment.words would be kept, under a lock
+            self._add(judgment, stated_agreement(judgment), count_words(judgment.rationale))
+        else:
+            self._add(judgment, _NO_TEXT, 0)
+
+    def add_all(self, judgments: Sequence[Judgment]) -> None:
+        """Takes the facts of some judgments: as :meth:`add` one by one, in less time."""
+        if not self._texts:
+            for judgment in judgments:
+                self._add(judgment, _NO_TEXT, 0)
+            return
+        # One step for all of them after the other: the code and the tables of a step stay near the processor.
+        counts = word_counts([judgment.rationale for judgment in judgments])
+        stated = [stated_agreement(judgment) for judgment in judgments]
+        for judgment, said, words in zip(judgments, stated, counts, strict=True):
+            self._add(judgment, said, words)
+
+    def _add(self, judgment: Judgment, stated: Stated, words: int) -> None:
         last, verdict, order, meta = self._last, judgment.verdict, judgment.order, judgment.meta
         if judgment.item is not last.item:  # records of one item mostly follow one another
             last = self._last = self._taken(judgment.item)
@@ -257,10 +273,8 @@ class FactsBuilder:
         if known is None:
             known = last.of_verdict[id(verdict)] = self._of_verdict(verdict, last.words)
         _, code, own, other = known
-        model = meta.get("judge_model")
-        stated, confidence = _NO_TEXT, _NAN
+        model, confidence = meta.get("judge_model"), _NAN
         if self._texts:
-            stated = stated_agreement(judgment)
             if len(order) == 1:
                 own = last.words[order[0]]
             if "confidence" in meta:
@@ -277,23 +291,11 @@ class FactsBuilder:
             last.category,
             judgment.no_verdict,
             stated,
-            (0, own, other, confidence),
+            (words, own, other, confidence),
         )
-        if self._texts:
-            self._uncounted.append(judgment.rationale)
-            if len(self._uncounted) == _COUNTED_AT_ONCE:
-                self._count_words()
-
-    def _count_words(self) -> None:
-        """Counts the words of the newest rows that wait for it, many texts at once."""
-        if self._uncounted:
-            newest = np.frombuffer(self._rows, dtype=_ROW_TYPE)[-len(self._uncounted) :]
-            newest["words"] = word_counts(self._uncounted)
-            self._uncounted.clear()
 
     def add_row(self, row: FactRow) -> None:
         """Takes the facts of one judgment from :meth:`Facts.row`, also after a way through JSON."""
-        self._count_words()
         (name, item, content, question, scale, judge, model, order, verdict, truth, category, reason, *rest) = row
         value, state, detail, words, own, other, confidence = rest
         place = self._items.get((item, content))
@@ -315,7 +317,6 @@ class FactsBuilder:
 
     def extend(self, facts: Facts, rows: NDArray[np.integer[Any]]) -> None:
         """Takes the facts of chosen rows, as :meth:`add_row` does of one."""
-        self._count_words()
         places = self._taken_from.get(facts)
         if places is None:
             sizes = {name: len(getattr(facts, table)) for name, table in CODED.items()}
@@ -361,7 +362,6 @@ class FactsBuilder:
 
     def facts(self) -> Facts:
         """The facts of everything added so far; the builder can go on."""
-        self._count_words()
         rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
         return Facts(
             judgment_ids=list(self._ids),

@@ -8,6 +8,8 @@ import numpy as np
 
 from metajudge.types.judgment import count_words
 
+_AT_ONCE: Final = 64
+"""Texts of which all bytes are looked at together: more of them leave the processor's cache."""
 _ASCII: Final = 128
 _IN_A_WORD: Final = bytes(code >= _ASCII or not chr(code).isspace() for code in range(256))
 _SPACES: Final = (
@@ -20,7 +22,11 @@ _SPACES: Final = (
 
 
 def word_counts(texts: Sequence[str]) -> list[int]:
-    """:func:`~metajudge.types.judgment.count_words` of each text, for a few dozen texts in a third of the time."""
+    """:func:`~metajudge.types.judgment.count_words` of each text, in half the time."""
+    return [count for start in range(0, len(texts), _AT_ONCE) for count in _counts(texts[start : start + _AT_ONCE])]
+
+
+def _counts(texts: Sequence[str]) -> list[int]:
     try:
         encoded = [text.encode() for text in texts]
     except UnicodeEncodeError:  # a lone surrogate
@@ -31,5 +37,5 @@ def word_counts(texts: Sequence[str]) -> list[int]:
     inside = np.frombuffer(b"\0%b\0" % joined.translate(_IN_A_WORD), dtype=np.int8)
     begins = inside[1:] > inside[:-1]
     starts = np.cumsum([0, *(len(text) + 1 for text in encoded)])[:-1]
-    counts: list[int] = np.add.reduceat(begins, starts, dtype=np.int64).tolist() if texts else []
+    counts: list[int] = np.add.reduceat(begins, starts, dtype=np.int64).tolist()
     return counts

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -15,7 +15,7 @@ from metajudge.preferences.verdicts import verdict_text
 from metajudge.readers import JudgmentSource
 from metajudge.readers.lines import ByteSpan, Reject
 from metajudge.readers.source import open_span
-from metajudge.types import Judgment
+from metajudge.types import Item, Judgment
 
 LARGE: Final = 64_000_000
 """Files of so many bytes and more are worth a second process."""
@@ -132,6 +132,7 @@ class _Rows:
         self._judging = judging
         self._known: dict[str, int] = {}
         self._count = 0
+        self._last: Item | None = None
         self._files: tuple[IO[bytes], IO[bytes]] | None = None
 
     def __enter__(self) -> "_Rows":
@@ -143,7 +144,7 @@ class _Rows:
     def anew(self) -> "_Rows":
         """Begins with empty files; what was written is dropped."""
         self._close()
-        self._known, self._count = {}, 0
+        self._known, self._count, self._last = {}, 0, None
         self._files = self.judgments.open("wb", buffering=1 << 20), self.items.open("wb", buffering=1 << 20)
         return self
 
@@ -156,12 +157,24 @@ class _Rows:
         """Takes a record; those that cannot be read are counted by their source."""
         if isinstance(record, Reject):
             return
+        self._write([record], [record.digest])
+
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        records = [record for record in block if isinstance(record, Judgment)]
+        self._write(records, [record.raw_digest().hex() for record in records])
+
+    def _write(self, records: Sequence[Judgment], digests: Sequence[str]) -> None:
         assert self._files is not None
         judgments, items = self._files
-        if self._is_new(record):
-            items.write(to_line({"item_no": self._count, **_item_row(record)}))
-        judgments.write(to_line({"judgment_no": self._count, **self._row(record)}))
-        self._count += 1
+        rows = list[bytes]()
+        for number, (record, digest) in enumerate(zip(records, digests, strict=True), start=self._count):
+            if record.item is not self._last and self._is_new(record):
+                items.write(to_line({"item_no": number, **_item_row(record)}))
+            self._last = record.item
+            rows.append(to_line(self._row(record, number, digest)))
+        judgments.write(b"".join(rows))
+        self._count += len(records)
 
     def _is_new(self, judgment: Judgment) -> bool:
         item = judgment.item
@@ -174,23 +187,30 @@ class _Rows:
             )
         return len(self._known) > known
 
-    def _row(self, judgment: Judgment) -> dict[str, Any]:
-        meta, people = judgment.meta, judgment.item.labels
-        finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
-        return {
+    def _row(self, judgment: Judgment, number: int, digest: str) -> dict[str, Any]:
+        """The columns of a judgment that have a value."""
+        meta, people, verdict = judgment.meta, judgment.item.labels, judgment.verdict
+        row: dict[str, Any] = {
+            "judgment_no": number,
             "judgment_id": judgment.id,
-            "judgment_digest": judgment.digest,
+            "judgment_digest": digest,
             "item_id": judgment.item.id,
             "judge": judgment.judge,
-            "verdict": verdict_text(judgment.verdict),
             "shown": judgment.order,
-            "labels": judgment.labels,
-            "rationale": judgment.rationale if self._judging else None,
-            "instruction": judgment.instruction if self._judging else None,
-            "finish": None if finish is None else str(finish),
-            "response_finish": _json_or_none(meta.get("response_finish")),
-            "people": orjson.dumps([one.model_dump(mode="json") for one in people]).decode() if people else None,
         }
+        if verdict is not None:
+            row["verdict"] = verdict_text(verdict)
+        if judgment.labels is not None:
+            row["labels"] = judgment.labels
+        if self._judging:
+            row["rationale"], row["instruction"] = judgment.rationale, judgment.instruction
+        if meta:
+            finish = next((meta[name] for name in ("finish", "finish_reason", "stop_reason") if meta.get(name)), None)
+            row["finish"] = None if finish is None else str(finish)
+            row["response_finish"] = _json_or_none(meta.get("response_finish"))
+        if people:
+            row["people"] = orjson.dumps([one.model_dump(mode="json") for one in people]).decode()
+        return row
 
 
 def _item_row(judgment: Judgment) -> dict[str, Any]:

@@ -10,14 +10,20 @@ to record (:data:`~metajudge.types.judgment.BESIDE`).
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 import orjson
 
 from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import Line
+from metajudge.readers.lines import Line, Reject
+from metajudge.readers.pass_counts import PassCounts
 from metajudge.readers.reader import FoundJudgment, Reader
 from metajudge.types import Item, Judgment
 from metajudge.types.judgment import BESIDE
+
+BLOCK: Final = 256
+"""Records that are read together."""
 
 
 @dataclass(slots=True)
@@ -91,6 +97,7 @@ class Screen(ItemContents):
         self.twice: set[int] = set()
         self._digests: dict[str, str] = {}
         self._ids: set[int] = set()
+        self._last: Item | None = None
 
     def objection(self, judgment: Judgment) -> str | None:
         """None, always."""
@@ -99,9 +106,29 @@ class Screen(ItemContents):
         if name in self._ids:
             self.twice.add(name)
         self._ids.add(name)
-        if self._digests.setdefault(item.id, item.digest) != item.digest:
-            self.several = True
+        if item is not self._last:
+            self._last = item
+            if self._digests.setdefault(item.id, item.digest) != item.digest:
+                self.several = True
         return None
+
+    def blocks(
+        self, readers: Iterable[JudgmentLines], tally: PassCounts, judges: frozenset[str] | None
+    ) -> Iterator[list[Judgment | Reject]]:
+        """The records of plain files of metajudge JSONL, to which nothing is added, screened and counted.
+
+        Args:
+            judges: those asked for, None for all.
+        """
+        for reader in readers:
+            parse, lines = reader.parser(), reader.raw_lines()
+            while some := list(islice(lines, BLOCK)):
+                block = [line if isinstance(line, Reject) else parse(line) for line in some]
+                for found in block:
+                    if isinstance(found, Judgment):
+                        self.objection(found)
+                    tally.add(found, judges)
+                yield block
 
 
 def find_contents(readers: Iterable[Reader]) -> ItemContents:

@@ -1,12 +1,13 @@
 """What every reader offers: a stream of judgments and rejects, each with its place."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.files.secrets import data_without_secrets
 from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.reasons import reason_of
@@ -27,6 +28,24 @@ class FoundJudgment:
     file: str
     line: int
     name: str | None = None
+
+
+def prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
+    """The judgment with its file's name before its id."""
+    if isinstance(found, Reject):
+        return found
+    name = f"{found.file}/{found.judgment.id}"
+    return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
+
+
+def without_secrets(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
+    """A judgment without keys in what a tool noted beside it; the texts that were judged stay as they are."""
+    if isinstance(found, Reject):
+        return found
+    judgment = found.judgment
+    noted = {"meta": judgment.meta, "no_verdict": judgment.no_verdict}
+    clean = data_without_secrets(noted)
+    return found if clean is noted else replace(found, judgment=judgment.model_copy(update=clean))
 
 
 UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)

@@ -6,37 +6,26 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from metajudge.errors import BadLineError, InputError, MetajudgeError, NoVerdictsError
 from metajudge.files.replacing import replacing
-from metajudge.files.secrets import data_without_secrets
+from metajudge.readers.collector import C, give
 from metajudge.readers.detect import readers_of
-from metajudge.readers.item_contents import ItemContents, Screen, find_contents
+from metajudge.readers.item_contents import BLOCK, ItemContents, Screen, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.pass_counts import PassCounts
 from metajudge.readers.people import ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
-from metajudge.readers.reader import FoundJudgment, Reader
+from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.readers.seen_ids import SeenIds
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
 _UNCOUNTED = -1
-
-
-class Collector(Protocol):
-    """Takes records one by one."""
-
-    def add(self, record: Judgment | Reject, /) -> None: ...
-
-
-C = TypeVar("C", bound=Collector)
 
 
 class JudgmentSource:
@@ -265,10 +254,24 @@ class JudgmentSource:
         yield collector
 
     def _given_to(self, collector: C, every: int) -> Iterator[C]:
-        for count, record in enumerate(self.scan(), start=1):
-            collector.add(record)
-            if not count % every:
+        given = 0
+        for block in self._blocks():
+            give(collector, block)
+            given += len(block)
+            if given // every > (given - len(block)) // every:
                 yield collector
+
+    def _blocks(self) -> Iterator[Sequence[Judgment | Reject]]:
+        """The records of :meth:`scan`, some at a time."""
+        plain, screen = self.line_readers, self._contents
+        if plain is None or not isinstance(screen, Screen) or self._tally.total:
+            records = self.scan()
+            while block := list(islice(records, 1 if self.strict else BLOCK)):
+                yield block
+            return
+        self._tally = PassCounts()
+        yield from screen.blocks(plain, self._tally, self._judges)
+        self._complete = True
 
     def scan(self) -> Iterator[Judgment | Reject]:
         """Every judgment and every reject, in the order of the input.
@@ -288,8 +291,8 @@ class JudgmentSource:
                         tally.people.add(found, people.reason(found) if people else "not joined in this format")
                         continue
                     if not own:
-                        found = _without_secrets(found)
-                    record = _settled(_prefixed(found) if self._prefix_ids else found, ledger, contents)
+                        found = without_secrets(found)
+                    record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
                     if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                         record = people.labelled(record, found.name)
                     if self._labelled is not None and isinstance(record, Judgment):
@@ -412,24 +415,6 @@ def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
     source = Source(path, str(path))
     readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span))]}
     return JudgmentSource(readers, contents=Screen())
-
-
-def _prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
-    """The judgment with its file's name before its id."""
-    if isinstance(found, Reject):
-        return found
-    name = f"{found.file}/{found.judgment.id}"
-    return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
-
-
-def _without_secrets(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
-    """A judgment without keys in what a tool noted beside it; the texts that were judged stay as they are."""
-    if isinstance(found, Reject):
-        return found
-    judgment = found.judgment
-    noted = {"meta": judgment.meta, "no_verdict": judgment.no_verdict}
-    clean = data_without_secrets(noted)
-    return found if clean is noted else replace(found, judgment=judgment.model_copy(update=clean))
 
 
 def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:

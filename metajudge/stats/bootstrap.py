@@ -327,8 +327,8 @@ def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> 
 def _codes(clusters: Sequence[Hashable], n: int) -> NDArray[np.intp]:
     if len(clusters) != n:
         raise InputError(f"clusters has {len(clusters)} entries for {n} observations: give each its cluster")
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(cluster, len(seen)) for cluster in clusters], dtype=np.intp)
+    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters))}
+    return np.fromiter(map(places.__getitem__, clusters), dtype=np.intp, count=n)
 
 
 def _vector(name: str, values: ArrayLike) -> Floats:

@@ -240,14 +240,25 @@ class Judgment(Frozen):
         whole, vetted = self.raw_digests()
         return whole.hex(), vetted.hex()
 
+    def raw_digest(self) -> bytes:
+        """:attr:`digest` as 16 bytes, without the other one; it is made anew at each call."""
+        return raw_digest(json_bytes(self._canonical()))
+
     def raw_digests(self) -> tuple[bytes, bytes]:
         """:attr:`digests` as 16 bytes each; they are made anew at each call."""
-        item = _item_json(self.item)
+        record = self._canonical()
+        whole = json_bytes(record)
+        record["item"] = _item_json(self.item).vetted
+        del record["meta"]
+        return raw_digest(whole), raw_digest(json_bytes(record))
+
+    def _canonical(self) -> dict[str, Any]:
+        """The record in the order of its keys, as its digest is made of."""
         meta = self.model_dump(mode="json", include={"meta"})["meta"] if self.meta else {}
-        record: dict[str, Any] = {  # in the order of the keys
+        return {
             "id": self.id,
             "instruction": self.instruction,
-            "item": item.whole,
+            "item": _item_json(self.item).whole,
             "judge": self.judge,
             "labels": self.labels,
             "meta": Fragment(json_bytes(meta, sort_keys=True)) if meta else meta,
@@ -257,10 +268,6 @@ class Judgment(Frozen):
             "verdict": None if self.verdict is None else self.verdict.to_json(),
             "version": self.version,
         }
-        whole = json_bytes(record)
-        record["item"] = item.vetted
-        del record["meta"]
-        return raw_digest(whole), raw_digest(json_bytes(record))
 
 
 _SHAPE = bytes(ord(" " if chr(code).isspace() else "x") for code in range(128)) + bytes(128)

@@ -133,6 +133,15 @@ class _Read(Collected):
             self.contents[record.id] = record.digest
         super().add(record)
 
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        judgments = [record for record in block if isinstance(record, Judgment)]
+        if self.first is None and len(judgments) < len(block):
+            self.first = next(record for record in block if isinstance(record, Reject))
+        if self._by_content:
+            self.contents |= {judgment.id: judgment.digest for judgment in judgments}
+        self.add_all(judgments)
+
 
 def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, str]) -> SignalTable:
     right = {name: people.right[content] for name, content in contents.items() if content in people.right}

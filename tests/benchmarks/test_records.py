@@ -34,6 +34,15 @@ def records_of(given):
     return records
 
 
+def test_several_at_once_are_those_of_one_after_the_other():
+    given, several = judgments(), Records()
+    several.add_all(given)
+    one_by_one = records_of(given)
+    assert several.judgments == one_by_one.judgments
+    assert several.labels == one_by_one.labels
+    assert [several.facts.row(at) for at in range(len(given))] == [one_by_one.facts.row(at) for at in range(len(given))]
+
+
 def test_evidence_is_that_of_the_index():
     given = judgments()
     index, records = EvidenceIndex.build(given), records_of(given)

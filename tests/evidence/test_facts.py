@@ -33,6 +33,15 @@ def test_facts_go_through_json_line_by_line(seed: int) -> None:
     assert same(builder.facts(), facts)
 
 
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_facts_of_several_are_those_of_one_after_the_other(seed: int, texts: bool) -> None:
+    judgments, builder = made_input(seed)[0], FactsBuilder(texts=texts)
+    for start in range(0, len(judgments), 7):
+        builder.add_all(judgments[start : start + 7])
+    assert same(builder.facts(), collected(judgments, texts=texts))
+
+
 def test_every_fact_of_a_record() -> None:
     item = Item(
         id="t",

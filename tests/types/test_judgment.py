@@ -169,6 +169,7 @@ class TestDigests:
             *map(digest, (whole, vetted, content)),
         )
         assert judgment.raw_digests() == tuple(bytes.fromhex(one) for one in judgment.digests)
+        assert judgment.raw_digest() == bytes.fromhex(judgment.digest)
 
     def test_an_items_digest_covers_everything_but_the_id(self):
         base = Item.model_validate(item())

@@ -48,6 +48,26 @@ def test_people_who_decided_other_judgments_are_an_error():
         LabelledRecords(RECORDS).table(SIGNALS, people=people)
 
 
+@pytest.mark.parametrize("judges", [None, JUDGES[:1]])
+def test_records_of_a_file_give_the_fit_of_records_at_hand(tmp_path, judges):
+    path = tmp_path / "judgments.jsonl"
+    write_jsonl(path, RECORDS)
+    of_file, at_hand = (LabelledRecords(records).table(None, judges) for records in (open_judgments([path]), RECORDS))
+    assert (of_file.judgment_ids, of_file.questions) == (at_hand.judgment_ids, at_hand.questions)
+    assert fit_calibration(of_file, seed=0, folds=2) == fit_calibration(at_hand, seed=0, folds=2)
+
+
+def test_labels_of_people_are_found_by_the_records_of_a_file(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+    write_jsonl(path, RECORDS)
+    people = ReviewLabels({RECORDS[0].digest: True, RECORDS[1].digest: False}, {}, "reviewed")
+    of_file, at_hand = (
+        LabelledRecords(given).table(SIGNALS, people=people) for given in (open_judgments([path]), RECORDS)
+    )
+    assert of_file.labelled.sum() == 2
+    assert np.array_equal(of_file.labelled, at_hand.labelled)
+
+
 def test_a_bad_line_is_reported_once_with_its_place(tmp_path):
     path = tmp_path / "judgments.jsonl"
     write_jsonl(path, RECORDS)
