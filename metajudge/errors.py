@@ -14,6 +14,7 @@
     │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
     │       ├── StoreLockedError   another process owns the file
+    │       ├── StoreMemoryError   a question that needs more memory than the store may use
     │       └── StoreUnavailableError  no answer from the database server: later it may work (exit code 1)
     ├── OutputError                an output file could not be written to its end: disk full, quota
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
@@ -128,6 +129,10 @@ class StoreLockedError(StoreError):
         super().__init__(message)
         self.service_url = service_url
         self.pid = pid
+
+
+class StoreMemoryError(StoreError):
+    """A question or a change needs more memory than the store may use, or used what a write needed."""
 
 
 class StoreUnavailableError(StoreError):

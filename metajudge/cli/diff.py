@@ -12,7 +12,7 @@ from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption,
 from metajudge.types import Right, VerdictKind
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.comparison import Comparison, Difference, Side, by_labels, compare
-from metajudge.vetting.recorded_sides import labelled_by, load_side
+from metajudge.vetting.recorded_sides import labelled_by, load_sides
 
 SHOWN = 10
 _RUN_HELP = "A run's id, a store's file, or a file of `vet --out`."
@@ -38,11 +38,7 @@ def diff(
     McNemar's exact test compares the shares kept. Exit codes: 0 compared, 2 nothing to compare.
     """
     where = store_path(store)
-
-    async def both() -> tuple[Side, Side]:  # sequentially: both may be in one store
-        return await load_side(first, where), await load_side(second, where)
-
-    sides = labelled_by(run(both()), reading.open(labels) if labels else ())
+    sides = labelled_by(run(load_sides(first, second, where)), reading.open(labels) if labels else ())
     one, other, rules = by_labels(*sides, Labelling(right=right).rule)
     found = compare(one, other, seed=seed)
     if as_json:

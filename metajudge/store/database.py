@@ -18,7 +18,7 @@ import numpy as np
 if sys.platform != "win32":
     import fcntl
 
-from metajudge.errors import StoreError, StoreLockedError
+from metajudge.errors import StoreError, StoreLockedError, StoreMemoryError
 from metajudge.files.replacing import sync
 from metajudge.store.gaps import OWN_COLUMNS, rows_of
 from metajudge.store.heap import give_back
@@ -31,7 +31,9 @@ T = TypeVar("T")
 MEMORY: Final = ":memory:"
 STORAGE_VERSION: Final = "v2.0.0"
 _HEADER_BYTES: Final = 3 * 4096
-_MEMORY_LIMIT: Final = "96MB"
+_MEMORY_MB: Final = 96
+_MEMORY_LIMIT: Final = f"{_MEMORY_MB}MB"
+_MAX_THREADS: Final = 4
 _TRIMMED: Final = "8MB"
 _ROOMY: Final = "4GB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -67,6 +69,8 @@ _PART_BYTES: Final = 8_388_608
 """Bytes of a file that are copied at once."""
 
 _PATIENCE_S: Final = 10.0
+_ENDING_S: Final = 2.0
+"""How long a query that was told to end is waited for."""
 _RETRY_S: Final = 0.02
 
 _NEW: Final = "missing_rows"
@@ -155,16 +159,30 @@ class Database:
         with self._gate:
             if self._readers or self._closed:
                 return False
-            with contextlib.suppress(duckdb.OutOfMemoryException):  # too much is in use: keep the limit
-                self.writer.execute(f"SET memory_limit = '{_TRIMMED}'")
-            self.writer.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
+            _limit(self.writer, _TRIMMED)
+            _limit(self.writer, _MEMORY_LIMIT)
         return True
+
+    def stop_reading(self) -> None:
+        """Ends the queries that run, which use the memory that a write needs; call in the writer thread.
+
+        The write's transaction is over then, also where undoing it found no memory either.
+        """
+        with self._gate:
+            for cursor in self._cursors.values():
+                cursor.interrupt()
+            self._gate.wait_for(lambda: self._readers == 0, _ENDING_S)
+        with self.writer.cursor() as other:
+            _limit(other, _MEMORY_LIMIT)
+        with contextlib.suppress(duckdb.TransactionException):  # there is none
+            self.writer.rollback()
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """The calling thread's own cursor.
 
         Raises:
+            StoreMemoryError: a query needs more memory than there is.
             StoreError: the store is closed, or the file cannot be read.
         """
         with self._gate:
@@ -173,6 +191,8 @@ class Database:
             self._readers += 1
         try:
             yield self._cursor()
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException) as error:
+            raise self.no_memory(error) from error
         except duckdb.Error as error:
             raise StoreError(
                 f"cannot read from the store {self.path}: {error}. If the file was truncated or overwritten, restore "
@@ -193,11 +213,23 @@ class Database:
             try:
                 return question(cursor)
             except duckdb.OutOfMemoryException:
-                cursor.execute(f"SET GLOBAL memory_limit = '{_ROOMY}'")
+                _limit(cursor, _ROOMY)
             try:
                 return question(cursor)
             finally:
-                cursor.execute(f"SET GLOBAL memory_limit = '{_MEMORY_LIMIT}'")
+                _limit(cursor, _MEMORY_LIMIT)
+
+    def no_memory(self, error: duckdb.Error) -> StoreMemoryError:
+        """What the one is told whose query or change needs too much memory; others go on."""
+        if isinstance(error, duckdb.InterruptException):
+            return StoreMemoryError(
+                f"reading from the store {self.path} was stopped, as something had to be written that needed the "
+                "memory: ask again, or for less at once"
+            )
+        return StoreMemoryError(
+            f"the store {self.path} may use {_MEMORY_LIMIT} of memory, and this needs more: ask for less at once "
+            f"({error})"
+        )
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         thread = threading.get_ident()
@@ -221,6 +253,18 @@ class Database:
                     target.write(part)
         except (duckdb.Error, OSError) as error:
             raise StoreError(f"cannot copy the store {self.path} to {path}: {error}") from error
+
+    @contextmanager
+    def several_threads(self) -> Iterator[None]:
+        """Lets statements use up to four threads, each with as much memory; their rows keep their order."""
+        threads = min(os.cpu_count() or 1, _MAX_THREADS)
+        _limit(self.writer, f"{threads * _MEMORY_MB}MB")
+        self.writer.execute(f"SET GLOBAL threads = {threads}")
+        try:
+            yield
+        finally:
+            self.writer.execute("SET GLOBAL threads = 1")
+            _limit(self.writer, _MEMORY_LIMIT)
 
     def release(self) -> None:
         """Closes the calling thread's cursor; for threads that end before the store."""
@@ -305,6 +349,22 @@ class Database:
             finally:
                 self._let_go()
                 _open_paths.discard(self.path)
+
+
+def short_of_memory(error: duckdb.Error) -> bool:
+    """Whether a statement, or one before that it followed from, failed for want of memory; the database goes on."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, duckdb.FatalException):
+        if "Out of Memory Error" in str(found):
+            return True
+        found = found.__context__
+    return False
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
+    """Sets how much memory may be used, unless more is in use."""
+    with contextlib.suppress(duckdb.OutOfMemoryException):
+        connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:

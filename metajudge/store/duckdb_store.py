@@ -5,7 +5,7 @@ import atexit
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import duckdb
 import orjson
 
-from metajudge.errors import StoreError
+from metajudge.errors import StoreError, StoreMemoryError
 from metajudge.store import forgetting, keyed_reads, rewriting
 from metajudge.store.answering import StoreAnswers
 from metajudge.store.audit_log import StoredAuditLog
-from metajudge.store.database import Database, DuckDBDialect
+from metajudge.store.database import Database, DuckDBDialect, short_of_memory
 from metajudge.store.duckdb_blocks import DuckDBBlocks
 from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
@@ -47,6 +47,8 @@ _TRIM_EVERY: Final = 500
 """Records written before DuckDB's cached pages are freed again."""
 _TRIM_EVERY_BLOCKS: Final = 4
 """Blocks of texts or results written before that, some thousand rows each."""
+_TRIES: Final = 3
+"""How often a write is tried that found no memory; before each further time, questions are stopped."""
 _REOPEN_EVERY: Final = 30_000
 """Records written before the file is closed and opened again, which frees what DuckDB notes of each block written."""
 
@@ -219,7 +221,7 @@ class DuckDBStore(StoredQueries):
             StoreError: there is already a run with this id.
         """
         config = orjson.dumps(hide_headers(run.config)).decode()
-        await self._writer.run(lambda: self._start_run(run, config))
+        await self._run(lambda: self._start_run(run, config))
         if run.status != "running":
             await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
 
@@ -238,7 +240,7 @@ class DuckDBStore(StoredQueries):
             StoreError: no run with this id was started.
         """
         text = orjson.dumps(summary).decode()
-        await self._writer.run(lambda: self._finish_run(run_id, status, finished_at, text))
+        await self._run(lambda: self._finish_run(run_id, status, finished_at, text))
 
     def _finish_run(self, run_id: str, status: str, finished_at: float, summary: str) -> None:
         connection = self._database.writer
@@ -276,7 +278,7 @@ class DuckDBStore(StoredQueries):
         self._saved.clear()  # later saves bring their texts along
         self._assessments.clear()
         try:
-            count: int = await self._writer.run(lambda: self._forget(item_id))
+            count: int = await self._run(lambda: self._forget(item_id))
         finally:  # also if only the rewrite failed
             self._saved.clear()
             self._assessments.clear()
@@ -320,7 +322,7 @@ class DuckDBStore(StoredQueries):
                 raise untold
 
     def _commit(self, records: Sequence[Record], segment: int) -> None:
-        numbered = self._journal.commit(records, segment)
+        numbered = self._with_memory(lambda: self._journal.commit(records, segment))
         self._reply_keys.commit(numbered.replies)
         self._assessment_keys.commit(numbered.assessments)
         for hashed in numbered.repeats:
@@ -346,14 +348,14 @@ class DuckDBStore(StoredQueries):
     async def change(self, change: Callable[[Connection], T], /) -> T:
         """Runs a change in the writer thread, in a transaction."""
         try:
-            result: T = await self._writer.run(lambda: _told(change, self._database.writer))
+            result: T = await self._run(lambda: _told(change, self._database.writer))
         except _Refused as refused:
             raise refused.error from None
         return result
 
     async def changed_by_other(self, change: Callable[[Connection], None]) -> None:
         """A change that another process makes through this one."""
-        await self._change_after_writes(change)
+        await self._change_after_writes(_once(change))
         self._sources.reload()
         self.audit_log.changed_by_others()
 
@@ -372,8 +374,30 @@ class DuckDBStore(StoredQueries):
                 self._blocks_untrimmed = 0
             return result
 
-        result: T = await self._writer.run(written)
+        result: T = await self._run(written)
         return result
+
+    async def _run(self, task: Callable[[], T]) -> T:
+        """Runs a task, which is a transaction, in the writer thread."""
+        result: T = await self._writer.run(lambda: self._with_memory(task))
+        return result
+
+    def _with_memory(self, write: Callable[[], T]) -> T:
+        """Runs a transaction, if need be again; call in the writer thread.
+
+        Raises:
+            StoreMemoryError: it needs more memory than there is when nobody reads.
+        """
+        for _ in range(_TRIES):
+            try:
+                return write()
+            except duckdb.Error as error:
+                if not short_of_memory(error):
+                    raise
+                refused = self._database.no_memory(error)
+                self._database.stop_reading()
+                self._journal = Journal(self._database.writer)  # the old one counts what was not committed
+        raise refused
 
     def _ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         return self._database.ask(question)
@@ -402,13 +426,27 @@ def _told(change: Callable[[Connection], T], connection: duckdb.DuckDBPyConnecti
         raise _Refused(error) from error
 
 
+def _once(change: Callable[[Connection], None]) -> Callable[[Connection], None]:
+    """A change that another process makes step by step, and so cannot be made again."""
+    steps = iter((change,))
+
+    def made(connection: Connection) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise StoreMemoryError("there was not enough memory for the change, and it was not made: make it again")
+        step(connection)
+
+    return made
+
+
 def _in_transaction(change: Callable[[Connection], T], connection: duckdb.DuckDBPyConnection) -> T:
     connection.begin()
     try:
         result = change(connection)
         connection.commit()
     except BaseException:
-        connection.rollback()
+        with suppress(duckdb.Error):  # the failure that led here is the one to report
+            connection.rollback()
         raise
     return result
 

@@ -11,7 +11,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection as Cursor
 from metajudge.store.sql import only_row
-from metajudge.store.texts import Neighbours, rows_of
+from metajudge.store.texts import rows_of
 from metajudge.store.versions import current_page, newest_among, versions
 from metajudge.types import Assessment, Judgment
 
@@ -182,24 +182,6 @@ def judgments(cursor: Cursor) -> list[Judgment]:
         "WHERE NOT j.redacted AND NOT i.redacted ORDER BY j.rowid"
     ).fetchall()
     return [Judgment.model_validate(judgment_data(*row)) for row in rows]
-
-
-class KeptJudgments:
-    """Judgments whose texts are kept, read some at a time in about the order in which they came."""
-
-    def __init__(self) -> None:
-        self._judgments = Neighbours("judgment", "item_digest, item_id, payload")
-        self._items = Neighbours("item", "payload")
-
-    def among(self, cursor: Cursor, digests: Sequence[str]) -> dict[str, Judgment]:
-        """Those with these different digests, by digest."""
-        said = self._judgments.rows(cursor, digests, "NOT redacted")
-        items = dict(self._items.rows(cursor, sorted({item for _, item, *_ in said}), "NOT redacted"))
-        return {
-            digest: Judgment.model_validate(judgment_data(payload, item_id, items[item]))
-            for digest, item, item_id, payload in said
-            if item in items
-        }
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:

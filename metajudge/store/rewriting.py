@@ -27,7 +27,8 @@ def rewrite(database: Database) -> None:
     copy = copy_path(database.path)
     try:
         _remove(copy)
-        _copy_tables(database.writer, copy, database.path)
+        with database.several_threads():
+            _copy_tables(database.writer, copy, database.path)
         database.replaced_by(copy)
     except (duckdb.Error, OSError) as error:
         _remove(copy)

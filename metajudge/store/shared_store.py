@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import orjson
 
-from metajudge.errors import StoreError, StoreLockedError
+from metajudge.errors import StoreError, StoreLockedError, StoreMemoryError
 from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.database import DuckDBDialect
 from metajudge.store.outcome_sources import DuckDBSources
@@ -95,7 +95,7 @@ class _Remote:
         except (OSError, EOFError) as error:
             raise _GoneError(committing) from error
         if "error" in message:
-            raise StoreError(message["error"])
+            raise (StoreMemoryError if message.get("memory") else StoreError)(message["error"])
         return message
 
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import duckdb
 import orjson
 
-from metajudge.errors import StoreError
+from metajudge.errors import StoreError, StoreMemoryError
 from metajudge.store import sql
 from metajudge.store.owner import Owner, remove, write
 
@@ -142,7 +142,7 @@ class Sharing:
                     self._answers.copy_to(Path(wanted["path"]))
             _send(peer, {"ended": True})
         except StoreError as error:
-            _send(peer, {"error": str(error)})
+            _send(peer, {"error": str(error), "memory": isinstance(error, StoreMemoryError)})
 
     def close(self) -> None:
         """Stops listening and cuts off whoever is connected."""
@@ -191,14 +191,24 @@ def _session(peer: Peer, connection: sql.Connection) -> None:
                 return
             raise EndedError
         try:
-            result = connection.execute(message["query"], message["values"])
-            columns = [column[0] for column in result.description or ()]
-            rows = result.fetchall()
+            _answer_query(peer, connection.execute(message["query"], message["values"]))
         except duckdb.Error as error:
-            _send(peer, {"error": f"the process that has the store open could not run a query: {error}"})
+            few = isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException)
+            said = f"the process that has the store open could not run a query: {error}"
+            _send(peer, {"error": said, "memory": few})
             raise EndedError from error
-        for start in range(0, max(len(rows), 1), _ROWS):
-            _send(peer, {"columns": columns, "rows": rows[start : start + _ROWS], "more": start + _ROWS < len(rows)})
+
+
+def _answer_query(peer: Peer, result: Any) -> None:
+    """Sends rows while they are read, so that not all of them are in memory."""
+    columns = [column[0] for column in result.description or ()]
+    rows = result.fetchmany(_ROWS)
+    while True:
+        following = result.fetchmany(_ROWS) if len(rows) == _ROWS else []
+        _send(peer, {"columns": columns, "rows": rows, "more": bool(following)})
+        if not following:
+            return
+        rows = following
 
 
 def _send(peer: Peer, message: dict[str, Any]) -> None:

@@ -69,10 +69,10 @@ class Side:
     """
 
     name: str
-    results: Mapping[str, Result]
-    correct: Mapping[str, bool] = field(default_factory=dict)
+    results: Mapping[str, Result] = field(repr=False)  # asyncio.run() prints the task's result to itself
+    correct: Mapping[str, bool] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
-    labelled: Mapping[str, Labelled] = field(default_factory=dict)
+    labelled: Mapping[str, Labelled] = field(default_factory=dict, repr=False)
 
 
 def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Side, Side, Mapping[VerdictKind, Right]]:

@@ -1,29 +1,42 @@
 """A side of a comparison as it is recorded: a run in a store, a store with one panel, or a file of assessments."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
+import orjson
 from pydantic import BaseModel, ConfigDict
 
 from metajudge.errors import InputError
 from metajudge.preferences.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_to_read
-from metajudge.store.queries import KeptJudgments
-from metajudge.types import Judgment, Status
+from metajudge.store.run_results import KeptVerdicts, RunResult, current_results, run_results
+from metajudge.store.sql import Connection
+from metajudge.store.versions import CURRENT
+from metajudge.types import Judgment, Status, majority, parse_verdict
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.comparison import Labelled, Result, Side
 
 PAGE = 20_000
-_TEXTS = 2_000
+"""Judgments whose labels are read at once."""
 NEWEST_RUNS = 1000
 
 _DUCKDB_MAGIC = slice(8, 12)
 
 
-async def load_side(name: str, store: StoreLocation) -> Side:
+Known = dict[str, dict[str, Labelled | None]]
+"""Verdicts with labels that were read already: by the store, by the judgment's digest."""
+
+
+async def load_sides(first: str, second: str, store: StoreLocation) -> tuple[Side, Side]:
+    """Reads both sides, one after the other, as both may be in one store; see :func:`load_side`."""
+    known: Known = {}
+    return await load_side(first, store, known), await load_side(second, store, known)
+
+
+async def load_side(name: str, store: StoreLocation, known: Known | None = None) -> Side:
     """Reads one side.
 
     Args:
@@ -35,7 +48,7 @@ async def load_side(name: str, store: StoreLocation) -> Side:
     """
     path = Path(name)
     if path.is_file():
-        return await _of_store(path, None, name) if _is_store(path) else _of_file(path, name)
+        return await _of_store(path, None, name, known) if _is_store(path) else _of_file(path, name)
     if path.is_dir():
         raise InputError(f"{name} is a folder: name a run's id, a store's file, or a file of `metajudge vet --out`")
     if not store.exists():
@@ -43,7 +56,7 @@ async def load_side(name: str, store: StoreLocation) -> Side:
             f"{name} is not a file, and there is no store {store} with a run of this id: name a file of "
             "`metajudge vet --out`, or the store with --store"
         )
-    return await _of_store(store, name, name)
+    return await _of_store(store, name, name, known)
 
 
 def labelled_by(sides: tuple[Side, Side], judgments: Iterable[Judgment]) -> tuple[Side, Side]:
@@ -111,7 +124,7 @@ def _of_file(path: Path, name: str) -> Side:
     return Side(name, found)
 
 
-async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> Side:
+async def _of_store(location: StoreLocation, run_id: str | None, name: str, known: Known | None) -> Side:
     notes: tuple[str, ...] = ()
     store = await open_to_read(location)
     try:
@@ -119,7 +132,7 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
             found = await _only_panel(store, name)
         else:
             found, notes = await _of_run(store, await _run(store, run_id, location))
-        labelled = await _labelled(store, found)
+        labelled = await _labelled(store, found, ({} if known is None else known).setdefault(str(location), {}))
     finally:
         await store.close()
     if not found:
@@ -127,20 +140,32 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str) -> S
     return Side(name, found, notes=notes, labelled=labelled)
 
 
-async def _labelled(store: Store, found: Mapping[str, Result]) -> dict[str, Labelled]:
-    """By the judgment's id; texts of one page are in memory at a time."""
-    labelled: dict[str, Labelled] = {}
-    kept, results = KeptJudgments(), list(found.items())
-    for start in range(0, len(results), _TEXTS):
-        page = results[start : start + _TEXTS]
-        digests = sorted({one.judgment_digest for _, one in page})
-        judgments = await store.ask(partial(kept.among, digests=digests))
-        for key, one in page:
-            judgment = judgments.get(one.judgment_digest)
-            given = None if judgment is None else Labelled.of(judgment)
-            if given is not None:
-                labelled[key] = given
-    return labelled
+async def _labelled(
+    store: Store, found: Mapping[str, Result], known: dict[str, Labelled | None]
+) -> dict[str, Labelled]:
+    """By the judgment's id."""
+    kept = KeptVerdicts()
+    wanted = list(dict.fromkeys(one.judgment_digest for one in found.values() if one.judgment_digest not in known))
+    for start in range(0, len(wanted), PAGE):
+        digests = wanted[start : start + PAGE]
+        said = await store.ask(partial(kept.among, digests=digests))
+        known |= {digest: _labelled_by(*said[digest]) if digest in said else None for digest in digests}
+    given = {key: known[one.judgment_digest] for key, one in found.items()}
+    return {key: labelled for key, labelled in given.items() if labelled is not None}
+
+
+@lru_cache(maxsize=20_000)
+def _labelled_by(verdict: str | None, label: str | None, people: str | None) -> Labelled | None:
+    """As :meth:`Labelled.of`, from parts of the texts as JSON; see :class:`~metajudge.store.run_results.Said`."""
+    given, own, said = (None if text is None else orjson.loads(text) for text in (verdict, label, people))
+    if given is None:
+        return None
+    labels = tuple(parse_verdict(one["value"]) for one in said or ())
+    first = None if own is None else parse_verdict(own)
+    truth = majority(labels) if first is None else first
+    if truth is None:
+        return None
+    return Labelled(parse_verdict(given), truth, labels if first is None else (first, *labels))
 
 
 async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
@@ -156,39 +181,34 @@ async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
 
 async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Result], tuple[str, ...]]:
     """The results that the run made; those it took from earlier runs are the newest of its panel."""
-    found: dict[str, Result] = {}
-    after = 0
-    while page := await store.run_assessments(run.run_id, after, PAGE):
-        found.update((one.judgment_id, Result.of(one)) for _, one in page)
-        after = page[-1][0]
+    found = {one.judgment_id: _result(one) for one in await store.ask(partial(run_results, run_id=run.run_id))}
     known_before = (run.summary or {}).get("judgments", 0) - len(found)
     if known_before <= 0:
         return found, ()
     panel = run.config.get("panel_digest")
-    taken: dict[str, Result] = {}
-    async for by, one in _newest(store):
-        if by == panel and one.judgment_id not in found:
-            taken[one.judgment_id] = one
+    taken = {} if panel is None else await _current(store, panel)
+    taken = {name: one for name, one in taken.items() if name not in found}
     taken_over = f"run {run.run_id} took {known_before} results from earlier runs"
     note = f"{taken_over}: read as the newest of its panel ({len(taken)} there)"
     return {**taken, **found}, (note,)
 
 
 async def _only_panel(store: Store, name: str) -> dict[str, Result]:
-    found: dict[str, Result] = {}
-    panels: set[str] = set()
-    async for panel, one in _newest(store):
-        found[one.judgment_id] = one
-        panels.add(panel)
+    panels = await store.ask(_panels)
     if len(panels) > 1:
         raise InputError(f"{name} has assessments by {len(panels)} panels: name a run (--store {name} RUN)")
-    return found
+    return await _current(store, None)
 
 
-async def _newest(store: Store) -> AsyncIterator[tuple[str, Result]]:
-    """The newest results, each with its panel."""
-    after = 0
-    while page := await store.newest_assessments(after, PAGE):
-        for _, one in page:
-            yield one.panel_digest, Result.of(one)
-        after = page[-1][0]
+def _panels(cursor: Connection) -> list[str]:
+    return [panel for (panel,) in cursor.execute(f"SELECT DISTINCT panel_digest FROM {CURRENT}").fetchall()]  # noqa: S608
+
+
+async def _current(store: Store, panel: str | None) -> dict[str, Result]:
+    """The newest results, of one panel or of all."""
+    rows = await store.ask(partial(current_results, panel=panel))
+    return {one.judgment_id: _result(one) for one in rows}
+
+
+def _result(one: RunResult) -> Result:
+    return Result(one.judgment_id, one.item_id, one.judgment_digest, one.accepted, one.final_score)

@@ -7,9 +7,9 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.store import RunRecord, open_store
-from metajudge.types import Assessment
-from metajudge.vetting.comparison import Result
-from metajudge.vetting.recorded_sides import labelled_by, load_side
+from metajudge.types import Assessment, Judgment
+from metajudge.vetting.comparison import Labelled, Result
+from metajudge.vetting.recorded_sides import labelled_by, load_side, load_sides
 from tests.doubles.judgments import judgment
 
 
@@ -93,3 +93,31 @@ async def test_a_run_is_found_by_the_beginning_of_its_id_where_that_is_enough(tm
         await load_side("c", path)
     with pytest.raises(InputError, match="by 3 panels: name a run"):
         await load_side(str(path), path)
+
+
+async def test_labels_in_a_store_are_those_of_its_judgments(tmp_path):
+    path = tmp_path / "store.duckdb"
+    people = [{"value": value, "annotator": who} for who, value in (("a", "A>B"), ("b", "A=B"), ("c", "A>B"))]
+    pair = judgment("people", label=None).model_dump(mode="json")
+    graded = {"question": "How good?", "responses": {"A": "4"}, "scale": [1, 10], "label": 7}
+    given = [
+        judgment("own", verdict="B>>A"),
+        judgment("none", label=None),
+        judgment("silent", verdict=None, no_verdict="cut off"),
+        Judgment.model_validate({**pair, "item": {**pair["item"], "labels": people}}),
+        Judgment.model_validate({**pair, "id": "both", "item": {**pair["item"], "label": "B>A", "labels": people}}),
+        Judgment.model_validate(
+            {"id": "grade", "judge": "owl", "verdict": 6, "order": ["A"], "item": {"id": "g", **graded}}
+        ),
+    ]
+    store = await open_store(path)
+    await store.start_run(RunRecord("run", "vet", 1.0, "finished", {"panel_digest": "p"}))
+    for number, one in enumerate(given):
+        said = assessment(one.id, True, item=one.item.id).model_copy(update={"judgment_digest": one.digest})
+        await store.save_assessment(f"k{number}", one, said, "run")
+    await store.close()
+    wanted = {one.id: Labelled.of(one) for one in given}
+    for side in await load_sides("run", str(path), path):
+        assert dict(side.labelled) == {name: one for name, one in wanted.items() if one is not None}
+        assert set(side.labelled) == {"own", "people", "both", "grade"}
+        assert list(side.results) == [one.id for one in given]
