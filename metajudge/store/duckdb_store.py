@@ -17,8 +17,9 @@ from metajudge.errors import StoreError, StoreMemoryError
 from metajudge.store import forgetting, keyed_reads, rewriting
 from metajudge.store.answering import StoreAnswers
 from metajudge.store.audit_log import StoredAuditLog
-from metajudge.store.database import Database, DuckDBDialect, short_of_memory
+from metajudge.store.database import Database, short_of_memory
 from metajudge.store.duckdb_blocks import DuckDBBlocks
+from metajudge.store.duckdb_dialect import DuckDBDialect
 from metajudge.store.duckdb_tables import DuckDBTables
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit

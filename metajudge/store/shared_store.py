@@ -13,7 +13,7 @@ import orjson
 
 from metajudge.errors import StoreError, StoreLockedError, StoreMemoryError
 from metajudge.store.audit_log import StoredAuditLog
-from metajudge.store.database import DuckDBDialect
+from metajudge.store.duckdb_dialect import DuckDBDialect
 from metajudge.store.outcome_sources import DuckDBSources
 from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.owner import Owner, owner_of
