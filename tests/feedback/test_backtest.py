@@ -59,13 +59,13 @@ class TestBacktest:
     @pytest.mark.slow
     @pytest.mark.timeout(1200)
     def test_pure_noise_is_refused(self):
-        """120 times 1,000 decisions that know nothing: the 95 % limit of wrong proposals is at most 8 %."""
+        """60 times 1,000 decisions that know nothing: the 95 % limit of wrong proposals is at most 8 %."""
         kinds, ways = (ChangeKind.THRESHOLD, ChangeKind.RECALIBRATION), (LENIENT, STRICT)
         wrong = sum(
             any(backtest(kind, way, POLICY, cases, seed=seed, tried=4).better for kind in kinds for way in ways)
-            for seed, cases in ((seed, crowd(1000, seed, noise=None)) for seed in range(120))
+            for seed, cases in ((seed, crowd(1000, seed, noise=None)) for seed in range(60))
         )
-        assert wilson(wrong, 120).high <= 0.08
+        assert wilson(wrong, 60).high <= 0.08
 
 
 def test_offsets_are_better_where_scores_come_nearer_though_no_action_was_wrong():

@@ -240,8 +240,8 @@ class TestImport:
 
 @pytest.mark.slow
 async def test_many_reviewers_at_once_lose_nothing_and_decide_nothing_twice(store):
-    """500 items, eight reviewers at once, with leases that expire and reviews given back."""
-    await store.reviews.open([review(f"r{i:03}", margin=i % 7 / 10) for i in range(500)])
+    """200 items, eight reviewers at once, with leases that expire and reviews given back."""
+    await store.reviews.open([review(f"r{i:03}", margin=i % 7 / 10) for i in range(200)])
     clock = [NOW]
     refused = []
 
@@ -265,7 +265,7 @@ async def test_many_reviewers_at_once_lose_nothing_and_decide_nothing_twice(stor
 
     await asyncio.gather(*(work(f"reviewer{i}", i) for i in range(8)))
     page = await store.reviews.page(ReviewFilter(), now=clock[0], limit=1000)
-    assert len(page.reviews) == 500
+    assert len(page.reviews) == 200
     assert {len(one.decisions) for one in page.reviews} == {1}
     assert set(refused) <= {"lease_expired", "not_claimed", "decided"}
     assert refused

@@ -28,7 +28,7 @@ from tests.strategies.brute_force import (
     support,
 )
 
-PANELS = 10_000
+PANELS = 4_000
 KINDS = ("single", "weighted_average", "majority_vote", "panel_discussion", "rejudge")
 RUBRICS = ("short", "long", "binary", "baseline")
 WEIGHTS = (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0)
@@ -228,15 +228,15 @@ async def test_panels_come_to_what_brute_force_says():
 
 
 @pytest.mark.slow
-async def test_ten_thousand_panels_come_to_what_brute_force_says():
+async def test_thousands_of_panels_come_to_what_brute_force_says():
     seen = [(case.panel, case.expected) for case in await check_panels(PANELS, 20)]
     decisions = {(panel.strategy.value, expected.accepted) for panel, expected in seen}
     assert decisions == {(kind, accepted) for kind in KINDS for accepted in (True, False, None)}
     at_the_end = [expected.accepted for panel, expected in seen if panel.threshold == 5.0]
-    assert at_the_end.count(False) > 1_000
+    assert at_the_end.count(False) > 400
     assert True not in at_the_end
-    assert sum(expected.bounds is not None for _, expected in seen) > 500
-    assert sum(expected.renormalised for _, expected in seen) > 300
+    assert sum(expected.bounds is not None for _, expected in seen) > 200
+    assert sum(expected.renormalised for _, expected in seen) > 120
 
 
 @pytest.mark.slow
