@@ -343,10 +343,10 @@ class Identities:
             self._add(name, one.judge, value, one.at)
 
     def _add(self, name: str, judge: str | None, value: str, at: float) -> None:
-        there = self._groups.get((name, judge))
-        if there is None:
-            there = self._groups[name, judge] = _Values(value)
-        there.add(value, at, None if name in _ALWAYS else MOST_IDENTITIES)
+        values = self._groups.get((name, judge))
+        if values is None:
+            values = self._groups[name, judge] = _Values(value)
+        values.add(value, at, None if name in _ALWAYS else MOST_IDENTITIES)
 
     def extend(self, many: SeenColumns) -> None:
         """Takes the next judgments, in the order of decision."""

@@ -37,7 +37,7 @@ class Decision:
         content: digest of the judgment.
         seen: judge, category, question, time, signals and identity.
         kept: whether the promise's threshold keeps it.
-        probability: calibrated; None where there is none.
+        probability: calibrated; None without a calibration.
         audit: None where it was not drawn.
         sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
             doubtful judgments alone, and neither the test nor an estimate may use them.
@@ -59,7 +59,7 @@ class DecisionColumns:
     Attributes:
         ids: (id, digest) of each judgment.
         kept, sampled: [n] see :class:`Decision`.
-        probability: [n] NaN where there is none.
+        probability: [n] NaN without a calibration.
         audits: place -> audit of those that were drawn, ascending.
     """
 

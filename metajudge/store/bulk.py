@@ -68,7 +68,7 @@ class AnnotationRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotations:
-    """Annotations of n assessments: what many of them share is said once, and each has its own numbers.
+    """Annotations of n assessments: shared values are stored once, numbers for each.
 
     Attributes:
         kinds: an annotation of each kind, None for none; its numbers are those of some assessment.

@@ -163,7 +163,7 @@ class Database:
             self._gate.wait_for(lambda: self._readers == 0, _ENDING_S)
         with self.writer.cursor() as other:
             _limit(other, _MEMORY_LIMIT)
-        with contextlib.suppress(duckdb.TransactionException):  # there is none
+        with contextlib.suppress(duckdb.TransactionException):  # no transaction is open
             self.writer.rollback()
 
     @contextmanager

@@ -387,7 +387,7 @@ class DuckDBStore(StoredQueries):
         """Runs a transaction, if need be again; call in the writer thread.
 
         Raises:
-            StoreMemoryError: it needs more memory than there is when nobody reads.
+            StoreMemoryError: it needs more memory than the limit, even with no query running.
         """
         for _ in range(_TRIES):
             try:

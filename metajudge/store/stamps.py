@@ -42,7 +42,7 @@ class StampedVersion(NamedTuple):
 
 
 def newest_annotation(connection: Connection) -> int:
-    """The largest number of an annotation; 0 if there is none."""
+    """The largest number of an annotation; 0 in a store without annotations."""
     return int(only_row(connection, "SELECT coalesce(max(annotation_id), 0) FROM annotations")[0])
 
 

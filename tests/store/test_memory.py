@@ -63,7 +63,7 @@ async def test_a_change_that_needs_too_much_fails_alone(store, records) -> None:
     assert await count(store, "assessments") == 1
 
 
-async def test_another_process_that_asks_for_too_much_is_told_and_nobody_else(store, records) -> None:
+async def test_only_the_process_that_asks_for_too_much_gets_an_error(store, records) -> None:
     owner = owner_of(store.path, os.getpid())
     other = SharedStore(store.path, owner, None)
     for ask in (other.ask, other._change):

@@ -96,7 +96,7 @@ async def test_a_changed_judgment_opens_one_review_more(calibration, tmp_path):
     assert (opened, len(after)) == (1, len(before) + 1)
 
 
-def test_of_a_verdict_without_a_label_nobody_knows_whether_it_is_right():
+def test_a_verdict_without_a_label_is_neither_right_nor_wrong():
     said = parse_verdict("A>B")
     assert [queueing.is_correct(*pair) for pair in ((said, None), (None, said))] == [None, None]
     assert queueing.is_correct(said, parse_verdict("A>B")) is True
