@@ -4,12 +4,14 @@ FROM python:3.11.14-slim-bookworm
 ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN useradd --create-home --uid 10001 metajudge && install -d -o metajudge -g metajudge /data
 WORKDIR /app
-COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY pyproject.toml README.md LICENSE ./
+COPY requirements requirements
 COPY metajudge metajudge
 COPY api api
 COPY benchmarks benchmarks
 COPY rubrics rubrics
-RUN pip install -c constraints.txt '.[api,otel,postgres]'
+# The extras api, otel and postgres, in the locked versions.
+RUN pip install -r requirements/service.txt && pip install --no-deps .
 
 USER 10001
 WORKDIR /home/metajudge

@@ -1,8 +1,13 @@
 """The package list of pyproject.toml against the tree, and what the package ships."""
 
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 MAPPED = {"api": "metajudge.api", "benchmarks": "metajudge.benchmarks", "rubrics": "metajudge.rubric_files"}
@@ -55,3 +60,35 @@ def test_every_data_file_matches_a_package_data_pattern():
         if path.is_file() and path.suffix not in {".py", ".pyc"} and "results" not in path.parts
     }
     assert data <= shipped, sorted(str(path.relative_to(ROOT)) for path in data - shipped)
+
+
+LOCKED = {
+    "base": (),
+    "service": ("api", "otel", "postgres"),
+    "dev": ("api", "dev", "inputs", "inspect", "mcp", "otel", "postgres", "ray"),
+}
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_locked_versions_have_digests_and_lie_within_the_ranges(name):
+    versions, every = locked(name), locked("dev")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"]]
+    for extra in LOCKED[name]:
+        wanted += project["optional-dependencies"][extra]
+    for one in map(Requirement, wanted):
+        if canonicalize_name(one.name) != "metajudge-vet":
+            assert any(one.specifier.contains(version) for version in versions[canonicalize_name(one.name)]), str(one)
+    assert versions.items() <= every.items()
+
+
+def locked(name):
+    """Package -> the versions that ``requirements/NAME.txt`` gives it, one for each kind of machine."""
+    found = {}
+    text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", " ")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            package, version = re.match(r"(\S+?)==(\S+)", line).groups()
+            assert "--hash=sha256:" in line, f"{package} has no digest"
+            found.setdefault(canonicalize_name(package.partition("[")[0]), set()).add(version)
+    return found
