@@ -151,7 +151,7 @@ def _floor(path: Path) -> float:
 
 
 def _add(cost: Cost, scratch: Path, words: list[str]) -> None:
-    cpu, peak, printed = _run(scratch, "vet", *words, "--json-out")
+    cpu, peak, printed = _run(scratch, "vet", *words, "--json")
     cost.cpu_s.append(cpu)
     cost.peak_mb.append(peak)
     cost.summary = {name: value for name, value in json.loads(printed).items() if isinstance(value, int)}
