@@ -32,6 +32,11 @@ def perf(
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")
+    command_of(name)(args or [], prog_name=f"metajudge bench perf {name}")
+
+
+def command_of(name: str) -> typer.Typer:
+    """The command of a measurement."""
     command = typer.Typer(add_completion=False, rich_markup_mode=None)
     command.command(name)(import_module(MEASUREMENTS[name]).main)
-    command(args or [], prog_name=f"metajudge bench perf {name}")
+    return command
