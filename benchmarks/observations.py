@@ -16,9 +16,6 @@ from metajudge.types.right import DEFAULTS
 from .peer_agreement import PeerAgreement
 from .records import Records
 
-IN_WORDS = {"none": "no verdict", "tie": "the verdict names no winner"}
-"""Reason why a judgment is neither right nor wrong (:func:`undecided`) -> in words, where it is not in words."""
-
 
 @dataclass(frozen=True, slots=True)
 class Observation:

@@ -32,7 +32,7 @@ LAYERS = [
     "reviewables",
     "vetting.report",
     "adapters api benchmarks",
-    "cli benchmarks.interop",
+    "cli",
     "__init__ __main__",
 ]
 """Bottom first; names leave out ``metajudge.``, and a module goes by the longest name here that it starts with.

@@ -78,7 +78,7 @@ SHIPPED = "shipped"
 
 
 def shipped_prior() -> Prior:
-    """The prior over sets that comes with the package; its card is `docs/transfer.md`."""
+    """The prior over sets that comes with the package; described in `docs/calibration.md`."""
     text = (resources.files("metajudge.calibration") / "shipped.json").read_text("utf-8")
     return Prior.model_validate_json(text)
 

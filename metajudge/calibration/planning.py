@@ -190,7 +190,7 @@ def use_of(questions: int) -> tuple[Use, str]:
 
 
 CROSS_FIT_MEASURED = "not proven; at delta 10 % it was broken in 2.0 to 6.8 % of simulated fits to 60 to 300 labels"
-"""What is known of the promise of cross-fitted thresholds (`python -m metajudge.benchmarks.advice_study cross-fit`)."""
+"""What is known of the promise of cross-fitted thresholds."""
 
 
 def _smallest(reached: Callable[[int], float], power: float, first: int) -> int:

@@ -1,8 +1,10 @@
 """A prior over sets: what free evidence was worth on labelled sets, for judges and tasks that none of them had.
 
 Three pairs of weights, one for each state of the evidence; no weight belongs to a judge. Labels of one's own move these
-and add what belongs to the judges, answers and categories at hand, all of it drawn to the prior
-(:mod:`metajudge.calibration.pooling`).
+and add what belongs to the judges, answers and categories at hand, all of it drawn to the prior. The weights come from
+labelled sets by expectation maximisation with a Laplace approximation of each set's coefficients (empirical Bayes;
+Gelman and Hill, "Data Analysis Using Regression and Multilevel/Hierarchical Models", 2007, chapter 12; MacKay, "The
+evidence framework applied to classification networks", 1992).
 """
 
 import base64
@@ -12,15 +14,13 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import Field
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from metajudge.calibration.free_columns import NO_LABELS, OWN, PEERS
 from metajudge.calibration.levels import Level
-from metajudge.calibration.pooling import mean_probability
 from metajudge.calibration.predictions import Marks
 from metajudge.calibration.quality import Figure
 from metajudge.calibration.table import SignalTable
-from metajudge.evidence.consensus import Column
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import VerdictKind
 from metajudge.types.frozen import Frozen
@@ -134,11 +134,6 @@ class Prior(Frozen):
         return next(found, nothing)
 
 
-def packed(questions: Iterable[str]) -> str:
-    """Questions, given by their digests, as :attr:`Prior.questions` keeps them."""
-    return base64.b64encode(b"".join(sorted({bytes.fromhex(one[: 2 * PREFIX]) for one in questions}))).decode()
-
-
 class OwnLabels(Frozen):
     """What labels of one's own made of the prior.
 
@@ -189,15 +184,9 @@ def evidence_of(table: SignalTable) -> tuple[Indices, Floats]:
     """
     own, peers, agreed = (table.columns[name] for name in (OWN, PEERS, NO_LABELS))
     state = np.where(peers.present, np.where(agreed.present, 0, 1), np.where(own.present, 2, -1))
-    return state.astype(np.intp), evidence_value(own, peers, agreed, state)
-
-
-def evidence_value(own: Column, peers: Column, agreed: Column, state: Indices) -> Floats:
-    """[n] the evidence that a state of it reads."""
     heuristic = own.values + peers.values
-    return np.select(
-        [state == 0, state == 1, state == 2], [(heuristic + agreed.values) / 2, heuristic, own.values], 0.0
-    )
+    values = [(heuristic + agreed.values) / 2, heuristic, own.values]
+    return state.astype(np.intp), np.select([state == 0, state == 1, state == 2], values, 0.0)
 
 
 def matrix_of(state: Indices, value: Floats) -> Floats:
@@ -207,3 +196,11 @@ def matrix_of(state: Indices, value: Floats) -> Floats:
         found[:, 2 * place] = state == place
         found[:, 2 * place + 1] = (state == place) * value
     return found
+
+
+def mean_probability(odds: Floats, variance: Floats) -> Floats:
+    """[n] the mean of ``1 / (1 + exp(-x))`` for x normal with mean ``odds`` and ``variance``, approximately.
+
+    ``x / sqrt(1 + pi variance / 8)`` in place of x (MacKay, 1992, equation 10).
+    """
+    return np.asarray(expit(odds / np.sqrt(1 + np.pi / 8 * variance)))

@@ -1,4 +1,4 @@
-"""Fitting a prior over sets, and pooling labels of one's own with it."""
+"""Pooling labels of one's own with a prior over sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,32 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from metajudge.calibration.design import Design, design_of, learn, transform
 from metajudge.calibration.folds import question_folds
-from metajudge.calibration.free_columns import NO_LABELS, OWN, PEERS
 from metajudge.calibration.item_model import Workbench, logistic
 from metajudge.calibration.levels import Level
 from metajudge.calibration.model import Logistic
-from metajudge.calibration.pooling import Task, item_weights, learn_prior
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import SignalTable
-from metajudge.calibration.transfer import (
-    EVIDENCE,
-    Evidence,
-    Normal,
-    OwnLabels,
-    Prior,
-    Transfer,
-    evidence_of,
-    evidence_value,
-    matrix_of,
-)
+from metajudge.calibration.transfer import OwnLabels, Prior, Transfer, evidence_of, matrix_of
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Floats, Indices
-
-START = Normal(mean=(0.0, 0.7), variance=(0.15, 0.15))
-"""Where levels and slopes start: a slope below 1, since evidence on another set says less than it seems to."""
-
-FEWEST_ROWS = 20
-"""An input with fewer rows in a state of the evidence says nothing about that state."""
+from metajudge.stats.arrays import Floats
 
 MOST_OF_ITEM = 24
 """Judgments of an item that are learned from: more of them say nearly the same."""
@@ -52,44 +34,6 @@ ENOUGH = 50
 FOLDS = 5
 
 DIGITS = 9
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledInput:
-    """Labelled rows of one input, with the set it is a part of; parts of a set count as one set together."""
-
-    part_of: str
-    table: SignalTable
-
-
-def learn_weights(inputs: Sequence[LabelledInput]) -> dict[Evidence, Normal]:
-    """The weights of every state of the evidence.
-
-    A state is learned on every input as if no more were known: ``peers`` without P(right) by agreement alone, ``alone``
-    without peers.
-    """
-    found: dict[Evidence, Normal] = {}
-    with threadpool_limits(limits=1):
-        for place, evidence in enumerate(EVIDENCE):
-            tasks = _shared([(one, _task(one.table, place)) for one in inputs])
-            start = (np.array(START.mean), np.array(START.variance))
-            mean, variance = learn_prior(tasks, *start) if tasks else start
-            (level, slope), (of_level, of_slope) = mean.tolist(), variance.tolist()
-            found[evidence] = Normal(mean=(level, slope), variance=(of_level, of_slope))
-    return found
-
-
-def seen_in(table: SignalTable, place: int) -> tuple[Indices, Floats]:
-    """The rows whose evidence can be seen in a state of it, and what the state reads of each.
-
-    Args:
-        place: of the state in :data:`~metajudge.calibration.transfer.EVIDENCE`.
-    """
-    own, peers, agreed = (table.columns[name] for name in (OWN, PEERS, NO_LABELS))
-    there = [peers.present & agreed.present, peers.present, own.present][place]
-    rows = np.flatnonzero(there)
-    value = evidence_value(own, peers, agreed, np.full(len(table), place, dtype=np.intp))
-    return rows, value[rows]
 
 
 def thinned(table: SignalTable, most: int, seed: int) -> SignalTable:
@@ -204,19 +148,6 @@ def pooled_out_of_fold(table: SignalTable, prior: Prior, *, folds: int, seed: in
     return found
 
 
-def _task(table: SignalTable, place: int) -> Task | None:
-    rows, value = seen_in(table, place)
-    if len(rows) < FEWEST_ROWS:
-        return None
-    weights = item_weights([table.item_ids[row] for row in rows.tolist()])
-    return Task(np.column_stack([np.ones(len(rows)), value]), table.correct[rows], weights)
-
-
-def _shared(given: Sequence[tuple[LabelledInput, Task | None]]) -> list[Task]:
-    """The tasks that there are, each with its share of its set."""
-    parts = [one.part_of for one, task in given if task is not None]
-    return [
-        Task(task.matrix, task.correct, task.weights, 1 / parts.count(one.part_of))
-        for one, task in given
-        if task is not None
-    ]
+def item_weights(items: Sequence[str]) -> Floats:
+    """[n] what rows count for: those of an item together 1 on average."""
+    return np.full(len(items), len(set(items)) / max(1, len(items)))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metajudge.cli.bench_live import app as live
-from metajudge.cli.bench_protocol import entries, score, table, withhold
+from metajudge.cli.bench_perf import perf
 from metajudge.cli.bench_reliability import reliability
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
@@ -66,7 +65,7 @@ class _BenchGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-_NO_BENCHMARKS = ("list", FILE_COMMAND, "live", "withhold", "score", "entries", "table", "transfer")
+_NO_BENCHMARKS = ("list", FILE_COMMAND, "perf")
 
 app = typer.Typer(
     cls=_BenchGroup,
@@ -306,31 +305,7 @@ def agent_clash(
 
 
 app.command("reliability")(reliability)
-app.add_typer(live, name="live")
-for _command in (withhold, score, entries, table):
-    app.command()(_command)
-
-
-@app.command("transfer")
-def transfer(
-    data: Annotated[Path, typer.Option(metavar="DIR", help="The sets' folders, or labelled JSONL files of your own.")],
-    seeds: Annotated[int, typer.Option(help="Seeds of the learning curve.", min=1)] = 3,
-    resamples: Annotated[int, typer.Option(help="Draws of questions for intervals.", min=50)] = 400,
-    seed: Annotated[int, typer.Option(help="Of folds and draws.")] = 0,
-    work: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep finished parts here; the same command goes on from it.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--json-out", metavar="OUT.json", help="Write all figures.")] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.md", help="Write the report, with its plots as SVG beside it.")
-    ] = None,
-    write_prior: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Fit the prior over sets on all of them, and write it.")
-    ] = None,
-) -> None:
-    """Measure what carries over to sets, judges, wordings and categories left out, and how labels of one's own help."""
-    module = import_module("metajudge.benchmarks.transfer")
-    module.main(data, seeds, resamples, seed, work, out, report, write_prior)
+app.command("perf", context_settings={"allow_interspersed_args": False})(perf)
 
 
 def _panel(

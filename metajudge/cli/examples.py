@@ -31,33 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "bench reliability --data pairs.jsonl --judge openai:gpt-4o-mini --dry-run",
         "bench reliability --data pairs.jsonl --judge openai:gpt-4o-mini --runs 3 --report reliability.html",
     ),
-    "bench transfer": (
-        "bench transfer --data DATA",
-        "bench transfer --data mine.jsonl --work transfer.work --report transfer.md",
-    ),
-    "bench live run": (
-        "bench live --dry-run",
-        "bench live labelled.jsonl --budget-usd 20 --dry-run",
-        "bench live --data judgebench --budget-usd 20",
-    ),
-    "bench live verify": ("bench live verify live-run", "bench live verify live-run labelled.jsonl"),
-    "bench live merge": ("bench live merge mine theirs", "bench live merge mine theirs --report pooled.html"),
-    "bench withhold": (
-        "bench withhold labelled.jsonl --out published --keep labels.jsonl",
-        "bench withhold verdicts.csv --labels people.csv --out published --keep labels.jsonl",
-    ),
-    "bench score": (
-        "bench score mine.jsonl --items published",
-        "bench score mine.jsonl --items published --labels labels.jsonl --report score.html",
-    ),
-    "bench entries": (
-        "bench entries --items labelled.jsonl --out entries",
-        "bench entries --items published --out entries",
-    ),
-    "bench table": (
-        "bench table entries --items labelled.jsonl",
-        "bench table entries --items published --labels labels.jsonl --report table.html",
-    ),
+    "bench perf": ("bench perf start", "bench perf million --judgments 10000 --runs 1", "bench perf voting --help"),
     "calibrate fit": (
         "calibrate fit --data labelled.jsonl --out cal.json",
         "calibrate fit --data verdicts.csv --labels people.csv --judge gpt-4o --out cal.json",

@@ -32,7 +32,7 @@ _TITLES: Mapping[str, str] = {
             "criteria-temperature criteria-max-tokens candidate candidates model observers voters judge-weight "
             "candidate-weight quorum repeats cycles regenerate ties with-reference keep-names attempts orders grade "
             "combined rule include-self evaluator without top-k resamples sweep baseline grid signals kind pooled "
-            "share folds no-early-exit seed seeds agent-scores effort-agent prior"
+            "share folds no-early-exit seed seeds agent-scores prior"
         ),
         INPUT: "data questions rankings responses limit category reviews",
         LABELS: "labels on labels-map right human",

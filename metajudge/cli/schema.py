@@ -2,7 +2,6 @@
 
 import json
 from enum import StrEnum
-from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import typer
@@ -24,7 +23,6 @@ class Record(StrEnum):
     CASE_RESULT = "case_result"
     POLICY = "policy"
     AUDIT = "audit"
-    VETTER_SCORE = "vetter_score"
     VET_SUMMARY = "vet_summary"
 
 
@@ -32,8 +30,7 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
     """Print the JSON Schema of a record.
 
     `vet` reads a judgment and writes an assessment; `case` reads a case and writes a case_result; a policy defines
-    decisions; `audit --json` prints an audit, and `vet --json` a vet_summary; `bench score` reads vetter_scores, one a
-    line.
+    decisions; `audit --json` prints an audit, and `vet --json` a vet_summary.
     """
     if record is Record.VET_SUMMARY:
         from metajudge.vetting.summary_schema import summary_schema
@@ -47,7 +44,6 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
         Record.CASE_RESULT: CaseResult,
         Record.POLICY: Policy,
         Record.AUDIT: AuditDocument,
-        Record.VETTER_SCORE: import_module("metajudge.benchmarks.protocol.scores").VetterScore,
     }
     model = models[record]
     written = record in (Record.ASSESSMENT, Record.CASE_RESULT, Record.AUDIT)

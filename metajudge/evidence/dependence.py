@@ -15,7 +15,7 @@ a copy, and about p for a judge that gives the other's answer with probability p
 dependence, as item response theory calls it (Yen, 1984; Chen and Thissen, 1997). Both directions look the same.
 
 Different models are not independent given one factor either: on recorded judgments most pairs of differently named
-models lie between -.2 and .3 (:mod:`metajudge.benchmarks.adversaries`). The test is therefore against
+models lie between -.2 and .3. The test is therefore against
 :data:`LEAST_FOLLOWS`, one-sided, by a jackknife over groups of questions and no smaller variance than under the
 hypothesis, with Holm's correction over all pairs of a kind of answers.
 

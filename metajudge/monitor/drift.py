@@ -140,19 +140,6 @@ class Drifts:
     level: float
 
 
-def find_drift(seen: Iterable[Seen], *, level: float = 0.05) -> Drifts:
-    """Finds the streams that drifted, with the false discovery rate controlled.
-
-    Args:
-        seen: in the order of decision.
-        level: bound on the expected share of false findings among those reported, in (0, 1).
-    """
-    streams = Streams()
-    for one in seen:
-        streams.add(one)
-    return streams.drifts(level)
-
-
 class Streams:
     """Signals by judge and category, one value a question: that of its first judgment.
 
@@ -191,7 +178,11 @@ class Streams:
             there[1].frombytes(values[rows].tobytes())
 
     def drifts(self, level: float) -> Drifts:
-        """See :func:`find_drift`."""
+        """Finds the streams that drifted, with the false discovery rate controlled.
+
+        Args:
+            level: bound on the expected share of false findings among those reported, in (0, 1).
+        """
         e_values: dict[Name, float] = {}
         short = 0
         for name, _, values in self._each(self._signals):

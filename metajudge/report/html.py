@@ -30,7 +30,7 @@ from metajudge.report.histogram import draw_histogram
 from metajudge.report.intervals import draw_intervals
 from metajudge.report.lines import draw_coverage, draw_reliability
 from metajudge.report.scatter import draw_scatter
-from metajudge.report.style import CHART_STYLE, STYLE
+from metajudge.report.style import STYLE
 from metajudge.report.tables import cell_text, reasons, table_of
 
 Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Histogram
@@ -62,16 +62,6 @@ def _template() -> Template:
     kinds |= {"tiles": Tiles, "exhibit": Exhibit}
     made.tests |= {name: lambda value, kind=kind: isinstance(value, kind) for name, kind in kinds.items()}
     return made.get_template("report.html.j2")
-
-
-def to_svg(chart: Chart, name: str) -> str:
-    """A chart as a picture of its own, in light or dark as its reader prefers; it loads nothing and runs nothing."""
-    drawn = draw(chart, name)
-    drawn.set("xmlns", "http://www.w3.org/2000/svg")
-    style, ground = ET.Element("style"), ET.Element("rect", {"width": "100%", "height": "100%", "class": "ground"})
-    style.text = f"{CHART_STYLE}.ground {{ fill: var(--ground); }}\n"
-    drawn[:0] = [style, ground]
-    return ET.tostring(drawn, encoding="unicode") + "\n"
 
 
 def _drawing(chart: Chart, name: str) -> Markup:

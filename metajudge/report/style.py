@@ -118,6 +118,3 @@ _NARROW = """
 
 STYLE = _COLOURS + _PAGE + _MARKS + _NARROW
 """Of a whole page."""
-
-CHART_STYLE = _COLOURS + _MARKS
-"""Of a chart that stands alone."""

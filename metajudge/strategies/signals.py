@@ -31,7 +31,7 @@ class SignalEvidence:
         Pairs are scored by :func:`~metajudge.evidence.score.signal_score`, and so are other verdicts in an input too
         small for P(right) without labels. Where there is that probability, rankings, grades and categories are scored
         by it: it orders them better, and plain agreement keeps too much where the judges share a preference for one
-        grade (measured by ``benchmarks/label_free.py``).
+        grade.
         """
         signals = self.index.signals(judgment)
         found = None if self.no_labels is None else self.no_labels.signal(judgment)

@@ -4,10 +4,10 @@ import pytest
 
 from metajudge.audit.card import AuditReport
 from metajudge.audit.report import audit
-from metajudge.audit.simulate import UNBIASED, SimulatedJudge, simulate
 from metajudge.errors import InputError
 from metajudge.types.right import parse_right
 from tests.audit.records import pair, single
+from tests.doubles.simulated_judges import UNBIASED, SimulatedJudge, simulate
 
 PLANTED = {**UNBIASED, "osprey-70b": SimulatedJudge(position=0.4), "wren": SimulatedJudge(copies="kestrel-32b")}
 

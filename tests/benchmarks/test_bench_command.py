@@ -18,8 +18,6 @@ from tests.doubles.graded import truth, verdicts, written
 from tests.doubles.judgebench import game, pair
 from tests.doubles.llm_server import LLMServer
 
-EXPERIMENTS = ("live", "withhold", "score", "entries", "table", "transfer")
-
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench_cli.app, name="bench")
 app.add_typer(data_cli.app, name="data")
@@ -94,7 +92,7 @@ def test_list_needs_no_data():
 
 def test_every_benchmark_and_study_has_a_command():
     commands = typer.main.get_command(bench_cli.app).commands
-    assert set(commands) == {"list", "file", *BENCHMARKS, *STUDIES, *EXPERIMENTS}
+    assert set(commands) == {"list", "file", "perf", *BENCHMARKS, *STUDIES}
 
 
 @pytest.mark.parametrize(

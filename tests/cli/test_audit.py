@@ -1,7 +1,6 @@
 """``metajudge audit``: a newcomer's files to a card, the shipped sample, output files, exit codes, and what is refused."""
 
 import csv
-import gzip
 import io
 import json
 import shlex
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from benchmarks.make_audit_sample import PLANTED, UNBIASED, make
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
 from metajudge.cli.audit import CHECKS
@@ -21,6 +19,18 @@ from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
 FOLDER = SAMPLE.parent / "audit"
+PLANTED = {
+    "osprey-70b": ("position",),
+    "kestrel-32b": ("length",),
+    "heron-70b": ("own_family",),
+    "merlin-xl": ("drift",),
+    "sparrow-1b": ("weaker_than_peers",),
+    "plover-2": ("copy",),
+    "siskin-3": ("copy",),
+}
+"""The shipped sample's judges -> the checks that must find something."""
+UNBIASED = ("wren-9b", "robin-4")
+"""Judges in whose cards nothing may be found."""
 
 
 @pytest.fixture
@@ -144,17 +154,6 @@ def test_the_transcript_of_the_documentation_is_what_is_printed(run, tmp_path):
     printed = iter(run("audit", grades, "--labels", people, "--out", "audit").stdout.splitlines())
     assert len(shown) > 80
     assert [line for line in shown if line != "..." and line not in printed] == []
-
-
-def test_the_shipped_sample_is_what_its_script_makes(tmp_path):
-    make(tmp_path)
-
-    def content(path):
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-
-    names = {one.name for one in FOLDER.iterdir()}
-    assert {one.name for one in tmp_path.iterdir()} == names
-    assert {name for name in names if content(tmp_path / name) != content(FOLDER / name)} == set()
 
 
 class TestOutputs:

@@ -1,4 +1,4 @@
-"""Which packages a command loads before it works; ``benchmarks/startup.py`` measures what that takes."""
+"""Which packages a command loads before it works; ``metajudge bench perf start`` measures what that takes."""
 
 import json
 import os

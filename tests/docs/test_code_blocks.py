@@ -20,6 +20,7 @@ import typer
 import yaml
 
 from metajudge.cli.app import app
+from metajudge.cli.bench_perf import MEASUREMENTS, command_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,8 +78,8 @@ def find_command(given):
     command, rest = typer.main.get_command(app), list(given)
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
-    if given[:2] == ["bench", "live"] and hasattr(command, "commands"):
-        return command.commands["run"], rest  # files and options in place of a command's name
+    if given[:2] == ["bench", "perf"] and given[2:3] and given[2] in MEASUREMENTS:
+        return typer.main.get_command(command_of(given[2])), given[3:]
     if given[:1] == ["bench"] and hasattr(command, "commands") and rest and (rest[0] == "FILE" or "." in rest[0]):
         return command.commands["file"], rest  # a path in place of a benchmark's name
     return command, rest

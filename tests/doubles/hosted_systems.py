@@ -1,7 +1,4 @@
-"""Doubles of Langfuse, LangSmith and Argilla: answers as their SDKs (5.0, 0.15, 2.8) document and take them.
-
-``benchmarks/interop/check_sdks.py`` gives these servers to the SDKs themselves.
-"""
+"""Doubles of Langfuse, LangSmith and Argilla: answers as their SDKs (5.0, 0.15, 2.8) document and take them."""
 
 import json
 import re

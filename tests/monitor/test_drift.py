@@ -5,11 +5,18 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 import pytest
 
-from metajudge.monitor.drift import Seen, _placed, e_bh, find_drift, new_identities
+from metajudge.monitor.drift import Seen, Streams, _placed, e_bh, new_identities
 
 
 def stream(judge, values, *, signal="strength", category="math"):
     return [Seen(judge, category, f"q{place}", float(place), {signal: float(one)}) for place, one in enumerate(values)]
+
+
+def find_drift(seen, level=0.05):
+    streams = Streams()
+    for one in seen:
+        streams.add(one)
+    return streams.drifts(level)
 
 
 def test_a_shifted_signal_is_found_with_its_numbers_and_the_others_are_not():

@@ -1,4 +1,4 @@
-"""Exports that other tools wrote of our cases; ``benchmarks/interop/`` has the scripts."""
+"""Exports that other tools wrote of our cases; the README beside them names the tools."""
 
 from pathlib import Path
 

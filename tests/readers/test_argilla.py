@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.interop.cases import CASES
 from metajudge.readers import Reject, open_judgments
 from metajudge.types import Category, Grade, Pairwise, Ranking
+from tests.doubles.interop_cases import CASES
 from tests.readers.interop_files import INTEROP
 
 

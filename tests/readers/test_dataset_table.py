@@ -2,11 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS
-from benchmarks.interop.pair_cases import MODELS, OTHERS
 from metajudge.readers import open_judgments
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.lines import Reject, Source
+from tests.doubles.interop_cases import CASES, EXPLANATIONS, MODELS, OTHERS
 from tests.readers.binary_tables import MAP, ROWS, write_dataset
 from tests.readers.interop_files import INTEROP
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
 from metajudge.types import Grade
+from tests.doubles.interop_cases import CASES, EXPLANATIONS
 from tests.readers.interop_files import INTEROP
 
 

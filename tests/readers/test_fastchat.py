@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.interop.cases import CASES
-from benchmarks.interop.pair_cases import ANSWERS, MODELS
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.types import Grade
+from tests.doubles.interop_cases import ANSWERS, CASES, MODELS
 from tests.readers.interop_files import INTEROP
 
 Write = Callable[..., Path]

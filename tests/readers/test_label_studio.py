@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS
 from metajudge.readers import open_judgments
 from metajudge.types import Category, Grade
+from tests.doubles.interop_cases import CASES, EXPLANATIONS
 from tests.readers.interop_files import INTEROP
 
 Write = Callable[..., Path]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
 from metajudge.readers.joined_labels import join, read_labels
 from metajudge.types import Category, Grade, Judgment
+from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from tests.readers.interop_files import INTEROP
 
 Write = Callable[..., Path]

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS
 from metajudge.readers import open_judgments
 from metajudge.types import Category, Grade
+from tests.doubles.interop_cases import CASES, EXPLANATIONS
 from tests.readers.interop_files import INTEROP
 
 Write = Callable[..., Path]

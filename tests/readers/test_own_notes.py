@@ -1,4 +1,4 @@
-"""What `metajudge push` wrote is no verdict, in what the SDKs' models give of it (benchmarks/interop/check_sdks.py)."""
+"""What `metajudge push` wrote is no verdict, in what the SDKs' models give of it."""
 
 import orjson
 import pytest

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.interop.cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.types import Category, Grade
+from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from tests.readers.interop_files import INTEROP
 
 Write = Callable[..., Path]

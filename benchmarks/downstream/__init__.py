@@ -1,1 +1,0 @@
-"""What keeping verdicts buys downstream: preference sets, a reward model, a ranking of models."""

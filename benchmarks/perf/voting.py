@@ -1,0 +1,204 @@
+"""What the voting rules cost, against other libraries in the same run.
+
+    metajudge bench perf voting [--repeats 15] [--json-out OUT]
+
+CPU seconds of this process, medians over repeats after one warm-up. Kemeny finds one proven optimum (``max_optima=1``)
+for six voters, each time on ballots of its own: around a hidden order (``mallows``, phi .5, where voters mostly agree)
+or uniformly random (``random``, the hardest there is). A library that is not installed is named and left out; one that
+tries every order is asked only while that takes seconds:
+
+    pip install "pref_voting==1.18.2" evalica choix "crowd-kit==1.4.2"
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+import typer
+
+from metajudge import voting
+
+Call: TypeAlias = Callable[[], object]
+
+VOTERS = 6
+KEMENY_TARGETS = {5: 0.3, 8: 0.8, 10: 1.4, 15: 10.0, 20: 10.0, 30: 10.0, 50: 20.0}
+"""Milliseconds for one proven optimum; 80 for 50 candidates ranked at random."""
+MOST_ORDERS_TRIED = 8
+"""Candidates up to which pref_voting is asked."""
+
+
+def mallows(rng: np.random.Generator, size: int, phi: float) -> list[str]:
+    """A ranking at Kendall distance d from m0 > m1 > ... with probability in proportion to phi^d, by insertion."""
+    order: list[str] = []
+    for i in range(size):
+        chances = phi ** np.arange(i + 1)
+        order.insert(len(order) - int(rng.choice(i + 1, p=chances / chances.sum())), f"m{i}")
+    return order
+
+
+def measured(calls: Iterator[Call]) -> float:
+    """Median CPU milliseconds; the first call only warms up."""
+    spent: list[float] = []
+    for call in calls:
+        start = time.process_time()
+        call()
+        spent.append(time.process_time() - start)
+    return 1000 * statistics.median(spent[1:])
+
+
+def row(what: str, ours: float, target: float | None, peers: dict[str, float] | None = None) -> dict[str, Any]:
+    """One line of the table, printed as soon as it is known."""
+    others = ", ".join(f"{name} {ms:,.2f} ms ({ms / ours:,.1f}x)" for name, ms in (peers or {}).items())
+    goal = "" if target is None else f"  to reach {target:g} ms{'' if ours <= target else ': MISSED'}"
+    print(f"{what:<62} {ours:9.2f} ms{goal}{'  ' + others if others else ''}", flush=True)
+    return {"what": what, "ms": ours, "target_ms": target, "peers_ms": peers or {}}
+
+
+def absent(name: str, module: str) -> bool:
+    """Whether a library is missing; says so."""
+    missing = find_spec(module) is None
+    if missing:
+        print(f"  {name} is NOT INSTALLED: no comparison with it in this run", flush=True)
+    return missing
+
+
+def kemeny_rows(repeats: int) -> Iterator[dict[str, Any]]:
+    """One proven optimum, by candidates and agreement."""
+    without = absent("pref_voting", "pref_voting")
+    for kind, phi in (("mallows", 0.5), ("random", 1.0)):
+        for size, target in KEMENY_TARGETS.items():
+            rng = np.random.default_rng(size)
+            calls = repeats * (10 if size <= 10 else 1)  # below a millisecond a few calls are mostly noise
+            votes = [[mallows(rng, size, phi) for _ in range(VOTERS)] for _ in range(calls + 1)]
+            ours = measured(partial(voting.kemeny, vote, max_optima=1) for vote in votes)
+            peers = {}
+            if not without and size <= MOST_ORDERS_TRIED:
+                peers["pref_voting"] = measured(_pref_voting(vote) for vote in votes[:4])
+            goal = 80.0 if (size, kind) == (50, "random") else target
+            yield row(f"Kemeny, {VOTERS} voters, {size} candidates, {kind}", ours, goal, peers)
+        for size in (6, 10, 15, 20):
+            rng = np.random.default_rng(size)
+            votes = [[mallows(rng, size, phi) for _ in range(VOTERS)] for _ in range(repeats + 1)]
+            ours = measured(partial(voting.kemeny, vote) for vote in votes)
+            yield row(f"Kemeny, {size} candidates, {kind}, all optima counted", ours, None)
+
+
+def _pref_voting(vote: list[list[str]]) -> Call:
+    rankings_of = import_module("pref_voting.other_methods").kemeny_young_rankings
+    profile = import_module("pref_voting.profiles").Profile([[int(name[1:]) for name in ballot] for ballot in vote])
+    return lambda: rankings_of(profile)
+
+
+def batch_rows(repeats: int) -> Iterator[dict[str, Any]]:
+    """Ten thousand questions at once."""
+    rng = np.random.default_rng(0)
+    places = np.argsort(rng.random((10_000, VOTERS, 6)), axis=2)
+    yield row(
+        "Kemeny of 10,000 x 6 voters x 6 candidates: cost, optima",
+        measured((lambda: voting.kemeny_batch(places)) for _ in range(repeats + 1)),
+        50.0,
+    )
+    yield row(
+        "the same with mean rank and span",
+        measured((lambda: voting.kemeny_batch(places, positions=True)) for _ in range(repeats + 1)),
+        None,
+    )
+
+
+def strength_rows(repeats: int) -> Iterator[dict[str, Any]]:
+    """Bradley-Terry on a million votes on 50 models, and its bootstrap."""
+    first, second, outcome, names = _votes(1_000_000, 50)
+    peers = {}
+    if not absent("evalica", "evalica"):
+        peers["evalica"] = measured(_evalica(first, second, outcome, names) for _ in range(4))
+
+    def fit(one: Any, other: Any) -> object:
+        return voting.bradley_terry(voting.count_votes(one, other, outcome, candidates=names))
+
+    yield row(
+        "Bradley-Terry with standard errors, 1e6 votes (indices)",
+        measured((lambda: fit(first, second)) for _ in range(repeats + 1)),
+        50.0,
+    )
+    named = [names[i] for i in first], [names[i] for i in second]
+    yield row(
+        "the same votes by name",
+        measured((lambda: fit(*named)) for _ in range(min(repeats, 5) + 1)),
+        None,
+        peers,
+    )
+    first, second, outcome, names = _votes(10_000, 20)
+    counts = voting.count_votes(first, second, outcome, candidates=names)
+    yield row(
+        "100 bootstraps of Bradley-Terry, 1e4 votes on 20 models",
+        measured(
+            partial(voting.bootstrap_strengths, counts, rng=np.random.default_rng(seed), resamples=100)
+            for seed in range(repeats + 1)
+        ),
+        60.0,
+    )
+
+
+def _votes(count: int, size: int) -> tuple[Any, Any, Any, list[str]]:
+    rng = np.random.default_rng(count)
+    strengths = rng.normal(size=size)
+    first = rng.integers(0, size, count)
+    second = (first + rng.integers(1, size, count)) % size
+    chance = 1 / (1 + np.exp(strengths[second] - strengths[first]))
+    outcome = np.where(rng.random(count) < chance, 1, -1)
+    outcome[rng.random(count) < 0.1] = 0
+    return first, second, outcome, [f"m{i}" for i in range(size)]
+
+
+def _evalica(first: Any, second: Any, outcome: Any, names: list[str]) -> Call:
+    evalica = import_module("evalica")
+    kinds = {1: evalica.Winner.X, -1: evalica.Winner.Y, 0: evalica.Winner.Draw}
+    xs, ys = [names[i] for i in first], [names[i] for i in second]
+    winners = [kinds[int(o)] for o in outcome]
+    indexed = evalica.indexing(xs, ys)
+    return lambda: evalica.bradley_terry(xs, ys, winners, index=indexed[2])
+
+
+def reliability_rows(repeats: int) -> Iterator[dict[str, Any]]:
+    """Dawid-Skene on 12,000 labels: 2,000 items, six voters, three classes."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 2000)
+    right = rng.random((2000, VOTERS)) < np.linspace(0.9, 0.5, VOTERS)
+    given = np.where(right, truth[:, None], rng.integers(0, 3, (2000, VOTERS)))
+    items = [f"i{i}" for i in range(2000) for _ in range(VOTERS)]
+    voters = [f"v{v}" for _ in range(2000) for v in range(VOTERS)]
+    labels = [f"c{label}" for label in given.ravel()]
+    without = absent("crowd-kit", "crowdkit")
+    models: tuple[tuple[Literal["full", "one_coin"], str], ...] = (
+        ("full", "DawidSkene"),
+        ("one_coin", "OneCoinDawidSkene"),
+    )
+    for model, name in models:
+        peers = {} if without else {"crowd-kit": measured(_crowd_kit(name, items, voters, labels) for _ in range(4))}
+        ours = measured(partial(voting.dawid_skene, items, voters, labels, model=model) for _ in range(repeats + 1))
+        yield row(f"Dawid-Skene ({model}), 12,000 labels", ours, 20.0, peers)
+
+
+def _crowd_kit(name: str, items: list[str], voters: list[str], labels: list[str]) -> Call:
+    data = import_module("pandas").DataFrame({"task": items, "worker": voters, "label": labels})
+    model = getattr(import_module("crowdkit.aggregation"), name)
+    return lambda: model().fit(data)
+
+
+def main(
+    repeats: Annotated[int, typer.Option(help="timed calls of each kind")] = 15,
+    out: Annotated[Path | None, typer.Option("--json-out", help="also write the figures here")] = None,
+) -> None:
+    """Measures and prints everything; writes it as JSON where asked."""
+    rows: list[dict[str, Any]] = []
+    for part in (kemeny_rows, batch_rows, strength_rows, reliability_rows):
+        rows += part(repeats)
+    if out:
+        out.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
