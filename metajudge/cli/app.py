@@ -75,7 +75,6 @@ COMMANDS = (
     Entry("init", "init:init", "Write a commented panel file for --config", SETUP),
     Entry("check", "check:check", "Ask every agent once about a tiny judgment", SETUP),
     Entry("doctor", "doctor:doctor", "Check what a run needs: packages, keys, store, panel file, disk", SETUP),
-    Entry("local", "local:app", "Install and list models in GGUF files, asked as local:PATH", SETUP),
     Entry("mcp", "mcp:mcp", "Serve assistants over MCP", SETUP),
     Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
 )

@@ -196,9 +196,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "init": ("init", "init panel.toml --agent openai:gpt-4o-mini --agent anthropic:claude-haiku-4-5"),
     "check": ("check --agent openai:gpt-4o-mini", "check --config metajudge.toml --json"),
     "doctor": ("doctor", "doctor --config metajudge.toml --online"),
-    "local install": ("local install", "local install --folder models"),
-    "local list": ("local list", "local list --folder models --json"),
-    "local remove": ("local remove tiny.gguf", "local remove tiny.gguf --folder models"),
     "mcp": ("mcp", "mcp --agent openai:gpt-4o-mini --folder verdicts"),
     "serve": ("serve", "serve --agent openai:gpt-4o-mini --port 8080 --workers 4"),
 }
