@@ -63,7 +63,6 @@ FIGURES = (
     FigureScript("feedback", "feedback_study", ("{data}/judgebench", "--overconfident")),
     FigureScript("preference-precision", "preference_study", ("{data}/llmbar",)),
     FigureScript("preference-scale", "preferences", ("{scratch}",)),
-    FigureScript("cascade", "cascade", ("{data}",)),
     FigureScript("downstream", "downstream", ("{data}",)),
     FigureScript("live", "live.study"),
     FigureScript("protocol", "protocol.study", ("{data}",)),

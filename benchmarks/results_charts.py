@@ -219,25 +219,6 @@ def _preference_scale(found: Any) -> Iterator[Block]:
     yield bars("Peak memory of an export", about, "MB", names, {"peak": [row["peak_mb"] for row in rows]})
 
 
-def _cascade(found: Any) -> Iterator[Block]:
-    saved = [one for one in found if one["strong_calls_saved"] is not None]
-    if saved:
-        known = {(_studied(one), one["cut"]): _not_below_zero(one["strong_calls_saved"]) for one in saved}
-        names, cuts = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 1))
-        about = (
-            "Judge vetted, and the cheap stage asked first; as precise as the strong stage alone. 95 % over questions."
-        )
-        series: Values = {f"accepted at {cut:g}": [known.get((name, cut)) for name in names] for cut in cuts}
-        yield bars("Strong calls saved by a cascade", about, "%", names, series)
-
-
-def _studied(one: Mapping[str, Any]) -> str:
-    vetted, first = (name.removeprefix("openrouter/").rpartition("/")[2] for name in (one["vetted"], one["stages"][0]))
-    if vetted == "CoT":
-        vetted, first = one["vetted"].partition("/")[0], one["stages"][0].partition("/")[0]
-    return f"{vetted}; {first}"
-
-
 def _not_below_zero(interval: Mapping[str, float]) -> Measured:
     value, low, high = (max(0.0, interval[name]) for name in ("value", "low", "high"))
     return Measured(value=value, low=low, high=high)
@@ -347,7 +328,6 @@ CHARTS: Mapping[str, Callable[[Any], Iterator[Block]]] = {
     "feedback": _feedback,
     "preference-precision": _preference_precision,
     "preference-scale": _preference_scale,
-    "cascade": _cascade,
     "downstream": _downstream,
     "adversaries": _adversaries,
     "transfer": _transfer,

@@ -45,7 +45,7 @@ class Wish(BaseModel):
 
 @router.get("")
 async def audit_log(request: Request, viewer: ViewerDep, store: StoreDep, wish: Annotated[Wish, Query()]) -> Response:
-    """Records of what a person was shown, and of what an earlier version watched, are listed if their kind is chosen."""
+    """Records of what a person was shown, or of what version 0.2 watched, are listed if their kind is chosen."""
     found = await store.ask(
         lambda connection: overview.entries(
             connection,

@@ -75,14 +75,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "calibrate diagnose --data labelled.jsonl",
         "calibrate diagnose --data labelled.jsonl --kind grade --signals peers,rationale",
     ),
-    "calibrate weights": (
-        "calibrate weights --data labelled.jsonl --agent-scores assessments.jsonl",
-        "calibrate weights --data labelled.jsonl --agent-scores assessments.jsonl --out weights.toml",
-    ),
-    "calibrate cascade": (
-        "calibrate cascade --data labelled.jsonl --agent-scores a.jsonl --stage cheap --stage strong --out plan.json",
-        "calibrate cascade --data labelled.jsonl --agent-scores a.jsonl --stage mini --stage large --out plan.json",
-    ),
     "monitor": ("monitor outcomes.jsonl --target 0.9", "monitor --store metajudge.duckdb --promise cal.json --json"),
     "diff": ("diff before.jsonl after.jsonl", "diff before.jsonl after.jsonl --labels people.csv"),
     "import": ("import verdicts.xlsx", "import verdicts.csv --map verdict=winner,question=prompt --yes"),

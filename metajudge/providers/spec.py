@@ -127,8 +127,8 @@ def check_provider(name: str, where: str) -> None:
         return
     if name == "local":
         raise ConfigurationError(
-            f"{where}: local: models were removed: start the model with Ollama, vLLM, llama-server or LM Studio and name "
-            "it as ollama:NAME, vllm:NAME, lmstudio:NAME or openai:NAME@http://HOST:PORT"
+            f"{where}: local: models were removed: serve the model with Ollama, vLLM, LM Studio or llama-server, and "
+            "write ollama:NAME, vllm:NAME, lmstudio:NAME or openai:NAME@http://localhost:PORT"
         )
     close = get_close_matches(name.lower(), PROVIDERS, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
