@@ -139,11 +139,6 @@ class LazyGroup(TyperGroup):
         super().__init__(**settings)  # type: ignore[arg-type]  # typer's own, which it also types
         self.commands = cast("MutableMapping[str, Command]", _Commands())
 
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        from metajudge.cli.former_options import modern
-
-        return super().parse_args(ctx, modern(args))
-
     def list_commands(self, ctx: "Context") -> list[str]:
         return list(self.commands)
 

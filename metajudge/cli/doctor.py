@@ -24,7 +24,7 @@ def doctor(
     online: Annotated[bool, typer.Option("--online", help="Also connect to the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check what a run needs: packages, keys, store, panel file, disk and clock.
+    """Check what a run needs: packages, keys, store, panel file, disk, clock.
 
     Exit code 1 if a check failed (XX); !! marks a warning. Keys are never printed. To test whether a
     model answers, and at what price, run `metajudge check`.
