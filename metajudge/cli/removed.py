@@ -26,7 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Command -> what is said of it; a group stands for its commands."""
 
 OPTIONS: Final[Mapping[str, str]] = {
-    "peers --no-sweep": "was removed with what it left out: drop it",
+    "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
 }
 """Command and option -> what is said of the option."""
 
