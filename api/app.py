@@ -43,7 +43,6 @@ from .service import Kept, Service
 from .tasks import Tasks
 from .unrouted import unrouted
 from .visitors import OwnVisitors
-from .watches import Watches
 
 __all__ = ["Limits", "ServiceOptions", "create_app"]
 
@@ -164,9 +163,6 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
     stack.push_async_callback(outcomes.close)
     await kept.jobs.start()
     stack.push_async_callback(kept.jobs.stop)
-    watches = Watches(options, panels, engine.store, metrics)
-    watches.start()
-    stack.push_async_callback(watches.close)
     return Service(
         options=options,
         engine=engine,
@@ -182,7 +178,6 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         metrics=metrics,
         promises=promises,
         outcomes=outcomes,
-        watches=watches,
         budget=budget,
         hosts=HostRule(options.allowed_hosts, not keys.empty, options.cors_origins),
     )

@@ -81,7 +81,7 @@ OPERATIONS = (
     _operation((_READ, _REVIEW, _ADMIN), "GET /assessments", "GET /assessments/{number}"),
     _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}", "GET /search"),
     _operation((_ADMIN,), "GET /audit-log", machine=True),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /monitor", "GET /v1/monitor", "GET /v1/watches"),
+    _operation((_READ, _REVIEW, _ADMIN), "GET /monitor", "GET /v1/monitor"),
     _operation((_READ, _REVIEW, _ADMIN), "GET /v1/outcomes", "GET /v1/outcomes/events", "GET /outcomes", machine=True),
     _operation((_READ, _ADMIN), "POST /v1/export/preferences", machine=True),
     _operation((_VET, _READ, _ADMIN), "POST /v1/rank", "POST /v1/peers", "POST /v1/audit"),

@@ -28,13 +28,6 @@
     [service.limits]            # see api/limits.py
     in_flight = 64
 
-    [[service.watches]]         # a system whose verdicts are vetted as they arrive; see api/watches.py
-    system = "mlflow"           # its address and keys may stand in the variables of its own client
-    project = "support"
-    push = true                 # put assessments beside the verdicts
-    items_per_minute = 60
-    budget_usd = 5.0            # a day
-
     [[service.keys]]            # made by `metajudge serve --new-key NAME`
     name = "ci"
     sha256 = "..."
@@ -55,7 +48,6 @@ from .hosts import allowed_names
 from .keys import ApiKey, Scope
 from .limits import Limits
 from .placeholders import is_placeholder_hash
-from .watch_tables import WatchTable
 
 _Strict = ConfigDict(extra="forbid", frozen=True)
 _LIMITS: dict[str, Any] = {
@@ -110,7 +102,6 @@ class ServiceFile(BaseModel):
     metrics_host: str = "127.0.0.1"
     limits: Any = {}
     keys: list[KeyTable] = []
-    watches: tuple[WatchTable, ...] = ()
 
 
 def is_service_file(path: Path) -> bool:
@@ -139,6 +130,10 @@ def load_service_file(path: Path | None) -> tuple[ServiceFile, Limits]:
     if others:
         raise ConfigurationError(
             f"{path}: unknown tables {', '.join(others)}; a service's file has only [service]: remove the others"
+        )
+    if "watches" in data["service"]:
+        raise ConfigurationError(
+            f"{path}: service.watches was removed: let cron run `metajudge pull`, `metajudge vet` and `metajudge push`"
         )
     try:
         file = ServiceFile.model_validate(data["service"])

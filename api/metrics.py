@@ -8,7 +8,6 @@ from prometheus_client.registry import Collector
 
 from metajudge.monitor.report import PromiseReport
 from metajudge.providers.metering import Meter
-from metajudge.systems.watch_state import WatchState
 from metajudge.types import Assessment
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
@@ -54,7 +53,6 @@ class Metrics:
         meter: Meter,
         gauges: Mapping[str, tuple[str, float]],
         promises: Sequence[PromiseReport] = (),
-        watches: Sequence[WatchState] = (),
     ) -> bytes:
         """All metrics as text.
 
@@ -62,9 +60,8 @@ class Metrics:
             meter: the engine's.
             gauges: name -> (help text, current value).
             promises: as of the newest check.
-            watches: where each stands.
         """
-        found = (*self._own(), *_of_meter(meter), *_gauges(gauges), *_of_promises(promises), *_of_watches(watches))
+        found = (*self._own(), *_of_meter(meter), *_gauges(gauges), *_of_promises(promises))
         return generate_latest(_Families(found))
 
     def _own(self) -> Iterator[Metric]:
@@ -125,37 +122,3 @@ def _of_promises(promises: Sequence[PromiseReport]) -> Iterator[Metric]:
         for one, value in zip(promises, values, strict=True):
             family.add_metric([one.promise_id, f"{one.target:g}"], value)
         yield family
-
-
-def _of_watches(watches: Sequence[WatchState]) -> Iterator[Metric]:
-    """Families by watch."""
-    if not watches:
-        return
-    counts: dict[tuple[str, str], list[float]] = {
-        ("metajudge_watch_vetted", "Verdicts vetted by a watch."): [one.vetted for one in watches],
-        ("metajudge_watch_failed", "Verdicts that a watch gave up."): [one.failed for one in watches],
-        ("metajudge_watch_notes", "Notes that a watch created or changed."): [one.put for one in watches],
-        ("metajudge_watch_notes_refused", "Notes that were not taken."): [one.not_put for one in watches],
-    }
-    now: dict[tuple[str, str], list[float]] = {
-        ("metajudge_watch_failing", "1 if the last round of a watch went wrong, else 0."): [
-            float(one.error is not None) for one in watches
-        ],
-        ("metajudge_watch_waits", "1 if a watch vets nothing, for its budget or another replica, else 0."): [
-            float(one.waits_for is not None) for one in watches
-        ],
-        ("metajudge_watch_spent_usd", "Dollars that the vetting of a watch cost today (UTC)."): [
-            one.spent_usd for one in watches
-        ],
-    }
-    for kind, families in ((CounterMetricFamily, counts), (GaugeMetricFamily, now)):
-        for (name, meaning), values in families.items():
-            family = kind(name, meaning, labels=["watch"])
-            for one, value in zip(watches, values, strict=True):
-                family.add_metric([one.name], value)
-            yield family
-    ended = GaugeMetricFamily("metajudge_watch_round_at", "End of the last round, in Unix time.", labels=["watch"])
-    for one in watches:
-        if one.round_at is not None:
-            ended.add_metric([one.name], one.round_at)
-    yield ended

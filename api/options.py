@@ -12,7 +12,6 @@ from metajudge.webhooks.webhook import Webhook
 
 from .keys import ApiKey
 from .limits import Limits
-from .watch_tables import WatchTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,6 @@ class ServiceOptions:
         metrics: whether ``/metrics`` needs a key with scope ``read`` or ``admin``, where there are keys: ``key`` or
             ``open``.
         webhook: receives an event if a promise is broken.
-        watches: systems whose verdicts are vetted as they arrive.
-        environ: where their addresses and keys are read from.
     """
 
     panels: Mapping[str, PanelConfig] = field(default_factory=lambda: {"default": PanelConfig()})
@@ -60,8 +57,6 @@ class ServiceOptions:
     review_sample: float = 0.0
     webhook: Webhook | None = None
     metrics: Literal["key", "open"] = "key"
-    watches: tuple[WatchTable, ...] = ()
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def own_file(self, suffix: str) -> Path | None:
         """One of the service's own files; None without a store."""

@@ -266,8 +266,6 @@ def _options(
         calibration=file.calibration,
         review_sample=file.review_sample,
         metrics=file.metrics,
-        watches=file.watches,
-        environ=settings.environ,
         webhook=None
         if file.webhook is None
         else Webhook.at(file.webhook, settings.webhook_secret, allow_private=settings.webhook_private),

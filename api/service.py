@@ -20,7 +20,6 @@ from .promises import Promises
 from .queue import JobQueue
 from .tasks import Tasks
 from .visitors import Visitors
-from .watches import Watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,6 @@ class Service:
     metrics: Metrics
     promises: Promises
     outcomes: OutcomeFlow
-    watches: Watches
     hosts: HostRule
     budget: DailyBudget | None = None
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,4 +63,3 @@ class Service:
         """Called at the stop signal: streams that only watch end, and an unreachable database is not waited for."""
         self.leaving.set()
         self.jobs.hurry()
-        self.watches.leave()

@@ -6,7 +6,6 @@
     ├── UserError                  the caller must change something; a retry cannot help
     │   ├── InputError             a file, a line or a record that is not what it should be
     │   │   ├── BadLineError       a line that cannot be read, where --strict refuses such lines
-    │   │   └── NoVerdictsError    an input without a verdict, and without a line that could not be read
     │   ├── RubricError            a rubric that is malformed or unknown
     │   ├── PromptError            a template with a missing or unused variable
     │   ├── ConfigurationError     agents, panel, threshold, keys, budget
@@ -79,10 +78,6 @@ class InputError(UserError):
 
 class BadLineError(InputError):
     """A line that cannot be read, where strict reading was asked for."""
-
-
-class NoVerdictsError(InputError):
-    """An input without a verdict, and without a line that could not be read."""
 
 
 class RubricError(UserError):

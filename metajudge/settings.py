@@ -40,7 +40,6 @@ class Settings:
         webhook_secret: what events sent out are signed with, None for none.
         webhook_private: whether they may go to a private network (METAJUDGE_WEBHOOK_PRIVATE=1).
         allowed_hosts: names that callers may use for our own service (METAJUDGE_ALLOWED_HOSTS, with commas between).
-        models: the folder of installed local models, in the user's data folder.
     """
 
     store: StoreLocation
@@ -51,7 +50,6 @@ class Settings:
     webhook_secret: str | None = field(default=None, repr=False)
     webhook_private: bool = False
     allowed_hosts: tuple[str, ...] = ()
-    models: Path = Path("models")
     _keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     _environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -88,7 +86,6 @@ class Settings:
             webhook_secret=env.get("METAJUDGE_WEBHOOK_SECRET") or _text(data, "webhook_secret", path),
             webhook_private=env.get("METAJUDGE_WEBHOOK_PRIVATE") == "1",
             allowed_hosts=tuple(env.get("METAJUDGE_ALLOWED_HOSTS", "").replace(",", " ").split()),
-            models=_data_folder(env) / "models",
             _keys=keys,
             _environ=env,
         )
@@ -134,12 +131,6 @@ def _default_file(env: Mapping[str, str]) -> Path:
     configured = env.get("XDG_CONFIG_HOME")
     base = Path(configured) if configured else Path(env.get("HOME") or Path.home()) / ".config"
     return base / "metajudge" / "settings.toml"
-
-
-def _data_folder(env: Mapping[str, str]) -> Path:
-    configured = env.get("XDG_DATA_HOME")
-    base = Path(configured) if configured else Path(env.get("HOME") or Path.home()) / ".local" / "share"
-    return base / "metajudge"
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Expected scores and several draws, from the panel file to the assessment, over a real socket."""
+"""Several draws, from the panel file to the assessment, over a real socket."""
 
 import hashlib
-import json
 
 import orjson
 import pytest
@@ -20,15 +19,8 @@ from metajudge.types import Status
 from metajudge.vetting.estimate import estimate_vetting
 from tests.doubles.judgments import CRITERIA, judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.doubles.logprobs import scores_told
 
-HALF = {"4": 0.5, "5": 0.5}
 CROWD = [judgment(f"j{i}") for i in range(4)]
-
-
-def told(ways):
-    """Answers that score all criteria alike."""
-    return lambda _body: scores_told(**dict.fromkeys(CRITERIA, ways))
 
 
 def panel(server, *, provider="openai", options=None, **config):
@@ -41,114 +33,6 @@ async def run(config, judgments=CROWD, **options):
     async with Engine(panel=config, **options) as engine:
         summary = await engine.vet_all(judgments, on_result=lambda index, _, result: found.update({index: result}))
         return summary, [found[index] for index in sorted(found)], engine.notices
-
-
-EXPECTED = {"options": {"score": "expected"}}
-
-
-class TestExpected:
-    async def test_the_request_asks_for_the_twenty_likeliest_tokens(self):
-        with LLMServer(tokens=told(HALF)) as server:
-            await run(panel(server, **EXPECTED), CROWD[:1])
-            await run(panel(server), CROWD[:1])
-            finer, plain = server.requests
-        assert finer.raw == plain.raw[:-1] + b',"logprobs":true,"top_logprobs":20}'
-
-    async def test_the_score_is_the_expected_one_and_the_mass_is_told(self):
-        with LLMServer(tokens=told({"4": 0.5, "5": 0.45, "6": 0.05})) as server:
-            _, (found, *_), _ = await run(panel(server, **EXPECTED))
-        criterion = found.agents[0].criteria["accuracy"]
-        assert criterion.score == pytest.approx((4 * 0.5 + 5 * 0.45) / 0.95)
-        assert criterion.digit_mass == pytest.approx(0.95)
-        assert found.final_score == pytest.approx(criterion.score)
-
-    @pytest.mark.parametrize(("ways", "accepted"), [(HALF, False), ({"4": 0.499, "5": 0.501}, True)])
-    async def test_exactly_the_threshold_is_not_above_it_in_spite_of_logarithms(self, ways, accepted):
-        with LLMServer(tokens=told(ways)) as server:
-            _, (found, *_), _ = await run(panel(server, **EXPECTED), CROWD[:1])
-        assert (found.threshold, found.accepted) == (4.5, accepted)
-        assert accepted or found.final_score == 4.5
-
-    async def test_stored_replies_give_the_same_scores(self, tmp_path):
-        with LLMServer(tokens=told({"4": 0.3, "5": 0.7})) as server:
-            _, before, _ = await run(panel(server, **EXPECTED), store=tmp_path / "s.duckdb")
-            count = server.count
-            summary, after, _ = await run(panel(server, threshold=4.0, **EXPECTED), store=tmp_path / "s.duckdb")
-            assert server.count == count == 4
-        assert (summary.calls, summary.cached_calls) == (0, 4)
-        assert [one.agents[0].criteria for one in after] == [one.agents[0].criteria for one in before]
-
-    async def test_plain_stored_replies_are_not_taken_for_ones_with_probabilities(self, tmp_path):
-        with LLMServer(tokens=told(HALF)) as server:
-            await run(panel(server), store=tmp_path / "s.duckdb")
-            _, found, _ = await run(panel(server, **EXPECTED), store=tmp_path / "s.duckdb")
-            assert server.count == 8
-        assert found[0].agents[0].criteria["clarity"].source == "expected"
-
-    async def test_forgetting_an_item_forgets_its_tokens(self, tmp_path):
-        with LLMServer(tokens=told(HALF)) as server:
-            await run(panel(server, **EXPECTED), store=tmp_path / "s.duckdb")
-        store = await open_store(tmp_path / "s.duckdb")
-        (call, *_) = (await store.show("j0"))["calls"]
-        assert '"tokens"' in call["token_probabilities"]
-        await store.forget("item-j0")
-        (call, *_) = (await store.show("j0"))["calls"]
-        assert (call["token_probabilities"], call["redacted"]) == (None, True)
-        await store.close()
-
-    async def test_a_server_that_ignores_the_flag_is_recorded_with_every_score(self):
-        with LLMServer(answer=score_answer(4)) as server:
-            _, (found, *_), notices = await run(panel(server, **EXPECTED))
-            assert server.bodies[0]["logprobs"] is True
-        said = "gpt-4o-mini: logprobs were asked for, and the server returned no token probabilities"
-        assert notices.count(said) == 1
-        assert found.final_score == 4.0
-        reasons = {one.fallback for one in found.agents[0].criteria.values()}
-        assert reasons == {"the server returned no token probabilities"}
-
-    @pytest.mark.parametrize("fault", ["unsupported:logprobs", "no_logprobs"])
-    async def test_a_server_that_refuses_the_flag_is_asked_without_it_and_that_is_said(self, fault, tmp_path):
-        with LLMServer(tokens=told(HALF), faults=lambda _: fault) as server:
-            config = panel(server, **EXPECTED)
-            summary, (found, *_), notices = await run(config, concurrency=1, store=tmp_path / "s.duckdb")
-            assert summary.calls == server.count == 5
-            assert ["logprobs" in body for body in server.bodies] == [True, False, False, False, False]
-            _, again, _ = await run(panel(server, threshold=3.0, **EXPECTED), store=tmp_path / "s.duckdb")
-            assert server.count == 5
-        assert notices == ("gpt-4o-mini: logprobs is not sent: the server does not support it", *notices[1:])
-        for one in (found, again[0]):
-            assert one.agents[0].criteria["clarity"].fallback == "the server does not support logprobs"
-            assert one.agents[0].criteria["clarity"].score == 4.0
-
-    async def test_fewer_alternatives_are_asked_for_where_twenty_are_too_many(self):
-        with LLMServer(tokens=told(HALF)) as server:
-            refuse = server._reply
-
-            def picky(request, fault):
-                if request.body["top_logprobs"] > 5:
-                    said = "Requested sample logprobs of 20, which is greater than max allowed: 5"
-                    return 400, {}, json.dumps({"error": {"message": said}}).encode()
-                return refuse(request, fault)
-
-            server._reply = picky
-            _, found, notices = await run(panel(server, **EXPECTED), concurrency=1)
-            assert [body["top_logprobs"] for body in server.bodies] == [20, 5, 5, 5, 5]
-        assert found[0].agents[0].criteria["clarity"].source == "expected"
-        assert not any("logprobs" in line for line in notices)
-
-    @pytest.mark.slow
-    async def test_anthropic_has_none_which_is_said_on_entering_and_recorded(self):
-        with LLMServer(answer=score_answer(4)) as server:
-            async with Engine(panel=panel(server, provider="anthropic", **EXPECTED)) as engine:
-                assert engine.notices == (
-                    "gpt-4o-mini: logprobs is not sent: Anthropic's messages have no token probabilities",
-                )
-                found = await engine.vet(judgment())
-                assert [line for line in engine.notices if "logprobs" in line] == [engine.notices[0]]
-            assert "logprobs" not in server.bodies[0]
-        criterion = found.agents[0].criteria["accuracy"]
-        assert (criterion.source, criterion.score) == ("reported", 4.0)
-        assert criterion.fallback == "Anthropic's messages have no token probabilities"
 
 
 class TestDraws:
@@ -256,16 +140,14 @@ def build(config):
     return build_vetter(config, Resources(key_for=lambda _: "k"), early_exit=False).default
 
 
-@pytest.mark.parametrize("finer", [{"score": "expected"}, {"samples": 2}])
-def test_rejudge_has_no_scores_to_make_finer(finer):
-    with pytest.raises(ConfigurationError, match="verdicts and not for scores, but mini has score or samples set"):
-        build(panel_config({"strategy": "rejudge", "agents": [{"name": "mini", "model": "openai:m", **finer}]}))
+def test_rejudge_has_no_scores_to_make_finer():
+    with pytest.raises(ConfigurationError, match="verdicts and not for scores, but mini has samples set"):
+        build(panel_config({"strategy": "rejudge", "agents": [{"name": "mini", "model": "openai:m", "samples": 2}]}))
 
 
-@pytest.mark.parametrize("finer", [{"score": "expected"}, {"samples": 2}, {"score": "expected", "samples": 3}])
-def test_finer_scores_are_another_panel(finer):
+def test_finer_scores_are_another_panel():
     plain = panel_config({"agents": [{"model": "openai:m"}]})
-    changed = panel_config({"agents": [{"model": "openai:m", **finer}]})
+    changed = panel_config({"agents": [{"model": "openai:m", "samples": 2}]})
     assert build(plain).digest != build(changed).digest
     assert build(plain).digest == build(panel_config({"agents": [{"model": "openai:m", "samples": 1}]})).digest
 
@@ -331,7 +213,6 @@ class TestNothingElseChanged:
         )
         request = first.request(judgment())
         assert set(request.content()) == {"system", "messages", "schema", "parameters"}
-        assert not request.logprobs
         assert {
             "panel": panel.digest,
             "mini": request_key(first.model, request),

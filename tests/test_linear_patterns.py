@@ -29,7 +29,7 @@ from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities
 from metajudge.judging.replies import parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import neutralise
-from metajudge.providers.json_spans import value_spans
+from metajudge.providers.json_spans import body_span
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
 from metajudge.reviewables.labels import in_reviewers_words
 
@@ -325,7 +325,7 @@ def _values(text: str) -> None:
 def _reply(text: str) -> None:
     with suppress(ReplyProblemsError):
         parse_pairwise_reply(text)
-    value_spans(text)
+    body_span(text)
     stated_marks(text)
 
 

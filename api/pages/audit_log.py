@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metajudge.reviews.seen import KIND as SEEN
 from metajudge.store import overview
-from metajudge.systems.watch import KIND as WATCH
 
 from ..deps import StoreDep
 from .access import ViewerDep
@@ -18,6 +17,8 @@ from .rendering import page
 
 router = APIRouter(prefix="/audit-log", include_in_schema=False, route_class=PageRoute)
 ROWS = 50
+WATCH = "watch"
+"""Kind of entries that version 0.2 kept of the systems it watched."""
 
 
 class Wish(BaseModel):
@@ -44,7 +45,7 @@ class Wish(BaseModel):
 
 @router.get("")
 async def audit_log(request: Request, viewer: ViewerDep, store: StoreDep, wish: Annotated[Wish, Query()]) -> Response:
-    """Records of what a person was shown, and of positions of watches, are listed if their kind is chosen."""
+    """Records of what a person was shown, or of what version 0.2 watched, are listed if their kind is chosen."""
     found = await store.ask(
         lambda connection: overview.entries(
             connection,

@@ -19,11 +19,10 @@ from . import (
     reviews,
     rubrics,
     vet,
-    watches,
 )
 
 NOUNS = (
-    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor, watches),
+    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor),
     *(rubrics, policies, calibrations, export, changes, health, document),
 )
 ROUTERS = tuple(noun.router for noun in NOUNS)

@@ -80,7 +80,7 @@ async def metrics_text(running: Service) -> bytes:
     }
     if running.budget is not None:
         gauges |= await _of_budget(running.budget)
-    return running.metrics.text(running.engine.meter, gauges, running.promises.last, running.watches.states)
+    return running.metrics.text(running.engine.meter, gauges, running.promises.last)
 
 
 async def _of_budget(budget: DailyBudget) -> dict[str, tuple[str, float]]:

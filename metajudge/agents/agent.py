@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metajudge.agents.exchange import Answer, ask
-from metajudge.agents.finer import MAX_SAMPLES, Scoring, mean_of_draws, score_fields, with_expected_scores
+from metajudge.agents.finer import MAX_SAMPLES, mean_of_draws, score_fields
 from metajudge.agents.parse import ParsedReply, parse_reply
 from metajudge.agents.schema import ANALYSIS, EXPLAINED, output_schema
 from metajudge.concurrency import all_of
@@ -29,8 +29,6 @@ class Agent:
         role: a built-in role's name or a text of one's own; None for none.
         weight: positive; relative to the other agents' weights.
         form: what a reply consists of beside its scores.
-        scoring: ``expected`` takes the expected score over the probabilities of the score's tokens, where the provider
-            returns them, in place of the reported point (:mod:`metajudge.agents.expected`).
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
         prompt_version: of the prompt set that this agent's prompts are taken from.
@@ -46,7 +44,6 @@ class Agent:
     weight: float = 1.0
     parameters: Parameters = field(default_factory=Parameters)
     form: ReplyForm = EXPLAINED
-    scoring: Scoring = "reported"
     samples: int = 1
     prompt_version: int = FIRST
     usual: "Instructions" = field(init=False, repr=False)
@@ -132,8 +129,7 @@ class Agent:
         text = prompts.render_request(
             judgment, how.rubric, earlier=earlier, summarise=summarise, version=self.prompt_version
         )
-        expected = self.scoring == "expected"
-        return ModelRequest(how.system, (Message("user", text),), how.schema, self.parameters, logprobs=expected)
+        return ModelRequest(how.system, (Message("user", text),), how.schema, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +185,14 @@ def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentR
         latency_s=round(spent.latency_s, 6),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
-        scoring="expected" if agent.scoring == "expected" else None,
         **_read_fields(agent, answer, rubric),
     )
 
 
 def _read_fields(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> dict[str, Any]:
     """What a result says of the reply; nothing where none could be read."""
-    if answer.value is None or answer.last is None:
+    if answer.value is None:
         return {}
     criteria, analysis = answer.value.criteria, answer.value.analysis
-    if agent.scoring == "expected":
-        criteria = with_expected_scores(criteria, answer.last, rubric)
     missing = agent.form.analysis and analysis is None
     return {"analysis": analysis, "analysis_missing": missing, **score_fields(criteria, rubric)}

@@ -157,7 +157,7 @@ class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
 def _repair(first: ModelRequest, reply: str, problems: list[str], version: int) -> ModelRequest:
     bad = Message("assistant", neutralise(reply, version).strip() or "(empty reply)")
     messages = (*first.messages, bad, Message("user", render_repair(problems, version=version)))
-    return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw, logprobs=first.logprobs)
+    return ModelRequest(first.system, messages, first.schema, first.parameters, first.draw)
 
 
 def _unusable(last: Reply | None, found: ReplyProblemsError, asked: str, limit: int | None, replies: int) -> Failure:

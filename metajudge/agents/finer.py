@@ -1,23 +1,16 @@
-"""Scores finer than the points of a scale: expected scores of one reply, and the mean of several draws."""
+"""An agent's score from its criteria, and the mean of several draws."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import fsum
 from statistics import fmean, stdev
-from typing import Any, Literal
+from typing import Any
 
-from metajudge.agents.expected import NoExpectedScoreError, expected_score, literals_of, longest_number
 from metajudge.errors import FailureKind
-from metajudge.providers.json_spans import value_spans
-from metajudge.providers.logprobs import NOT_RETURNED
 from metajudge.rubric import Rubric
-from metajudge.scoring import KEPT, agent_scores, exceeds, majority_vote
-from metajudge.types import AgentResult, CriterionScore, Failure, Reply, TokenUsage
-
-Scoring = Literal["reported", "expected"]
-"""What an agent's score of a criterion is: the point it wrote, or the expected value over the probabilities of the
-points it might have written."""
+from metajudge.scoring import KEPT, agent_scores, majority_vote
+from metajudge.types import AgentResult, CriterionScore, Failure, TokenUsage
 
 MAX_SAMPLES = 100
 
@@ -34,41 +27,6 @@ def _score(scores: tuple[float | None, ...], weights: tuple[float, ...]) -> floa
     return float(agent_scores([[[score or 0.0 for score in scores]]], weights, applicable)[0, 0])
 
 
-def with_expected_scores(
-    criteria: Mapping[str, CriterionScore], reply: Reply, rubric: Rubric
-) -> dict[str, CriterionScore]:
-    """Expected scores in place of the reported ones; where one is missing, the reported score stays, with the reason.
-
-    What an agent marked as not applicable stays so.
-    """
-    probabilities = reply.probabilities
-    absent = NOT_RETURNED if probabilities is None else probabilities.absent
-    tokens = () if probabilities is None else probabilities.tokens
-    spans = {} if absent else value_spans(reply.text)
-    points, longest = literals_of(rubric), longest_number(tokens)
-    field = "verdict" if rubric.kind == "binary" else "score"
-    finer: dict[str, CriterionScore] = {}
-    for name, given in criteria.items():
-        if given.score is None:
-            finer[name] = given
-            continue
-        try:
-            if absent or (name, field) not in spans:
-                raise NoExpectedScoreError(absent or "the score's place in the reply was not found")
-            found = expected_score(reply.text, spans[name, field], tokens, points, longest)
-        except NoExpectedScoreError as reason:
-            finer[name] = given.model_copy(update={"source": "reported", "fallback": str(reason)})
-            continue
-        update = {
-            "score": found.score,
-            "source": "expected",
-            "reported": given.score,
-            "digit_mass": found.digit_mass,
-        }
-        finer[name] = given.model_copy(update=update)
-    return finer
-
-
 def scored(
     result: AgentResult, criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
 ) -> AgentResult:
@@ -79,14 +37,7 @@ def scored(
 def score_fields(
     criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
 ) -> dict[str, Any]:
-    """What a result says with these criteria: them, and the score that follows from them.
-
-    A binary rubric's answer counts as a vote, however fine: the scale's high end where the criterion's score is
-    strictly above the middle of the scale, else its low end. What was finer is kept as ``fine_score``.
-    """
-    if rubric.kind == "binary" and any(one.source == "expected" for one in criteria.values()):
-        fine_score = next(one.score for one in criteria.values())
-        criteria = {name: one.model_copy(update={"score": _end(one.score, rubric)}) for name, one in criteria.items()}
+    """What a result says with these criteria: them, the score that follows from them, and the mean behind a vote."""
     return {"score": score_of(criteria, rubric), "criteria": dict(criteria), "fine_score": fine_score}
 
 
@@ -104,8 +55,8 @@ def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:
     total = _total(draws)
     if 2 * len(valid) <= len(draws):
         return total.model_copy(update={"failure": _too_few(draws, len(valid))})
-    scores = [_fine(draw) for draw in valid]
-    nearest = min(valid, key=lambda draw: abs(_fine(draw) - fmean(scores)))
+    scores = [_score_of(draw) for draw in valid]
+    nearest = min(valid, key=lambda draw: abs(_score_of(draw) - fmean(scores)))
     successful = total.model_copy(update={"spread": round(stdev(scores), 9), "analysis": nearest.analysis})
     if rubric.kind == "binary":
         vote = _vote(draws, rubric)
@@ -132,10 +83,9 @@ def _vote(draws: Sequence[AgentResult], rubric: Rubric) -> CriterionScore | Fail
     return given.model_copy(update={"score": float(final[0])})
 
 
-def _fine(draw: AgentResult) -> float:
-    value = draw.score if draw.fine_score is None else draw.fine_score
-    assert value is not None
-    return value
+def _score_of(draw: AgentResult) -> float:
+    assert draw.score is not None
+    return draw.score
 
 
 def _criterion(draw: AgentResult, name: str) -> CriterionScore:
@@ -146,18 +96,15 @@ def _criterion(draw: AgentResult, name: str) -> CriterionScore:
 def _mean_criterion(given: Sequence[CriterionScore]) -> CriterionScore:
     """The mean, with the explanation of the draw nearest to it (of several such, the first drawn)."""
     values = [one.score for one in given if one.score is not None]
-    reasons = Counter(one.fallback for one in given if one.fallback)
-    fallback = "; ".join(f"{count} of {len(given)} draws: {reason}" for reason, count in reasons.items()) or None
     if 2 * len(values) <= len(given):
         unscored = next(one for one in given if one.score is None)
-        return CriterionScore(score=None, explanation=unscored.explanation, source="draws", fallback=fallback)
+        return CriterionScore(score=None, explanation=unscored.explanation, source="draws")
     mean = round(fsum(values) / len(values), 9)
     nearest = min((one for one in given if one.score is not None), key=lambda one: abs((one.score or 0.0) - mean))
     return CriterionScore(
         score=mean,
         explanation=nearest.explanation,
         source="draws",
-        fallback=fallback,
         spread=round(stdev(values), 9) if len(values) > 1 else None,
     )
 
@@ -178,7 +125,6 @@ def _total(draws: Sequence[AgentResult]) -> AgentResult:
         latency_s=round(fsum(draw.latency_s for draw in draws), 6),
         prompt_digest=first.prompt_digest,
         reported_model=next((draw.reported_model for draw in draws if draw.reported_model), None),
-        scoring=first.scoring,
         samples=len(draws),
         valid_samples=sum(draw.score is not None for draw in draws),
         draws=tuple(draws),
@@ -191,8 +137,3 @@ def _too_few(draws: Sequence[AgentResult], valid: int, why: str = "which is no m
     ((kind, _),) = Counter(failure.kind for failure in failures).most_common(1)
     messages = "; ".join(dict.fromkeys(f"{failure.kind.value}: {failure.message}" for failure in failures))
     return Failure(kind=kind, message=f"{valid} of {len(draws)} draws gave a score, {why} ({messages})")
-
-
-def _end(score: float | None, rubric: Rubric) -> float | None:
-    low, high = float(rubric.scale.low), float(rubric.scale.high)
-    return None if score is None else high if bool(exceeds(score, (low + high) / 2)) else low

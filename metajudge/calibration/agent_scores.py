@@ -43,7 +43,7 @@ class AgentScores:
                 if result.score is None:
                     continue
                 score = result.score if result.fine_score is None else result.fine_score
-                model = scoring_model(result.model, result.scoring == "expected", result.samples or 1)
+                model = scoring_model(result.model, result.samples or 1, expected=result.scoring == "expected")
                 if agents.setdefault(result.agent, model) != model:
                     raise InputError(
                         f"agent {result.agent!r} is {agents[result.agent]} in one assessment and {model} in "
@@ -61,7 +61,11 @@ class AgentScores:
         return cls(scores, agents, tuple(sorted(map(str, rubrics))), tuple(sorted(map(str, prompts))), spreads)
 
 
-def scoring_model(model: str, expected: bool, samples: int) -> str:
-    """A model as part of a calibration's identity: its finer scores are other evidence than its reported ones."""
+def scoring_model(model: str, samples: int, *, expected: bool = False) -> str:
+    """A model as part of a calibration's identity: its finer scores are other evidence than its reported ones.
+
+    Args:
+        expected: whether an earlier version took its scores from token probabilities.
+    """
     how = [*(["expected scores"] if expected else []), *([f"mean of {samples} draws"] if samples > 1 else [])]
     return f"{model} ({', '.join(how)})" if how else model

@@ -1,4 +1,4 @@
-"""Calibrations, plans of cascades and agents' scores as files."""
+"""Calibrations and agents' scores as files."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration, Identity, Provenance
-from metajudge.calibration.cascade import CascadePlan
 from metajudge.calibration.transfer import Prior, Transfer
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
@@ -135,25 +134,6 @@ def load_calibration(path: Path | str) -> Calibration:
         where = ".".join(map(str, first["loc"]))
         what = first["msg"].removeprefix("Value error, ")
         raise InputError(f"{path} is a damaged calibration: {where}: {what}; fit it again") from None
-
-
-def load_cascade_plan(path: Path) -> CascadePlan:
-    """Reads a plan.
-
-    Raises:
-        InputError: no such file, or none of `metajudge calibrate cascade`.
-    """
-    try:
-        return CascadePlan.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: no plan of a cascade can be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{path}: no plan of a cascade: {where + ': ' if where else ''}{first['msg']}. Make one with "
-            "`metajudge calibrate cascade`"
-        ) from None
 
 
 def read_agent_scores(path: Path | str) -> AgentScores:

@@ -175,10 +175,6 @@ class SignalTable:
             found = found.without(group)
         return found, absent
 
-    def of_group(self, group: SignalGroup) -> dict[str, Column]:
-        """The columns of one group."""
-        return {name: column for name, column in self.columns.items() if group_of(name) == group}
-
 
 def build_table(
     judgments: Iterable[Judgment],

@@ -75,7 +75,6 @@ COMMANDS = (
     Entry("init", "init:init", "Write a commented panel file for --config", SETUP),
     Entry("check", "check:check", "Ask every agent once about a tiny judgment", SETUP),
     Entry("doctor", "doctor:doctor", "Check what a run needs: packages, keys, store, panel file, disk", SETUP),
-    Entry("local", "local:app", "Install and list models in GGUF files, asked as local:PATH", SETUP),
     Entry("mcp", "mcp:mcp", "Serve assistants over MCP", SETUP),
     Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
 )
@@ -139,11 +138,6 @@ class LazyGroup(TyperGroup):
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]  # typer's own, which it also types
         self.commands = cast("MutableMapping[str, Command]", _Commands())
-
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        from metajudge.cli.former_options import modern
-
-        return super().parse_args(ctx, modern(args))
 
     def list_commands(self, ctx: "Context") -> list[str]:
         return list(self.commands)

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import typer
 
+from metajudge.cli import removed
 from metajudge.errors import MetajudgeError
 from metajudge.runs.exit_codes import ExitCode, exit_code_of
 
@@ -40,7 +41,7 @@ def guarded(words: Sequence[str]) -> int:
         code = _call(words)
         sys.stdout.flush()
     except BaseException as error:
-        code = _told(error, debug)
+        code = _told(error, debug, words)
     with contextlib.suppress(ValueError):  # not the main thread
         # The interpreter still ends threads and closes files; an interrupt there no longer concerns the command.
         signal.signal(signal.SIGINT, lambda _number, _frame: leave_at_once())
@@ -71,7 +72,7 @@ def _call(words: Sequence[str]) -> int:
     return int(code) if isinstance(code, int) else ExitCode.DONE
 
 
-def _told(error: BaseException, debug: bool) -> int:
+def _told(error: BaseException, debug: bool, words: Sequence[str]) -> int:
     """Prints the error in one line and returns the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -79,14 +80,20 @@ def _told(error: BaseException, debug: bool) -> int:
         traceback.print_exception(error)
     if isinstance(error, typer.Abort):  # Ctrl-C, or the end of the input, at a question
         return ExitCode.USAGE if isinstance(error.__cause__, EOFError) else ExitCode.INTERRUPTED
-    if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error, which prints itself
-        error.show()
+    if hasattr(error, "show") and hasattr(error, "exit_code"):
+        sentence = removed.sentence(str(error), words)
+        if sentence is None:  # a usage error prints itself
+            error.show()
+        _print(sentence)
         return int(error.exit_code)
-    sentence = _sentence(error)
+    _print(_sentence(error))
+    return exit_code_of(error)
+
+
+def _print(sentence: str | None) -> None:
     if sentence is not None:
         with contextlib.suppress(OSError):
             print(f"metajudge: {sentence}", file=sys.stderr)  # noqa: T201 - the one place where errors become text
-    return exit_code_of(error)
 
 
 def _sentence(error: BaseException) -> str | None:

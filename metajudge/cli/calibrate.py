@@ -16,8 +16,6 @@ from metajudge.calibration.pooled_fit import fit_pooled
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.calibration.table import SignalTable
-from metajudge.calibration.weights import fit_weights, to_toml
-from metajudge.cli.calibrate_cascade import cascade
 from metajudge.cli.calibrate_inputs import (
     AgentScoresOption,
     DataOption,
@@ -41,7 +39,6 @@ from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
-from metajudge.files.output import write_text
 from metajudge.store import Store
 from metajudge.types import Judgment, Right
 
@@ -51,7 +48,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-app.command("cascade")(cascade)
 app.command("threshold")(threshold)
 
 SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Default: by the verdicts' kind."
@@ -223,33 +219,6 @@ def plan(
         delta,
     ):
         typer.echo(line)
-
-
-@app.command("weights")
-@reads_judgments
-def weights(
-    data: DataOption,
-    agent_scores: Annotated[
-        Path, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
-    ],
-    judge: JudgeOption = None,
-    seed: ResamplingSeedOption = 0,
-    folds: FoldsOption = 5,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write here instead of printing.", metavar="FILE.toml")
-    ] = None,
-    reading: Reading = AS_THEY_ARE,
-) -> None:
-    """Fit weights of a panel's agents by category, out of fold, and print them as TOML for a panel file."""
-    check_files(data, agent_scores, out)
-    table = labelled_records(data, reading, agent_scores).table(["agents"], judge)
-    models = dict(table.agent_scores.agents) if table.agent_scores is not None else None
-    text = to_toml(fit_weights(table, seed=seed, folds=folds), models)
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    write_text(out, text)
-    typer.echo(f"Written: {out}")
 
 
 @app.command("diagnose")

@@ -24,7 +24,7 @@ def doctor(
     online: Annotated[bool, typer.Option("--online", help="Also connect to the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check what a run needs: packages, keys, store, panel file, disk, local models and clock.
+    """Check what a run needs: packages, keys, store, panel file, disk, clock.
 
     Exit code 1 if a check failed (XX); !! marks a warning. Keys are never printed. To test whether a
     model answers, and at what price, run `metajudge check`.
@@ -39,8 +39,7 @@ def doctor(
     except MetajudgeError as error:
         found.append(checks.Check("settings", "error", str(error)))
     else:
-        found += [*checks.check_keys(settings, panel), *checks.check_local(settings, panel)]
-        found += [*run(checks.check_store(where, now)), *checks.check_disk(where)]
+        found += [*checks.check_keys(settings, panel), *run(checks.check_store(where, now)), *checks.check_disk(where)]
         if online:
             found += checks.check_online(settings, panel, now)
     wrong = any(check.state == "error" for check in found)

@@ -49,14 +49,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "calibrate diagnose --data labelled.jsonl",
         "calibrate diagnose --data labelled.jsonl --kind grade --signals peers,rationale",
     ),
-    "calibrate weights": (
-        "calibrate weights --data labelled.jsonl --agent-scores assessments.jsonl",
-        "calibrate weights --data labelled.jsonl --agent-scores assessments.jsonl --out weights.toml",
-    ),
-    "calibrate cascade": (
-        "calibrate cascade --data labelled.jsonl --agent-scores a.jsonl --stage cheap --stage strong --out plan.json",
-        "calibrate cascade --data labelled.jsonl --agent-scores a.jsonl --stage mini --stage large --out plan.json",
-    ),
     "monitor": ("monitor outcomes.jsonl --target 0.9", "monitor --store metajudge.duckdb --promise cal.json --json"),
     "diff": ("diff before.jsonl after.jsonl", "diff before.jsonl after.jsonl --labels people.csv"),
     "import": ("import verdicts.xlsx", "import verdicts.csv --map verdict=winner,question=prompt --yes"),
@@ -170,9 +162,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "init": ("init", "init panel.toml --agent openai:gpt-4o-mini --agent anthropic:claude-haiku-4-5"),
     "check": ("check --agent openai:gpt-4o-mini", "check --config metajudge.toml --json"),
     "doctor": ("doctor", "doctor --config metajudge.toml --online"),
-    "local install": ("local install", "local install --folder models"),
-    "local list": ("local list", "local list --folder models --json"),
-    "local remove": ("local remove tiny.gguf", "local remove tiny.gguf --folder models"),
     "mcp": ("mcp", "mcp --agent openai:gpt-4o-mini --folder verdicts"),
     "serve": ("serve", "serve --agent openai:gpt-4o-mini --port 8080 --workers 4"),
 }

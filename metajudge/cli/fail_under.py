@@ -7,7 +7,7 @@ import typer
 
 from metajudge.cli.options import complete_bar
 from metajudge.errors import ConfigurationError
-from metajudge.vetting.bars import FORMER, Bar, Measure, Reached
+from metajudge.vetting.bars import Bar, Measure, Reached
 
 FAIL_UNDER_HELP = (
     "Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or "
@@ -30,7 +30,6 @@ def parse_fail_under(given: Sequence[str] | None) -> tuple[Bar, ...]:
     bars: list[Bar] = []
     for text in given or ():
         name, sign, number = (part.strip() for part in text.partition("="))
-        name = FORMER.get(name, name)
         example = "write --fail-under precision=0.9 or --fail-under kept=0.5"
         if not sign or name not in get_args(Measure):
             raise ConfigurationError(f"--fail-under {text}: {example}")

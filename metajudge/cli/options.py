@@ -94,7 +94,6 @@ STRATEGIES = (
     ("majority_vote", "most agents decide"),
     ("panel_discussion", "agents see each other's scores"),
     ("rejudge", "agents judge the item blind"),
-    ("cascade", "cheap agents first, by a plan"),
     ("signals", "free evidence, no model"),
 )
 complete_strategy = complete(*STRATEGIES)

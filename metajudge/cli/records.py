@@ -59,8 +59,8 @@ def show(
 
 _COUNTS = (
     ("assessed", "assessed"),
-    ("accepted", "kept"),
-    ("rejected", "discarded"),
+    ("kept", "kept"),
+    ("discarded", "discarded"),
     ("unscored", "unscored"),
     ("failed", "failed"),
     ("calls", "calls"),
@@ -96,7 +96,10 @@ def runs(
         return
     for one in found:
         started = datetime.fromtimestamp(one.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        summary = one.summary or {}
+        summary = dict(one.summary or {})
+        for former, name in (("accepted", "kept"), ("rejected", "discarded")):  # as version 0.1 stored them
+            if former in summary:
+                summary.setdefault(name, summary[former])
         counts = ", ".join(f"{summary[key]} {words}" for key, words in _COUNTS if key in summary)
         typer.echo(f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}")
 

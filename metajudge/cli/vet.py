@@ -73,7 +73,7 @@ def vet(
         str | None,
         typer.Option(
             help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
-            "cascade (with a plan in the panel file), or signals (no model). Default: by the number of agents.",
+            "or signals (no model). Default: by the number of agents.",
             autocompletion=complete_strategy,
         ),
     ] = None,

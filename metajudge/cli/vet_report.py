@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 from metajudge.panels.config import PanelConfig
-from metajudge.providers.local_files import DEMO_MARK
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.explanation import filled
 from metajudge.vetting.label_count import LabelCount
@@ -45,8 +44,7 @@ def print_report(
 ) -> None:
     """Prints counts, accuracy by the labels, calls and cost, and the next step."""
     console = Console(highlight=False, emoji=False)
-    for line in _opening(summary, panel):
-        console.print(line, soft_wrap=True, markup=False)
+    console.print(vetted_by(summary, panel), soft_wrap=True, markup=False)
     table = Table(box=None)
     table.add_column("")
     table.add_column("judgments", justify="right")
@@ -81,16 +79,12 @@ def report_as_markdown(
     ]
     parts = [
         "### metajudge vet",
-        "  \n".join(map(escaped, _opening(summary, panel))),
+        escaped(vetted_by(summary, panel)),
         "\n".join(bars),
         "\n".join(rows),
         "\n".join(said).strip(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _opening(summary: VetSummary, panel: PanelConfig) -> list[str]:
-    return [vetted_by(summary, panel), *(f"Note: {one}" for one in summary.notices if DEMO_MARK in one)]
 
 
 def _findings(summary: VetSummary, labels: LabelCount, words: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metajudge.errors import ConfigurationError, PromptError
@@ -11,7 +10,6 @@ from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
-from metajudge.providers.notices import NO_LOGPROBS, not_sent
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
@@ -20,11 +18,9 @@ from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.panel import default_threshold
 from metajudge.strategies.reach import foregone
-from metajudge.types import digest
 
 if TYPE_CHECKING:
     from metajudge.agents import Agent
-    from metajudge.calibration.cascade import CascadePlan
     from metajudge.rubric import Rubric
 
 ANALYSIS_MAX_TOKENS = 4_096
@@ -144,25 +140,6 @@ def parameters_of(agent: AgentConfig, seed: int | None) -> Parameters:
     )
 
 
-def _other_agents(plan: "CascadePlan", asked: "Mapping[str, Agent]") -> list[str]:
-    """How the agents differ from those that a plan's curves were fitted on."""
-    from metajudge.calibration.agent_scores import scoring_model
-
-    found = []
-    for name, agent in asked.items():
-        model = scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
-        if plan.agents.get(name, model) != model:
-            found.append(f"{name} was {plan.agents[name]}, here it is {model}")
-    digests = {agent.rubric.digest for agent in asked.values()}
-    together = digests.pop() if len(digests) == 1 else digest(sorted(digests))
-    if plan.rubrics and together not in plan.rubrics:
-        found.append("another rubric (built-in ones belong to a prompt_version)")
-    scale = next(iter(asked.values())).rubric.scale
-    if (scale.low, scale.high) != plan.scale:
-        found.append(f"another scale ({plan.scale[0]:g}..{plan.scale[1]:g})")
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Assembly:
     config: PanelConfig
@@ -212,10 +189,6 @@ class _Assembly:
         scale = (agents[0].rubric.scale.low, agents[0].rubric.scale.high) if agents else (1.0, 5.0)
         given = config.threshold if route.threshold is None else route.threshold
         threshold = default_threshold(strategy, scale) if given is None else given
-        plan = self._plan(agents) if strategy is StrategyName.CASCADE else None
-        if plan is not None:
-            agents = tuple(agent for agent in agents if any(agent.name in stage.agents for stage in plan.stages))
-            threshold = plan.threshold
         return Panel(
             agents=agents,
             strategy=strategy,
@@ -230,33 +203,8 @@ class _Assembly:
             summariser=summarisers[0] if summarisers else None,
             average_votes=config.average_votes,
             families=config.families,
-            cascade=plan,
             route=category,
         )
-
-    def _plan(self, agents: "tuple[Agent, ...]") -> "CascadePlan":
-        """The plan of a cascade, checked against the agents that are there."""
-        given = self.config.cascade
-        if given is None:
-            raise ConfigurationError(
-                "strategy cascade needs a plan: make one with `metajudge calibrate cascade`, and name it in the panel "
-                "file ([cascade] plan = FILE)"
-            )
-        from metajudge.calibration.files import load_cascade_plan  # with NumPy, which other panels do without
-
-        plan = load_cascade_plan(Path(given.plan)).with_band(given.band)
-        names = {name for stage in plan.stages for name in stage.agents}
-        here = {agent.name: agent for agent in agents}
-        if missing := sorted(names - set(here)):
-            there = ", ".join(here) or "none"
-            raise ConfigurationError(f"{given.plan}: its stages ask {', '.join(missing)}, but the panel has {there}")
-        asked = {name: here[name] for name in sorted(names)}
-        if (problems := _other_agents(plan, asked)) and not given.allow_other_agents:
-            raise ConfigurationError(
-                f"{given.plan} was fitted for other settings: {'; '.join(problems)}. Fit one for these agents with "
-                "`metajudge calibrate cascade`, or set allow_other_agents = true to use it anyway"
-            )
-        return plan
 
     def _strategy(self, route: Route, agents: Sequence[AgentConfig]) -> StrategyName:
         """The route's or the panel's choice; else by the agents."""
@@ -281,7 +229,11 @@ class _Assembly:
 
         name = agent_name(agent, self.models)
         weights = (route.agent_weights or {}).get(name, agent.weight)
-        self._say_what_is_dropped(agent, name, built[name])
+        if agent.samples > 1 and agent.temperature == 0:
+            self._say(
+                f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
+                "remove temperature, or raise it"
+            )
         rubric = self._rubric(agent, route)
         form = self._form(agent, name, rubric, strategy)
         parameters = parameters_of(agent, self.config.seed)
@@ -295,7 +247,6 @@ class _Assembly:
             weight=weights,
             parameters=parameters,
             form=form,
-            scoring=agent.score,
             samples=agent.samples,
             prompt_version=self.config.prompt_set,
         )
@@ -328,15 +279,6 @@ class _Assembly:
 
     def _say(self, notice: str) -> None:
         self.resources.notices.say(notice)
-
-    def _say_what_is_dropped(self, agent: AgentConfig, name: str, model: Model) -> None:
-        if agent.score == "expected" and model.endpoint.protocol == "anthropic":
-            self._say(not_sent(model.name, "logprobs", NO_LOGPROBS))
-        if agent.samples > 1 and agent.temperature == 0:
-            self._say(
-                f"agent {name}: samples = {agent.samples} at temperature 0 asks for one answer {agent.samples} times; "
-                "remove temperature, or raise it"
-            )
 
     def _rubric(self, agent: AgentConfig, route: Route) -> "Rubric":
         """The agent's own rubric, else the route's, else the panel's; weights likewise."""

@@ -7,9 +7,17 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from metajudge.errors import ConfigurationError, RubricError
 from metajudge.prompts.versions import FIRST, NEWEST
@@ -20,11 +28,21 @@ from metajudge.types.frozen import Frozen
 Weights = str | dict[str, float]
 Rounds = Literal["independent_first", "sequential"]
 Explanations = Literal["before", "after", "none"]
-Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "cascade", "signals"]
+Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
 
 
 _SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
 """Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
+
+
+RECORDED: Final = "recorded"
+"""Context of validating a panel that a run of an earlier version recorded: what is gone since is left out."""
+
+_NO_CASCADE = (
+    "strategy cascade and [cascade] were removed: use weighted_average or majority_vote, which with early_exit ask no "
+    "further agent once the decision is certain"
+)
+_NO_EXPECTED_SCORES = 'score = "expected" was removed: use samples = 5, the mean of several draws'
 
 
 class Price(Frozen):
@@ -53,7 +71,6 @@ class AgentConfig(Frozen):
     weights: Weights | None = None
     analysis: bool | None = None
     explanations: Explanations = "before"
-    score: Literal["reported", "expected"] = "reported"
     samples: Annotated[int, Field(ge=1, le=100)] = 1
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -64,6 +81,15 @@ class AgentConfig(Frozen):
     timeout_s: PositiveFloat = 120.0
     api_key_env: str | None = None
     price: Price | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_score(cls, given: Any, info: ValidationInfo) -> Any:
+        if not isinstance(given, Mapping) or "score" not in given:
+            return given
+        if given["score"] != "reported" and info.context is not RECORDED:
+            raise ValueError(_NO_EXPECTED_SCORES)
+        return {name: value for name, value in given.items() if name != "score"}
 
     @model_validator(mode="before")
     @classmethod
@@ -103,12 +129,14 @@ class Discussion(Frozen):
     summariser: AgentConfig | None = None
 
 
-class CascadeConfig(Frozen):
-    """Which plan a cascade follows (a file of ``metajudge calibrate cascade``), perhaps with another band of doubt."""
-
-    plan: str
-    band: tuple[float, float] | None = None
-    allow_other_agents: bool = False
+def _without_cascade(given: Any, info: ValidationInfo) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    gone = given.get("strategy") == "cascade"
+    if (gone or given.get("cascade") is not None) and info.context is not RECORDED:
+        raise ValueError(_NO_CASCADE)
+    rest = {name: value for name, value in given.items() if name != "cascade"}
+    return {**rest, "strategy": None} if gone else rest
 
 
 class Route(Frozen):
@@ -121,6 +149,8 @@ class Route(Frozen):
     agents: tuple[str, ...] | None = None
     agent_weights: dict[str, PositiveFloat] | None = None
     quorum: PositiveInt | None = None
+
+    _check = model_validator(mode="before")(_without_cascade)
 
 
 class EndpointLimits(Frozen):
@@ -161,10 +191,11 @@ class PanelConfig(Frozen):
     families: FamilyPolicy = "warn"
     seed: int | None = None
     discussion: Discussion = Discussion()
-    cascade: CascadeConfig | None = None
     routes: dict[str, Route] = Field(default_factory=dict)
     limits: dict[str, EndpointLimits] = Field(default_factory=dict)
     retry: Retry = Retry()
+
+    _check = model_validator(mode="before")(_without_cascade)
 
     @property
     def prompt_set(self) -> int:
@@ -219,7 +250,7 @@ def _is_binary(rubric: str) -> bool:
         return False
 
 
-_OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "score", "samples")
+_OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "samples")
 """Settings of an agent that other tasks than vetting do not use."""
 
 
@@ -287,9 +318,6 @@ def _with_rubric_paths(config: PanelConfig, folder: Path) -> PanelConfig:
     routes = {
         name: route.model_copy(update={"rubric": resolved(route.rubric)}) for name, route in config.routes.items()
     }
-    cascade = config.cascade
-    if cascade is not None:
-        cascade = cascade.model_copy(update={"plan": str(folder / cascade.plan)})
     agents = tuple(agent(one) for one in config.agents)
     return config.model_copy(
         update={
@@ -297,7 +325,6 @@ def _with_rubric_paths(config: PanelConfig, folder: Path) -> PanelConfig:
             "agents": agents,
             "discussion": discussion,
             "routes": routes,
-            "cascade": cascade,
         }
     )
 

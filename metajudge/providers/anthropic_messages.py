@@ -12,8 +12,7 @@ from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.http_model import ChatProtocol, answer_data, instructed, text_or, useless
 from metajudge.providers.model import Effort, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect, OutputMode
-from metajudge.providers.notices import NO_LOGPROBS
-from metajudge.types import FinishReason, Reply, TokenProbabilities, Usage
+from metajudge.types import FinishReason, Reply, Usage
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -45,8 +44,6 @@ def dropped(request: ModelRequest) -> Iterator[tuple[str, str]]:
             yield name, "Anthropic's messages have no such setting"
     if parameters.effort is not None and parameters.effort not in _EFFORTS:
         yield f"effort {parameters.effort!r}", f"Anthropic's messages know {', '.join(sorted(_EFFORTS))}"
-    if request.logprobs:
-        yield "logprobs", NO_LOGPROBS
 
 
 def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
@@ -116,5 +113,4 @@ PROTOCOL = ChatProtocol(
     stream_options={"stream": True},
     dropped=dropped,
     read_reply=read_reply,
-    probabilities=lambda _content, _reply, _dialect: TokenProbabilities(absent=NO_LOGPROBS),
 )

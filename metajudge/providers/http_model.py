@@ -1,7 +1,7 @@
 """A model asked over HTTP: what OpenAI's chat completions and Anthropic's messages have in common."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -12,7 +12,7 @@ from metajudge.providers.http_errors import Asked
 from metajudge.providers.model import Endpoint, ModelRequest
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
 from metajudge.providers.notices import Notices
-from metajudge.types import Reply, TokenProbabilities, Usage, json_bytes
+from metajudge.types import Reply, Usage, json_bytes
 
 
 class ReadReply(Protocol):
@@ -39,7 +39,6 @@ class ChatProtocol:
         body: the JSON body of a request to a model.
         stream_options: what a body has besides to be answered as a stream.
         dropped: what the protocol has no word for in a request, each with the reason.
-        probabilities: the token probabilities of an answer that could be read.
     """
 
     path: str
@@ -49,7 +48,6 @@ class ChatProtocol:
     stream_options: dict[str, Any]
     dropped: Callable[[ModelRequest], Iterable[tuple[str, str]]]
     read_reply: ReadReply
-    probabilities: Callable[[bytes, Reply, Dialect], TokenProbabilities]
 
     def negotiation(self, model: str, endpoint: Endpoint, notices: Notices, grace_s: float) -> Negotiation:
         """A fresh negotiation with a model that speaks this protocol."""
@@ -87,24 +85,17 @@ class HttpModel:
             content = await self._client.post(protocol.path, json_bytes(body), self._asked, request.parameters)
             accepted = True
         except (BadRequestError, AuthError, NotFoundError) as error:
-            # Some models answer 403 to a request for logprobs.
-            plainer = isinstance(error, BadRequestError) or (isinstance(error, AuthError) and "logprobs" in body)
-            renegotiated = negotiation.rejected(dialect, body, error) if plainer else None
-            if renegotiated is not None:
-                raise renegotiated from None
             if not isinstance(error, BadRequestError):
                 negotiation.fail_waiting(error)
+                raise
+            renegotiated = negotiation.rejected(dialect, body, error)
+            if renegotiated is not None:
+                raise renegotiated from None
             raise
         finally:
             if structured:
                 negotiation.end(accepted)
-        reply = protocol.read_reply(content, self._asked)
-        if not request.logprobs:
-            return reply
-        probabilities = protocol.probabilities(content, reply, dialect)
-        if probabilities.absent and reply.finish == "stop" and "logprobs" in body:
-            negotiation.note(f"logprobs were asked for, and {probabilities.absent}")
-        return replace(reply, probabilities=probabilities)
+        return protocol.read_reply(content, self._asked)
 
 
 def instructed(request: ModelRequest, enforced: bool) -> str:

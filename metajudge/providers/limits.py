@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from metajudge.errors import ConfigurationError, RateLimitedError
@@ -96,7 +96,6 @@ class Limits:
         settings: for the run, and for every endpoint without settings of its own.
         endpoints: what differs at particular endpoints (their ``concurrency`` is not looked at).
         keeper: where the limits hold for several processes together; None for this one alone.
-        alone: endpoints that each process has for itself.
     """
 
     def __init__(
@@ -104,13 +103,11 @@ class Limits:
         settings: LimitSettings | None = None,
         endpoints: Mapping[Endpoint, LimitSettings] | None = None,
         keeper: LimitKeeper | None = None,
-        alone: Collection[Endpoint] = (),
     ) -> None:
         self.settings = settings or LimitSettings()
         self.slots = asyncio.Semaphore(self.settings.concurrency)
         self._own = endpoints or {}
         self._places = None if keeper is None else SharedPlaces(keeper)
-        self._alone = frozenset(alone)
         self._endpoints: dict[Endpoint, _EndpointLimits] = {}
 
     def at(self, endpoint: Endpoint) -> _EndpointLimits:
@@ -118,8 +115,7 @@ class Limits:
         found = self._endpoints.get(endpoint)
         if found is None:
             own = self._own.get(endpoint, self.settings)
-            places = None if endpoint in self._alone else self._places
-            found = self._endpoints[endpoint] = _EndpointLimits(endpoint, own, self.settings.concurrency, places)
+            found = self._endpoints[endpoint] = _EndpointLimits(endpoint, own, self.settings.concurrency, self._places)
         return found
 
 

@@ -124,7 +124,6 @@ class MeteredModel(ModelWrapper):
                     usage=reply.usage,
                     cost_usd=reply.cost_usd,
                     http_status=200,
-                    probabilities=reply.probabilities,
                 )
             )
         return reply
@@ -196,6 +195,5 @@ def _measured(reply: Reply, latency_s: float, cost_usd: float | None) -> Reply:
         latency_s,
         reply.attempts,
         reply.cached,
-        reply.probabilities,
         reply.first_token_s,
     )

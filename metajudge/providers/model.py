@@ -53,7 +53,6 @@ class ModelRequest:
         parameters: recorded, and part of the cache key (the time-out is not: it changes no answer).
         draw: index of the sample; two draws of one request are two calls.
         fresh: ask even where a reply to this very request is stored.
-        logprobs: ask for the probabilities of the answer's tokens, too; what a provider lacks is dropped loudly.
     """
 
     system: str
@@ -62,20 +61,16 @@ class ModelRequest:
     parameters: Parameters = field(default_factory=Parameters)
     draw: int = 0
     fresh: bool = False
-    logprobs: bool = False
 
     def content(self) -> dict[str, Any]:
         """The part of the request that determines the answer, as plain data."""
         p = self.parameters
-        content: dict[str, Any] = {
+        return {
             "system": self.system,
             "messages": [[m.role, m.text] for m in self.messages],
             "schema": None if self.schema is None else self.schema.digest,
             "parameters": [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers],
         }
-        if self.logprobs:  # only then, so that replies stored without them keep their keys
-            content["logprobs"] = True
-        return content
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any
 
 from metajudge.errors import BadRequestError, ProviderError
-from metajudge.providers.logprobs import FEWER_TOP_LOGPROBS, TOP_LOGPROBS
 from metajudge.providers.model import OutputSchema
 from metajudge.providers.notices import Notices, not_sent
 from metajudge.types import json_bytes
@@ -36,7 +35,6 @@ class Dialect:
     mode: OutputMode = OutputMode.JSON_SCHEMA
     max_tokens_name: str = "max_tokens"
     dropped: frozenset[str] = frozenset()
-    top_logprobs: int = TOP_LOGPROBS
 
 
 class RenegotiatedError(BadRequestError):
@@ -56,8 +54,6 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 _OWN_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
-_LOGPROBS = re.compile(r"logprobs", re.IGNORECASE)
-_TOO_MANY = re.compile(r"top_logprobs|greater|less than|at most|max|between|range|<=", re.IGNORECASE)
 _DROPPABLE = ("temperature", "top_p", "seed", "reasoning_effort", "effort")
 
 
@@ -125,22 +121,12 @@ class Negotiation:
             The error that asks for another attempt, None where the rejection has another reason.
         """
         if used == self.dialect:
-            denied = not isinstance(error, BadRequestError)
-            plainer = self._plainer_logprobs(used, body, str(error))
-            plainer = plainer if plainer or denied else self._plainer(used, body, str(error))
+            plainer = self._plainer(used, body, str(error))
             if plainer is None:
                 return None
             self.dialect = plainer
             self._settled = False
         return RenegotiatedError(f"{error} (asking again in a plainer form)", status=error.status)
-
-    def _plainer_logprobs(self, used: Dialect, body: Mapping[str, Any], message: str) -> Dialect | None:
-        if "logprobs" not in body or not _LOGPROBS.search(message):
-            return None
-        if used.top_logprobs > FEWER_TOP_LOGPROBS and _TOO_MANY.search(message):
-            return replace(used, top_logprobs=FEWER_TOP_LOGPROBS)
-        self.drop("logprobs", "the server does not support it")
-        return replace(used, dropped=used.dropped | {"logprobs"})
 
     def _plainer(self, used: Dialect, body: Mapping[str, Any], message: str) -> Dialect | None:
         unsupported = _UNSUPPORTED.search(message) is not None
@@ -158,10 +144,6 @@ class Negotiation:
             self._notices.say(f"{self._model}: the server does not support {used.mode} output; using {mode} instead")
             return replace(used, mode=mode)
         return None
-
-    def note(self, sentence: str) -> None:
-        """Says, once per model, what else the user should hear of it."""
-        self._notices.say(f"{self._model}: {sentence}")
 
     def drop(self, name: str, reason: str) -> None:
         """Says, once per model, that a parameter is not sent."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-NO_LOGPROBS = "Anthropic's messages have no token probabilities"
-
 
 def not_sent(model: str, setting: str, reason: str) -> str:
     """The notice that a model is asked without a setting."""

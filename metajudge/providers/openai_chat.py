@@ -8,14 +8,11 @@ elsewhere; a server that wants the other name says so and gets it.
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
-
 from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.http_model import ChatProtocol, answer_data, instructed, text_or, useless
-from metajudge.providers.logprobs import read_logprobs
 from metajudge.providers.model import Endpoint, ModelRequest
 from metajudge.providers.negotiation import Dialect, OutputMode
-from metajudge.types import FinishReason, Reply, TokenProbabilities, Usage
+from metajudge.types import FinishReason, Reply, Usage
 
 _NO_HEADERS: dict[str, str] = {}
 _FINISH: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
@@ -45,8 +42,6 @@ def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[st
         body[dialect.max_tokens_name] = p.max_tokens
     optional = {"temperature": p.temperature, "top_p": p.top_p, "seed": p.seed, "reasoning_effort": p.effort}
     body.update({k: v for k, v in optional.items() if v is not None and k not in dialect.dropped})
-    if request.logprobs and "logprobs" not in dialect.dropped:
-        body |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     return body
 
 
@@ -79,13 +74,6 @@ def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Re
     return Reply(text or "", finish, text_or(data.get("model"), asked.model), usage)
 
 
-def _probabilities(content: bytes, reply: Reply, dialect: Dialect) -> TokenProbabilities:
-    """The token probabilities of an answer that could be read."""
-    if "logprobs" in dialect.dropped:
-        return TokenProbabilities(absent="the server does not support logprobs")
-    return read_logprobs(orjson.loads(content)["choices"][0].get("logprobs"), reply.text)
-
-
 def read_usage(usage: Any) -> Usage | None:
     """Tokens as reported; ``prompt_tokens`` already includes the cached ones. None without a usable report."""
     if not isinstance(usage, dict):
@@ -115,5 +103,4 @@ PROTOCOL = ChatProtocol(
     stream_options={"stream": True, "stream_options": {"include_usage": True}},
     dropped=lambda _request: (),
     read_reply=read_reply,
-    probabilities=_probabilities,
 )

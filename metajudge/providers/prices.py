@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from metajudge.concurrency import modules_kept
 from metajudge.errors import ConfigurationError
-from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
+from metajudge.providers.spec import PROVIDERS, AgentSpec
 from metajudge.types import Usage
 
 
@@ -77,8 +77,6 @@ def find_price(spec: AgentSpec) -> Price | None:
 
     A model asked at another base URL is priced as at the provider it is named under.
     """
-    if spec.provider == LOCAL:
-        return FlatPrice.of(0, 0)
     provider = PROVIDERS[spec.provider].price_id
     return None if provider is None else _find(spec.model, provider)
 

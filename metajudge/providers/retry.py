@@ -145,7 +145,6 @@ def _with_attempts(reply: Reply, attempts: int, wasted: Usage | None, wasted_usd
         reply.latency_s,
         attempts,
         reply.cached,
-        reply.probabilities,
         reply.first_token_s,
     )
 

@@ -54,15 +54,9 @@ PROVIDERS: dict[str, Provider] = {
     ),
     "ollama": Provider("openai", "http://localhost:11434/v1", "OLLAMA_API_KEY", key_required=False),
     "vllm": Provider("openai", "http://localhost:8000/v1", "VLLM_API_KEY", key_required=False),
-    "local": Provider("openai", "local:/v1", "METAJUDGE_LOCAL_API_KEY", key_required=False),
     "lmstudio": Provider("openai", "http://localhost:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
 }
-"""The built-in providers; any other server is one of these protocols at another base URL.
-
-``local`` is a model file on this machine, see :mod:`metajudge.providers.local`.
-"""
-
-LOCAL = "local"
+"""The built-in providers; any other server is one of these protocols at another base URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +84,6 @@ class AgentSpec:
     @property
     def is_local(self) -> bool:
         """Whether the model is asked on this very machine (loopback), where a key is optional."""
-        if self.provider == LOCAL:
-            return True
         host = urlsplit(self.endpoint.base_url).hostname or ""
         return host in {"localhost", "::1"} or host.startswith("127.")
 
@@ -122,20 +114,7 @@ def parse_agent_spec(text: str) -> AgentSpec:
     model, base_url = _split_url(rest, f"agent {shown!r}")
     if not model:
         raise ConfigurationError(f"agent {shown!r} names no model after {provider!r}: write {_FORM}")
-    if provider == LOCAL:
-        return _local(shown, name, model, base_url)
     return AgentSpec(name=name or model, provider=provider, model=model, base_url=base_url)
-
-
-def _local(shown: str, name: str, model: str, base_url: str | None) -> AgentSpec:
-    """A model file; the agent is called after the file, without its folder."""
-    if base_url is not None:
-        raise ConfigurationError(
-            f"agent {shown!r}: a local model is a file on this machine and has no URL: write local:PATH, or, for a "
-            "server that runs already, openai:MODEL@BASE_URL"
-        )
-    stem = re.split(r"[/\\\\]", model.rstrip("/"))[-1].removesuffix(".gguf")
-    return AgentSpec(name=name or stem or model, provider=LOCAL, model=model)
 
 
 def check_provider(name: str, where: str) -> None:
@@ -146,6 +125,11 @@ def check_provider(name: str, where: str) -> None:
     """
     if name in PROVIDERS:
         return
+    if name == "local":
+        raise ConfigurationError(
+            f"{where}: local: models were removed: serve the model with Ollama, vLLM, LM Studio or llama-server, and "
+            "write ollama:NAME, vllm:NAME, lmstudio:NAME or openai:NAME@http://localhost:PORT"
+        )
     close = get_close_matches(name.lower(), PROVIDERS, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     raise ConfigurationError(

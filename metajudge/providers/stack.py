@@ -16,7 +16,7 @@ from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.shared_limits import LimitKeeper
-from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
+from metajudge.providers.spec import PROVIDERS, AgentSpec
 from metajudge.providers.tracing import TracedModel
 from metajudge.providers.usage_estimate import UsageEstimate
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from metajudge.providers.batch_queue import Batches
     from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Transport
     from metajudge.providers.http_model import ChatProtocol
-    from metajudge.providers.local_server import LocalServers
     from metajudge.providers.negotiation import Negotiation
 
 _GRACE_S = 0.25
@@ -74,8 +73,7 @@ class Resources:
     @cached_property
     def shared_limits(self) -> Limits:
         """One set of limits for all models."""
-        one_by_one = {Endpoint("openai", PROVIDERS[LOCAL].base_url): LimitSettings(per_endpoint=1)}
-        return Limits(self.limits, {**one_by_one, **self.endpoint_limits}, self.keeper, alone=one_by_one)
+        return Limits(self.limits, self.endpoint_limits, self.keeper)
 
     @cached_property
     def rng(self) -> random.Random:
@@ -89,24 +87,13 @@ class Resources:
 
         return ClientPool(self.limits.concurrency, self.http_client)
 
-    @cached_property
-    def local_servers(self) -> "LocalServers":
-        """One server a model file, started when it is first asked."""
-        from metajudge.providers.local_server import LocalServers
-
-        return LocalServers()
-
-    def negotiation(self, spec: AgentSpec, name: str | None = None) -> "Negotiation":
-        """What is known about a model at an endpoint, shared by the agents that use it.
-
-        Args:
-            name: what the model is called in messages; None for its name in ``spec``.
-        """
+    def negotiation(self, spec: AgentSpec) -> "Negotiation":
+        """What is known about a model at an endpoint, shared by the agents that use it."""
         key = (spec.endpoint, spec.model)
         if key not in self._negotiations:
-            grace_s = _LOCAL_GRACE_S if spec.is_local or spec.provider == LOCAL else _GRACE_S
+            grace_s = _LOCAL_GRACE_S if spec.is_local else _GRACE_S
             protocol = protocol_of(spec.endpoint)
-            self._negotiations[key] = protocol.negotiation(name or spec.model, spec.endpoint, self.notices, grace_s)
+            self._negotiations[key] = protocol.negotiation(spec.model, spec.endpoint, self.notices, grace_s)
         return self._negotiations[key]
 
     def output_mode(self, spec: AgentSpec) -> str:
@@ -115,11 +102,10 @@ class Resources:
         return "unknown" if found is None else found.dialect.mode.value
 
     async def aclose(self) -> None:
-        """Closes all connections and ends local servers; harmless when repeated."""
-        for name in ("local_servers", "clients"):
-            opened = self.__dict__.pop(name, None)
-            if opened is not None:
-                await opened.aclose()
+        """Closes all connections; harmless when repeated."""
+        opened = self.__dict__.pop("clients", None)
+        if opened is not None:
+            await opened.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,8 +132,7 @@ def build_model(
     """
     provider, estimate = build_provider(spec, resources)
     prices = partial(find_price, spec) if price is None else lambda: price
-    live = resources.batches is None or spec.provider == LOCAL
-    batched = None if live else partial(_batched, spec, resources, price, meter)
+    batched = None if resources.batches is None else partial(_batched, spec, resources, price, meter)
     return _wrapped(provider, resources, prices, estimate, meter, resources.clients.open, batched)
 
 
@@ -222,11 +207,6 @@ def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageE
     Raises:
         ConfigurationError: no key where one is needed.
     """
-    if spec.provider == LOCAL:
-        from metajudge.providers.local import build_local_model
-
-        negotiation = partial(resources.negotiation, spec)
-        return build_local_model(spec, resources.local_servers, resources.notices, negotiation), UsageEstimate()
     client, adapter, estimate = _adapter(spec, resources)
     return adapter(client), estimate
 

@@ -19,7 +19,7 @@ from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import Negotiation, RenegotiatedError
 from metajudge.providers.prices import Price, find_price
-from metajudge.providers.spec import LOCAL, PROVIDERS, AgentSpec
+from metajudge.providers.spec import PROVIDERS, AgentSpec
 from metajudge.providers.stack import Resources, build_provider, wrap_model
 from metajudge.types import FinishReason, Reply, Usage, json_bytes
 
@@ -31,8 +31,6 @@ def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
     build_provider(spec, resources)  # makes client and negotiation, and refuses what cannot be asked
-    if spec.provider == LOCAL:  # its reply is read in one piece
-        return wrap_model(build_provider(spec, resources)[0], resources=resources, price=price or find_price(spec))
     endpoint = spec.endpoint
     key_variable = PROVIDERS[spec.provider].key_variable
     client = resources.clients.client(endpoint, resources.key_for(spec), key_variable)

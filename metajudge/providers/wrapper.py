@@ -26,7 +26,6 @@ class CallAttempt(ModelRequest):
             parameters=request.parameters,
             draw=request.draw,
             fresh=request.fresh,
-            logprobs=request.logprobs,
             key=request_key(model, request),
         )
 

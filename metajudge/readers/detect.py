@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from metajudge.errors import InputError, NoVerdictsError
+from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
@@ -232,7 +232,7 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
-        raise NoVerdictsError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
+        raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
     return readers
 
 

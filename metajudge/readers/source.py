@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain, islice
 from pathlib import Path
 
-from metajudge.errors import BadLineError, InputError, MetajudgeError, NoVerdictsError
+from metajudge.errors import BadLineError, InputError, MetajudgeError
 from metajudge.files.replacing import replacing
 from metajudge.readers.collector import C, give
 from metajudge.readers.detect import readers_of
@@ -458,7 +458,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
     hint = f". {notice} As labels of another file's judgments: --labels {name}" if notice else ""
-    raise (InputError if first else NoVerdictsError)(f"{name} contains no readable judgments: {bad}{hint}")
+    raise InputError(f"{name} contains no readable judgments: {bad}{hint}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

@@ -9,7 +9,7 @@ import orjson
 from metajudge.errors import FailureKind, StoreError
 from metajudge.store.annotations import DERIVED, annotated, annotation_of, without_annotation
 from metajudge.store.lookups import key_hash
-from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, TokenProbabilities, Usage
+from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, Usage
 from metajudge.types.judgment import BESIDE
 
 Row = tuple[Any, ...]
@@ -92,32 +92,25 @@ def encode(record: CallRecord | AssessmentWrite) -> bytes:
     """A record as bytes for the write-ahead log."""
     if isinstance(record, CallRecord):
         try:
-            return b"c" + orjson.dumps(_plain(record))
+            return b"c" + orjson.dumps(record)
         except TypeError:  # a lone surrogate, which the database cannot store either
             text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
             changed = replace(record, reply_text=text, reply_model=model, failure_message=failure)
-            return b"c" + orjson.dumps(_plain(changed))
+            return b"c" + orjson.dumps(changed)
     values = [record.key, record.run_id, record.payload, record.item, record.judgment, record.annotation]
     return b"a" + orjson.dumps(values)
-
-
-def _plain(call: CallRecord) -> Any:
-    if call.probabilities is None:
-        return call
-    fields = {name: getattr(call, name) for name in CallRecord.__slots__}
-    return {**fields, "probabilities": call.probabilities.to_json()}
 
 
 def decode(payload: bytes) -> CallRecord | AssessmentWrite:
     """A record from the write-ahead log."""
     data = orjson.loads(payload[1:])
     if payload[:1] == b"c":
-        usage, kind, probabilities = data.pop("usage"), data.pop("failure_kind"), data.pop("probabilities", None)
+        usage, kind = data.pop("usage"), data.pop("failure_kind")
+        data.pop("probabilities", None)  # of tokens, which versions before this one logged
         return CallRecord(
             **data,
             usage=None if usage is None else Usage(**usage),
             failure_kind=None if kind is None else FailureKind(kind),
-            probabilities=None if probabilities is None else TokenProbabilities.from_json(probabilities),
         )
     key, run_id, text, item, judgment, *rest = data
     if rest:
@@ -208,7 +201,7 @@ def call_row(number: int, call: CallRecord) -> Row:
         *(call.status, call.started_at, call.latency_s, storable(call.reply_text), storable(call.reply_model)),
         *(call.finish, *tokens, call.cost_usd),
         *(None if call.failure_kind is None else call.failure_kind.value, storable(call.failure_message)),
-        *(call.http_status, False, None if call.probabilities is None else call.probabilities.to_json()),
+        *(call.http_status, False, None),  # the last for token probabilities, which earlier versions stored
     )
 
 
@@ -230,22 +223,20 @@ def reply_of_call(call: CallRecord) -> Reply | None:
         latency_s=call.latency_s,
         attempts=0,
         cached=True,
-        probabilities=call.probabilities,
     )
 
 
 REPLY_COLUMNS = (
     "call_id, key, reply_text, finish, coalesce(reply_model, model), latency_s, cost_usd, "
-    "token_probabilities, input_tokens, cached_tokens, cache_write_tokens, output_tokens"
+    "input_tokens, cached_tokens, cache_write_tokens, output_tokens"
 )
 
 
 def reply_of_row(row: Row) -> Reply:
     """A reply from ``REPLY_COLUMNS``."""
-    _, _, text, finish, model, latency, cost, found, *tokens = row
+    _, _, text, finish, model, latency, cost, *tokens = row
     usage = None if tokens[0] is None else Usage(*tokens)
-    probabilities = None if found is None else TokenProbabilities.from_json(found)
-    return Reply(text, finish or "other", model, usage, cost, latency, 0, True, probabilities)
+    return Reply(text, finish or "other", model, usage, cost, latency, 0, True)
 
 
 def storable(text: str | None) -> str | None:

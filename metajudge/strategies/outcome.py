@@ -10,7 +10,7 @@ import numpy as np
 from metajudge.errors import FailureKind
 from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority
 from metajudge.strategies.panel import Panel
-from metajudge.types import AgentResult, CascadeTrace, Failure, SignalValue, Status
+from metajudge.types import AgentResult, Failure, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,6 @@ class Outcome:
     renormalised: bool = False
     failure: Failure | None = None
     signals: dict[str, SignalValue] | None = None
-    cascade: CascadeTrace | None = None
 
 
 NEVER_ASKED = frozenset(

@@ -10,9 +10,8 @@ from metajudge.providers.families import FamilyPolicy
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
 
-if TYPE_CHECKING:  # most panels have no plan, and some no agents
+if TYPE_CHECKING:  # some panels have no agents
     from metajudge.agents import Agent
-    from metajudge.calibration.cascade import CascadePlan
 
 
 THRESHOLD = 4.5
@@ -27,7 +26,6 @@ class StrategyName(StrEnum):
     MAJORITY_VOTE = "majority_vote"
     PANEL_DISCUSSION = "panel_discussion"
     REJUDGE = "rejudge"
-    CASCADE = "cascade"
     SIGNALS = "signals"
 
 
@@ -55,7 +53,6 @@ class Panel:
         show_analysis: whether members of a discussion, and its summariser, see each other's analyses.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.
-        cascade: the plan of strategy cascade.
         route: the item category this panel is meant for, None for the default panel.
         rubric: name shown in results; the digest covers every agent's rubric.
         prompt_digest: digest of the prompt templates, None where no model is asked.
@@ -75,7 +72,6 @@ class Panel:
     summariser: "Agent | None" = None
     average_votes: bool = False
     families: FamilyPolicy = "warn"
-    cascade: "CascadePlan | None" = None
     route: str | None = None
     prompt_digest: str | None = field(init=False)
     digest: str = field(init=False)
@@ -176,8 +172,6 @@ def _digest(panel: Panel) -> str:
     ]
     if panel.families == "forbid":  # the other policies change no assessment
         rules.append(panel.families)
-    if panel.cascade is not None:
-        rules.append(panel.cascade.digest)
     if panel.show_analysis and any(agent.form.analysis for agent in panel.agents):
         rules.append("show_analysis")
     return digest([members, rules, panel.prompt_digest])
@@ -192,8 +186,8 @@ def _form_part(agent: "Agent") -> object:
 
 
 def _finer(agent: "Agent") -> list[object]:
-    """The digest's part for fine-grained scoring: empty where an agent reports one point."""
-    return [] if (agent.scoring, agent.samples) == ("reported", 1) else [[agent.scoring, agent.samples]]
+    """The digest's part for several draws, as it was when there were other scores than reported ones."""
+    return [] if agent.samples == 1 else [["reported", agent.samples]]
 
 
 def _check_agents(panel: Panel) -> None:
@@ -211,11 +205,6 @@ def _check_agents(panel: Panel) -> None:
     _check_names(panel)
     if len({agent.prompt_version for agent in panel.members}) > 1:
         raise ConfigurationError("the agents of a panel use one prompt set: give all the same prompt_version")
-    if (panel.strategy is StrategyName.CASCADE) is not (panel.cascade is not None):
-        raise ConfigurationError(
-            "strategy cascade and the plan of a cascade go together: make one with `metajudge calibrate cascade` and "
-            "name it in the panel file ([cascade] plan = FILE)"
-        )
     for agent in panel.members:
         scale = agent.rubric.scale
         if (scale.low, scale.high) != panel.scale:
@@ -245,8 +234,8 @@ def _check_rejudging(agents: "Sequence[Agent]") -> None:
     finer = [agent.name for agent in agents if _finer(agent)]
     if finer:
         raise ConfigurationError(
-            f"strategy rejudge asks models for verdicts and not for scores, but {', '.join(finer)} has score or "
-            "samples set: leave them out"
+            f"strategy rejudge asks models for verdicts and not for scores, but {', '.join(finer)} has samples "
+            "set: leave them out"
         )
 
 

@@ -26,8 +26,8 @@ def foregone(panel: Panel) -> str | None:
 
 def highest_score(panel: Panel) -> float:
     """The highest final score that answers of all members could give."""
-    if panel.strategy in (StrategyName.SIGNALS, StrategyName.CASCADE):
-        return panel.scale[1]  # of a probability or of free evidence; both fill the scale
+    if panel.strategy is StrategyName.SIGNALS:
+        return panel.scale[1]  # free evidence fills the scale
     if panel.summariser is not None:
         return float(panel.summariser.rubric.scale.points[-1])
     if panel.strategy is StrategyName.REJUDGE:

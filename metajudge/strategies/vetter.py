@@ -31,10 +31,6 @@ async def _ask(panel: Panel, judgment: Judgment, **how: Any) -> Outcome:
             from metajudge.strategies.rejudge import rejudge
 
             return await rejudge(panel, judgment, **how)
-        case StrategyName.CASCADE:
-            from metajudge.strategies.cascade import cascade
-
-            return await cascade(panel, judgment, **how)
         case _:
             from metajudge.strategies.independent import ask_independently
 
@@ -147,7 +143,6 @@ class Vetter:
             agents=outcome.agents,
             summariser=outcome.summariser,
             signals=outcome.signals,
-            cascade=outcome.cascade,
             strategy=panel.strategy.value,
             threshold=panel.threshold,
             category=judgment.item.category,

@@ -1,7 +1,6 @@
 """The systems there are, and what opens one: its address, its keys, which are read from the usual variables."""
 
 import base64
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -119,7 +118,6 @@ def open_system(
     address: str | None = None,
     project: str | None = None,
     per_second: float = 10.0,
-    wait: Callable[[float], None] = time.sleep,
 ) -> System:
     """Opens a system by its name.
 
@@ -127,7 +125,6 @@ def open_system(
         environ: where keys, and the address if none is given, are read from.
         project: the project or experiment that is pulled.
         per_second: requests at most.
-        wait: pauses for so many seconds between requests; what it raises ends them.
 
     Raises:
         ConfigurationError: no such system, or an address that is none.
@@ -140,4 +137,4 @@ def open_system(
     given = address or next((environ[one] for one in entry.address if environ.get(one)), entry.default)
     headers = entry.headers(environ)
     secrets = (*(environ.get(one, "") for one in entry.keys), *headers.values())
-    return entry.make(Connection(given, headers, secrets, per_second=per_second, wait=wait), project)
+    return entry.make(Connection(given, headers, secrets, per_second=per_second), project)

@@ -16,7 +16,7 @@ from metajudge.types.assessment import (
     ToDo,
     TokenUsage,
 )
-from metajudge.types.calls import CallRecord, FinishReason, Reply, TokenChoice, TokenProbabilities
+from metajudge.types.calls import CallRecord, FinishReason, Reply
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
 from metajudge.types.judgment import Item, Judgment, Message, letters
@@ -70,8 +70,6 @@ __all__ = [
     "SignalValue",
     "Status",
     "ToDo",
-    "TokenChoice",
-    "TokenProbabilities",
     "TokenUsage",
     "Usage",
     "Verdict",

@@ -35,7 +35,7 @@ _unset = partial(is_, None)
 _empty = not_
 
 
-_EXPECTED = "The expected score over the probabilities of the score's tokens"
+_EXPECTED = "The expected score over the probabilities of the score's tokens (version 0.2)"
 
 
 NotApplicable: TypeAlias = Literal["no rationale"]
@@ -118,12 +118,14 @@ class AgentResult(Frozen):
     prompt_digest: str | None = Field(default=None, description="Digest of the rendered request.")
     reported_model: str | None = Field(default=None, description="The model id the provider reported.")
     scoring: Literal["expected"] | None = Field(
-        default=None, exclude_if=_unset, description="Set where expected scores were asked for."
+        default=None,
+        exclude_if=_unset,
+        description="Set in records of version 0.2 where expected scores were asked for.",
     )
     fine_score: float | None = Field(
         default=None,
         exclude_if=_unset,
-        description="On the scale: the expected score or mean of draws behind a binary rubric's vote.",
+        description="On the scale: the mean of draws (in version 0.2 also the expected score) behind a vote.",
     )
     samples: int | None = Field(default=None, exclude_if=_unset, description="Draws asked for, where several were.")
     valid_samples: int | None = Field(default=None, exclude_if=_unset, description="Draws that gave a score.")
@@ -258,7 +260,9 @@ class Assessment(Frozen):
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
     cascade: CascadeTrace | None = Field(
-        default=None, exclude_if=_unset, description="Of strategy cascade: the stages asked, and which one decided."
+        default=None,
+        exclude_if=_unset,
+        description="Of version 0.2: the stages of a cascade, and which one decided.",
     )
     probability: float | None = Field(
         default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."

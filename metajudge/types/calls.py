@@ -3,62 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import orjson
-
 from metajudge.errors import FailureKind
 from metajudge.types.usage import Usage
 
 FinishReason = Literal["stop", "length", "refusal", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenChoice:
-    """One token of a reply, and what the model might have written in its place.
-
-    Attributes:
-        start: offset of its first character in the reply's text.
-        text: the token as written.
-        logprob: natural logarithm of its probability.
-        alternatives: other tokens with their log-probabilities, as far as the provider gave them.
-    """
-
-    start: int
-    text: str
-    logprob: float
-    alternatives: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TokenProbabilities:
-    """The token probabilities of a reply where it gives numbers and words, or why there are none.
-
-    Attributes:
-        tokens: those of the values in the reply's JSON, texts of more than a word left out, in order.
-        absent: why there are none; None where there are.
-    """
-
-    tokens: tuple[TokenChoice, ...] = ()
-    absent: str | None = None
-
-    def to_json(self) -> str:
-        """Compact text, for the store."""
-        if self.absent is not None:
-            return orjson.dumps({"absent": self.absent}).decode()
-        rows = [[token.start, token.text, token.logprob, token.alternatives] for token in self.tokens]
-        return orjson.dumps({"tokens": rows}).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> "TokenProbabilities":
-        """The same from its text."""
-        data = orjson.loads(text)
-        if "absent" in data:
-            return cls(absent=data["absent"])
-        return cls(
-            tuple(
-                TokenChoice(start, token, logprob, tuple((other, value) for other, value in alternatives))
-                for start, token, logprob, alternatives in data["tokens"]
-            )
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +22,6 @@ class Reply:
         latency_s: seconds from sending the request that succeeded to its complete answer.
         attempts: HTTP requests this reply took, failed ones included; 0 for a reply from the cache.
         cached: True where the reply came from the store and nothing was sent.
-        probabilities: those of its tokens, None where the request did not ask for them.
         first_token_s: seconds from sending the request to the first piece of text, where the answer was streamed;
             None where it was not, and for a reply from the store.
     """
@@ -87,7 +34,6 @@ class Reply:
     latency_s: float = 0.0
     attempts: int = 1
     cached: bool = False
-    probabilities: TokenProbabilities | None = None
     first_token_s: float | None = None
 
 
@@ -120,4 +66,3 @@ class CallRecord:
     failure_kind: FailureKind | None = None
     failure_message: str | None = None
     http_status: int | None = None
-    probabilities: TokenProbabilities | None = None

@@ -6,7 +6,7 @@ For a guarantee, set a guaranteed threshold (``metajudge calibrate threshold``).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from metajudge.errors import ConfigurationError
 from metajudge.readers.right_rules import right_of
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from metajudge.vetting.summary import VetSummary
 
 Measure = Literal["precision", "kept"]
-FORMER: Final[Mapping[str, Measure]] = {"accepted": "kept"}
-"""Names of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)

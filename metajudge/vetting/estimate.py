@@ -145,7 +145,7 @@ def _add_rejudging(estimate: Estimate, panel: Panel, judgment: Judgment, prices:
 
 
 def _add_draws(estimate: Estimate, agent: Agent, judgment: Judgment, input_tokens: int, prices: Prices) -> None:
-    """One call a draw; token probabilities cost nothing."""
+    """One call a draw."""
     written = output_tokens(agent, judgment)
     for _ in range(agent.samples):
         estimate.add(agent.name, prices, input_tokens, written)

@@ -399,11 +399,7 @@ def may_decide(assessment: Assessment) -> bool:
 def _check_agents(calibration: Calibration, panels: Sequence[Panel]) -> None:
     """Compares agents, rubrics and prompts with those fitted on."""
     identity = calibration.identity
-    agents = {
-        agent.name: scoring_model(agent.model.name, agent.scoring == "expected", agent.samples)
-        for panel in panels
-        for agent in panel.members
-    }
+    agents = {agent.name: scoring_model(agent.model.name, agent.samples) for panel in panels for agent in panel.members}
     rubrics = {panel.rubric_digest for panel in panels} - {None}
     prompts = {panel.prompt_digest for panel in panels} - {None}
     problems = []

@@ -18,8 +18,7 @@ from metajudge.errors import ConfigurationError, MetajudgeError, StoreError, Sto
 from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, load_panel_file
-from metajudge.providers.local_files import DEMO_MARK, find_model_file, installed_models, is_demo
-from metajudge.providers.spec import LOCAL, PROVIDERS, parse_agent_spec
+from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
 from metajudge.store import open_store
@@ -34,7 +33,6 @@ EXTRAS = {
     "inputs": "datasets",
     "inspect": "inspect_ai",
     "mcp": "mcp",
-    "local": "xllamacpp",
     "otel": "opentelemetry",
     "postgres": "psycopg",
     "ray": "ray",
@@ -120,28 +118,6 @@ def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
     return panel, [Check("panel", "ok", f"{path}: {panel.chosen_strategy}, {agents}, rubric {panel.rubric}")]
 
 
-def check_local(settings: Settings, panel: PanelConfig | None) -> Iterator[Check]:
-    """Installed local models, and the panel's; the demo model is marked as such."""
-    files = list(installed_models(settings.models))
-    for agent in () if panel is None else panel.agents:
-        spec = parse_agent_spec(agent.spec())
-        if spec.provider == LOCAL:
-            try:
-                path = find_model_file(spec.model)
-            except ConfigurationError:
-                continue  # already reported by the panel's check
-            files += [path] if path not in files else []
-            if find_spec("xllamacpp") is None:
-                finding = f"local:{path} needs the package xllamacpp: {install_command('local')}"
-                yield Check("local models", "error", finding)
-    named = [f"{path}{f' ({DEMO_MARK})' if is_demo(path) else ''}" for path in files]
-    demo = any(is_demo(path) for path in files)
-    if named:
-        yield Check("local models", "warning" if demo and panel is not None else "ok", "; ".join(named))
-    else:
-        yield Check("local models", "note", "none installed; `metajudge local install` fetches a demo model")
-
-
 async def check_store(location: StoreLocation, now: float) -> list[Check]:
     """Whether the store opens, which process uses it if not, and whether it has records from the future."""
     if not location.exists():
@@ -188,7 +164,7 @@ def check_online(settings: Settings, panel: PanelConfig | None, now: float) -> I
     """Whether each endpoint answers at all (no key is sent), and whether its clock agrees with ours."""
     specs = [parse_agent_spec(agent.spec()) for agent in panel.agents] if panel is not None and panel.agents else []
     specs = specs or [parse_agent_spec(f"{name}:any") for name in PROVIDERS if settings.has_key(name)]
-    urls = dict.fromkeys(spec.endpoint.base_url for spec in specs if spec.provider != LOCAL)
+    urls = dict.fromkeys(spec.endpoint.base_url for spec in specs)
     if not urls:
         yield Check("online", "note", "no endpoint to reach: name a panel with --config, or set a key")
     for url in urls:

@@ -100,7 +100,7 @@ class VetSummary(RunTotals):
 
     NOUN: ClassVar[str] = "judgments"
     LOST: ClassVar[str] = "without a score"
-    HIDDEN: ClassVar[frozenset[str]] = frozenset({"gathered"})
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"gathered", "accepted", "rejected"})
 
     judgments: int = 0
     assessed: int = 0
@@ -256,10 +256,7 @@ class VetSummary(RunTotals):
         return self.unscored + self.failed
 
     def to_json(self) -> dict[str, Any]:
-        """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome.
-
-        ``accepted`` and ``rejected`` are the former names of ``kept`` and ``discarded``.
-        """
+        """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
         covered = self.guarantees if self.under_guarantee else []
         return {
             "version": 1,

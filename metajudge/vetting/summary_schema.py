@@ -7,9 +7,6 @@ from pydantic import TypeAdapter
 from metajudge.evidence.dependence import JudgesTogether
 from metajudge.vetting.summary import VetSummary
 
-FORMER: Final = {"accepted": "kept", "rejected": "discarded"}
-"""Former names of counts, which one more version prints -> their names."""
-
 _ADDED: Final[dict[str, Any]] = {
     "version": {"const": 1},
     "kept": {"type": "integer", "description": "Judgments kept by the threshold or the guarantee."},
@@ -26,14 +23,11 @@ _ADDED: Final[dict[str, Any]] = {
 
 
 def summary_schema() -> dict[str, Any]:
-    """The schema; former names are marked as deprecated."""
+    """The schema."""
     whole = TypeAdapter(VetSummary)
     whole.rebuild(_types_namespace={"JudgesTogether": JudgesTogether})  # which the summary's module does not import
     schema = whole.json_schema(mode="serialization")
     fields = {name: one for name, one in schema["properties"].items() if name not in VetSummary.HIDDEN}
-    for former, name in FORMER.items():
-        fields[former] = {**fields[former], "deprecated": True, "description": f"The former name of {name}."}
-    fields.pop("gathered", None)
     required = [*_ADDED.keys() - {"fail_under"}]
     return {
         "title": "VetSummary",

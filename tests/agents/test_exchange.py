@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from metajudge.agents.exchange import ask
 from metajudge.agents.parse import ReplyProblemsError
 from metajudge.errors import FailureKind, ModelTimeoutError
@@ -25,10 +23,9 @@ async def test_a_reply_that_can_be_read_needs_no_second_one():
 
 async def test_a_repair_shows_the_reply_and_its_problems_and_keeps_what_was_asked_for():
     model = ScriptedModel(["seven", "7"])
-    found = await ask(model, replace(REQUEST, logprobs=True), number, asked="owl")
+    found = await ask(model, REQUEST, number, asked="owl")
     assert (found.value, found.replies) == (7, 2)
     again = model.requests[1]
-    assert again.logprobs
     assert again.parameters == REQUEST.parameters
     assert [message.role for message in again.messages] == ["user", "assistant", "user"]
     assert again.messages[1].text == "seven"

@@ -1,4 +1,4 @@
-"""Finer scores of an agent: expected scores with their reasons, and several draws made one."""
+"""Several draws of an agent made one."""
 
 import json
 
@@ -7,13 +7,11 @@ import pytest
 from metajudge.agents import Agent, score_of
 from metajudge.agents.finer import MAX_SAMPLES
 from metajudge.errors import BudgetExceeded, ConfigurationError, ConnectionFailedError, FailureKind, ServerError
-from metajudge.providers.logprobs import NOT_RETURNED
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import Rubric, load_rubric
-from metajudge.types import AgentResult, Reply, TokenProbabilities, Usage
+from metajudge.types import AgentResult, Reply, Usage
 from tests.doubles.judgments import judgment, reply
-from tests.doubles.logprobs import reply_told, scores_told
 
 TWO = Rubric.model_validate(
     {
@@ -41,87 +39,9 @@ def agent(*replies, rubric=TWO, **options):
     return Agent(name="mini", model=model, rubric=rubric, **options), model
 
 
-def expecting(*replies, **options):
-    return agent(*replies, scoring="expected", **options)
-
-
 def answer(a, b=4):
     """A reply of rubric TWO."""
     return json.dumps({name: {"explanation": f"{name} is {v}", "score": v} for name, v in (("a", a), ("b", b))})
-
-
-class TestExpected:
-    async def test_each_criterion_has_its_own_and_the_score_follows_from_them(self):
-        told = reply_told(scores_told(a={"4": 0.6, "5": 0.4}, b={"2": 0.5, "1": 0.4, "9": 0.1}))
-        mini, model = expecting(told)
-        result = await mini.assess(judgment())
-        a, b = result.criteria["a"], result.criteria["b"]
-        assert (a.score, a.reported, a.digit_mass, a.source) == (
-            pytest.approx(4.4),
-            4.0,
-            pytest.approx(1.0),
-            "expected",
-        )
-        assert (b.score, b.reported, b.digit_mass) == (pytest.approx(1.4 / 0.9), 2.0, pytest.approx(0.9))
-        assert result.score == pytest.approx(0.75 * 4.4 + 0.25 * 1.4 / 0.9)
-        assert a.explanation == "On a it is 4 of 5, naïve."
-        assert result.scoring == "expected"
-        assert model.requests[0].logprobs
-
-    @pytest.mark.parametrize(
-        ("given", "reason"),
-        [
-            (None, NOT_RETURNED),
-            (TokenProbabilities(absent="the server does not support logprobs"), "the server does not support logprobs"),
-            (TokenProbabilities(), "there are no token probabilities at the score"),
-        ],
-    )
-    async def test_without_probabilities_the_reported_score_stays_with_the_reason(self, given, reason):
-        mini, _ = expecting(Reply(answer(4, 2), "stop", "m", Usage(1, 0, 0, 1), 0.0, probabilities=given))
-        result = await mini.assess(judgment())
-        assert result.score == 3.5
-        for one in result.criteria.values():
-            assert (one.source, one.fallback, one.digit_mass, one.reported) == ("reported", reason, None, None)
-
-    async def test_one_criterion_may_fall_back_alone(self):
-        told = reply_told(scores_told(a={"4": 0.6, "5": 0.4}, b={"2": 0.5, "9": 0.5}))
-        mini, _ = expecting(told)
-        criteria = (await mini.assess(judgment())).criteria
-        assert criteria["a"].source == "expected"
-        assert (criteria["b"].source, criteria["b"].score) == ("reported", 2.0)
-        assert "only 50.0%" in criteria["b"].fallback
-
-    async def test_not_applicable_stays_not_applicable(self):
-        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"null": 0.6, "1": 0.4}))
-        mini, _ = expecting(told)
-        result = await mini.assess(judgment())
-        assert (result.criteria["b"].score, result.criteria["b"].source) == (None, None)
-        assert result.score == pytest.approx(4.5)
-
-    async def test_a_repaired_reply_counts_by_its_own_tokens(self):
-        bad = reply_told(scores_told(a={"7": 1.0}, b={"1": 1.0}))
-        mini, model = expecting(bad, reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"1": 1.0})))
-        result = await mini.assess(judgment())
-        assert result.criteria["a"].score == pytest.approx(4.5)
-        assert [request.logprobs for request in model.requests] == [True, True]
-        assert result.calls == 2
-
-    @pytest.mark.parametrize(
-        ("right", "vote", "fine"), [(0.75, 5.0, 4.0), (0.5, 1.0, 3.0), (0.25, 1.0, 2.0), (0.5001, 5.0, 3.0004)]
-    )
-    async def test_a_binary_vote_stays_a_vote_and_more_than_half_is_needed(self, right, vote, fine):
-        head = ['{"correct":{"explanation":"x","verdict":"']
-        told = reply_told([*head, ("wrong", {"correct": right, "wrong": 1 - right}), '"}}'])
-        mini, _ = expecting(told, rubric=BINARY)
-        result = await mini.assess(judgment())
-        assert (result.score, result.criteria["correct"].score) == (vote, vote)
-        assert result.fine_score == pytest.approx(fine)
-        assert result.criteria["correct"].reported == 1.0
-
-    async def test_a_binary_vote_without_probabilities_is_the_reported_one(self):
-        mini, _ = expecting(reply(5, BINARY), rubric=BINARY)
-        result = await mini.assess(judgment())
-        assert (result.score, result.fine_score, result.criteria["correct"].source) == (5.0, None, "reported")
 
 
 class TestDraws:
@@ -221,14 +141,6 @@ class TestDraws:
         assert first.prompt_digest == (await one.assess(judgment())).prompt_digest
         assert second.prompt_digest != first.prompt_digest
 
-    async def test_expected_scores_are_averaged_too_and_their_reasons_counted(self):
-        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
-        mini, _ = expecting(told, answer(4, 2), told, samples=3)
-        result = await mini.assess(judgment())
-        assert result.criteria["a"].score == pytest.approx((4.5 + 4 + 4.5) / 3)
-        assert result.criteria["a"].fallback == f"1 of 3 draws: {NOT_RETURNED}"
-        assert (result.scoring, result.draws[0].criteria["a"].reported) == ("expected", 4.0)
-
     @pytest.mark.parametrize("samples", [0, -1, MAX_SAMPLES + 1])
     def test_no_draw_or_endlessly_many_are_refused(self, samples):
         with pytest.raises(ConfigurationError, match="samples must be a whole number from 1 to 100"):
@@ -287,12 +199,19 @@ class TestRecord:
         assert list(data["criteria"]["a"]) == ["score", "explanation"]
 
     async def test_a_finer_result_is_read_back_as_it_was(self):
-        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
-        mini, _ = expecting(told, answer(4, 2), samples=2)
+        mini, _ = agent(answer(4, 2), answer(5, 2), samples=2)
         result = await mini.assess(judgment())
         assert AgentResult.model_validate_json(result.model_dump_json()) == result
-
-    async def test_criteria_scores_give_the_agents_score(self):
-        told = reply_told(scores_told(a={"4": 0.5, "5": 0.5}, b={"2": 1.0}))
-        result = await expecting(told)[0].assess(judgment())
         assert result.score == score_of(result.criteria, TWO)
+
+    def test_a_result_with_expected_scores_of_an_earlier_version_is_read_back_as_it_was(self):
+        one = {"score": 4.4, "explanation": "x", "source": "expected", "reported": 4.0, "digit_mass": 0.9}
+        other = {"score": 2.0, "explanation": "y", "source": "reported", "fallback": "no token probabilities"}
+        stored = {
+            "agent": "mini",
+            "model": "m",
+            "weight": 1.0,
+            "scoring": "expected",
+            "criteria": {"a": one, "b": other},
+        }
+        assert AgentResult.model_validate(stored).model_dump(exclude_unset=True) == stored

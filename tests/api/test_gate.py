@@ -43,7 +43,6 @@ OPERATIONS = [
     ("GET", "/v1/assessments", {"read", "review", "admin"}),
     ("GET", "/v1/assessments/x", {"read", "review", "admin"}),
     ("GET", "/v1/outcomes", {"read", "review", "admin"}),
-    ("GET", "/v1/watches", {"read", "review", "admin"}),
     ("GET", "/v1/outcomes/events?follow=false", {"read", "review", "admin"}),
     ("GET", "/v1/reviews", {"read", "review", "admin"}),
     ("GET", "/v1/reviews/x", {"read", "review", "admin"}),

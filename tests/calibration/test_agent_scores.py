@@ -11,7 +11,6 @@ from metajudge.agents import Agent
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
-from metajudge.calibration.weights import fit_weights
 from metajudge.errors import InputError
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
@@ -72,15 +71,6 @@ async def test_finer_scores_are_another_identity():
         await vetted([judgment()], in_turn(4, rubric=load_rubric("baseline")), samples=3)
     )
     assert (plain.agents, drawn.agents) == ({"mini": "m"}, {"mini": "m (mean of 3 draws)"})
-
-
-async def test_a_spread_is_no_agent_with_a_weight():
-    records = crowd(40, labelled=True)
-    one = await vetted(records, leaning, samples=3)
-    two = await vetted(records, leaning, name="other")
-    both = [a.model_copy(update={"agents": (*a.agents, *b.agents)}) for a, b in zip(one, two, strict=True)]
-    table = build_table(records, ["agents"], agent_scores=AgentScores.from_assessments(both))
-    assert set(fit_weights(table)[0].weights) == {"mini", "other"}
 
 
 @pytest.mark.slow

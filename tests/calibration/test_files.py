@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.files import load_calibration, load_cascade_plan, locked, save_calibration, save_fit
+from metajudge.calibration.files import load_calibration, locked, save_calibration, save_fit
 from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.looks import Looks
 from metajudge.errors import InputError
@@ -63,15 +63,6 @@ def test_the_file_holds_no_texts_and_no_python(fitted):
     text = fitted.to_json().decode()
     assert "question 1" not in text
     assert json.loads(text)["identity"]["judges"] == ["jay", "owl", "wren"]
-
-
-@pytest.mark.parametrize("content", ["no JSON", "{}", json.dumps({"stages": [], "band": [0, 1], "cut": 0.5})])
-def test_a_file_that_is_no_plan_is_refused(tmp_path, content):
-    (tmp_path / "p.json").write_text(content)
-    with pytest.raises(InputError, match="calibrate cascade"):
-        load_cascade_plan(tmp_path / "p.json")
-    with pytest.raises(InputError, match="can be read"):
-        load_cascade_plan(tmp_path / "none.json")
 
 
 def test_looks_made_at_the_same_time_are_all_recorded(fitted, tmp_path):

@@ -215,5 +215,4 @@ def test_groups_that_no_labelled_row_has_are_left_out_and_named():
     table, absent = build_table([*labelled, *others], ["peers", "rationale"], kind="category").without_absent()
     assert absent == ("rationale",)
     assert table.signals == ("peers",)
-    assert not table.of_group("rationale")
     assert table.without_absent() == (table, ())

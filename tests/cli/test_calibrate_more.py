@@ -1,7 +1,6 @@
-"""``metajudge calibrate``: held-out questions, weights, diagnoses and drift, as a user runs them."""
+"""``metajudge calibrate``: held-out questions, diagnoses and drift, as a user runs them."""
 
 import json
-import tomllib
 
 import pytest
 
@@ -105,14 +104,6 @@ def test_where_no_question_is_new_asking_for_new_ones_says_what_to_do(calibrate)
     assert "--share" in done.stderr
 
 
-def test_the_agent_that_knows_weighs_more_and_the_toml_is_read_back(calibrate):
-    done = calibrate("weights", "--data", "data.jsonl", "--agent-scores", "scores.jsonl")
-    assert done.returncode == 0, done.stderr
-    weights = tomllib.loads(done.stdout)["routes"]["Math"]["agent_weights"]
-    assert weights["sharp"] > 0.8
-    assert sum(weights.values()) == pytest.approx(1, abs=1e-3)
-
-
 def test_agents_scores_are_a_signal_and_part_of_the_identity(calibrate, folder):
     done = calibrate(
         "fit",
@@ -169,7 +160,6 @@ def test_show_as_json_and_drift(calibrate):
         (("fit", "--data", "nowhere", "--out", "x.json"), "nowhere"),
         (("show", "data.jsonl"), "calibration"),
         (("plan", "--target", "0.9", "--rate", "0.8"), "must lie above the target"),
-        (("weights", "--data", "data.jsonl", "--agent-scores", "data.jsonl"), "no assessment"),
     ],
 )
 def test_bad_input_exits_with_2_and_says_why(calibrate, arguments, message):

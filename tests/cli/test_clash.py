@@ -138,7 +138,7 @@ class TestOneprompt:
 
     def test_json_to_standard_output_is_nothing_but_json(self, run):
         with LLMServer(answer=answer) as server:
-            done = run("clash", PROMPT, *candidates(server), *judges(server), "--json", "-")
+            done = run("clash", PROMPT, *candidates(server), *judges(server), "--json")
         data = json.loads(done.stdout)
         assert data["evaluations"][0]["winner"] == "large"
         assert data["summary"]["decided"] == 1

@@ -21,7 +21,7 @@ def test_labels_in_a_file_of_records_are_calls(run):
 
     records = asyncio.run(made())
     Path("clash.jsonl").write_text("".join(record.model_dump_json() + "\n" for record in records))
-    done = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb", "--json", "-")
+    done = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb", "--json")
     found = json.loads(done.stdout)["concordance"]
     assert (found["overall"]["agreed"], found["overall"]["n"]) == (3, 4)
     assert (found["divided"]["n"], found["unanimous"]) == (4, None)

@@ -14,4 +14,4 @@ def test_the_command(metajudge, config):
     assert found["ok"] is (code == 0)
     assert SECRET not in str(found)
     names = {check["name"] for check in found["checks"]}
-    assert {"python", "packages", "extras", "clock", "panel", "keys", "local models", "store", "disk"} <= names
+    assert {"python", "packages", "extras", "clock", "panel", "keys", "store", "disk"} <= names

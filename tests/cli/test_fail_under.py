@@ -13,7 +13,6 @@ SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
 
 def test_reads_both_measures():
     assert parse_fail_under(["precision=0.9", " kept = .5"]) == (Bar("precision", 0.9), Bar("kept", 0.5))
-    assert parse_fail_under(["accepted=.5"]) == (Bar("kept", 0.5),), "its former name"
     assert parse_fail_under(None) == ()
 
 
@@ -25,7 +24,7 @@ def test_reads_both_measures():
         ("precision=high", "'high' is not a number"),
         ("precision=90", "for 90 % write 0.9"),
         ("precision=nan", "between 0 and 1"),
-        ("accepted=-0.1", "between 0 and 1"),
+        ("kept=-0.1", "between 0 and 1"),
     ],
 )
 def test_a_bar_that_means_nothing_is_the_users_mistake(text, said):
@@ -35,7 +34,7 @@ def test_a_bar_that_means_nothing_is_the_users_mistake(text, said):
 
 def test_one_measure_twice_is_refused():
     with pytest.raises(ConfigurationError, match="twice"):
-        parse_fail_under(["kept=.8", "accepted=.9"])
+        parse_fail_under(["kept=.8", "kept=.9"])
 
 
 def test_a_missed_bar_is_told(capsys):
@@ -56,7 +55,7 @@ def test_a_met_bar_whose_interval_spans_it_says_so(capsys):
 
 @pytest.mark.slow
 def test_the_command_says_what_was_missed(metajudge):
-    summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.95", "--fail-under", "accepted=0.1")
+    summary, code = metajudge.json("vet", SAMPLE, "--fail-under", "precision=0.95", "--fail-under", "kept=0.1")
     assert code == 5
     assert [(one["measure"], one["passed"], one["n"]) for one in summary["fail_under"]] == [
         ("precision", False, 40),

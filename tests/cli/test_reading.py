@@ -16,9 +16,7 @@ READS = (
     "calibrate fit",
     "calibrate show",
     "calibrate threshold",
-    "calibrate weights",
     "calibrate diagnose",
-    "calibrate cascade",
 )
 
 

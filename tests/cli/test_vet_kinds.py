@@ -57,7 +57,7 @@ def test_p_right_without_labels_is_named_so_and_can_be_left_out(metajudge, write
 def test_the_summary_counts_it_in_json(metajudge, write):
     summary, _ = metajudge.json("vet", write(*CROWD))
     found = summary["no_labels"]
-    assert (found["judgments"], found["kept"]) == (180, summary["accepted"])
+    assert (found["judgments"], found["kept"]) == (180, summary["kept"])
     assert found["most_right"] == pytest.approx(170 / 180, abs=1e-6)
     assert found["expected_right"] / 180 == pytest.approx(0.9, abs=0.1)
     assert summary["rules"] == {"category": "equal"}
@@ -68,7 +68,7 @@ def test_the_rule_of_what_is_right_can_be_given(metajudge, write):
     rows = [graded(item, judge, grade) for item in range(3) for judge, grade in (("x", 4), ("y", 4.4), ("z", 4.2))]
     strict, _ = metajudge.json("vet", write(*rows), "--right", "equal")
     near, _ = metajudge.json("vet", write(*rows), "--right", "within:0.5", "--store", "near.duckdb")
-    assert (strict["accepted"], near["accepted"]) == (0, 9)
+    assert (strict["kept"], near["kept"]) == (0, 9)
     assert near["rules"] == {"grade": "within:0.5"}
     wrong = metajudge("vet", write(*rows), "--right", "nearly")
     assert wrong.returncode == 2
@@ -79,4 +79,4 @@ def test_the_rule_of_what_is_right_can_be_given(metajudge, write):
 def test_nine_identical_rankings_are_kept(metajudge, write):
     rows = [graded(1, f"j{n}", [["B"], ["A"], ["C"]], responses=3) for n in range(9)]
     summary, code = metajudge.json("vet", write(*rows))
-    assert (summary["accepted"], code) == (9, 0)
+    assert (summary["kept"], code) == (9, 0)

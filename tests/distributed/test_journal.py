@@ -7,7 +7,7 @@ from metajudge.distributed.journal import EARLIER, BatchJournal, CallJournals, g
 from metajudge.distributed.place import Place
 from metajudge.errors import FailureKind, StoreError
 from metajudge.store.rows import encode
-from metajudge.types import CallRecord, TokenProbabilities, Usage
+from metajudge.types import CallRecord, Usage
 
 
 def call(key, status="ok", **changes):
@@ -30,7 +30,7 @@ def call(key, status="ok", **changes):
 
 async def test_a_successor_finds_what_was_answered_before_the_kill(tmp_path):
     first = BatchJournal(Place(tmp_path), "b")
-    first.append(call("k1", probabilities=TokenProbabilities(absent="none given")))
+    first.append(call("k1"))
     first.append(call("k2", "failed", failure_kind=FailureKind.TIMEOUT, failure_message="late"))
     with (tmp_path / "b.jsonl").open("ab") as file:
         file.write(b'{"key": "k3", "endpo')  # cut off by the kill

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.doubles.event_streams import anthropic_events, openai_events
-from tests.doubles.logprobs import Told, logprobs_of, text_of
 from tests.doubles.provider_bodies import (
     RecordedRequest,
     anthropic_error,
@@ -34,7 +33,7 @@ FAULTS = (
     *("429", "429-no-header", "429-quota", "400-credit", "500", "502-html", "503", "529"),
     *("401", "403", "404", "400", "400-context", "413", "302", "drop", "slow", "truncated_body"),
     *("truncated_content", "malformed_content", "refusal", "filtered", "empty_content", "no_usage"),
-    *("html", "not_json", "empty_body", "error_in_success", "no_json_schema", "no_json_object", "no_logprobs"),
+    *("html", "not_json", "empty_body", "error_in_success", "no_json_schema", "no_json_object"),
     "no_stream",
 )
 """Also ``unsupported:NAME``, which rejects requests that hold a field of this name, as strict servers do."""
@@ -49,8 +48,6 @@ class LLMServer:
         faults: one entry a request in order of arrival (None for no fault; none after the last), or a function of it.
         retry_after: value of the header that comes with "429".
         slow_s: what "slow" adds to the latency.
-        tokens: from a request's body to the answer's tokens, in place of ``answer``; their probabilities are sent where
-            the request asks for them (OpenAI's protocol only).
         headers: sent with every answer.
         encode: applied to every answer's body.
     """
@@ -63,7 +60,6 @@ class LLMServer:
         faults: Iterable[str | None] | Callable[[RecordedRequest], str | None] = (),
         retry_after: str = "0",
         slow_s: float = 30.0,
-        tokens: Callable[[dict[str, Any]], list[Told]] | None = None,
         headers: Mapping[str, str] | None = None,
         encode: Callable[[bytes], bytes] = bytes,
     ) -> None:
@@ -71,9 +67,8 @@ class LLMServer:
         self.injected: list[str] = []
         self.max_in_flight = 0
         self.url = ""
-        self._tokens = tokens
         self._headers, self._encode = headers or {}, encode
-        self._answer = answer or (score_answer() if tokens is None else lambda body: text_of(tokens(body)))
+        self._answer = answer or score_answer()
         self._latency_s, self._slow_s, self._retry_after = latency_s, slow_s, retry_after
         planned = iter(()) if callable(faults) else iter(faults)
         self._fault_of = faults if callable(faults) else lambda _request: next(planned, None)
@@ -180,8 +175,6 @@ class LLMServer:
             text = text[: len(text) // 2] if fault == "truncated_content" else text.replace('":', '" ', 1)
         build = anthropic_message if request.anthropic else openai_completion
         body = build(request, text, fault)
-        if self._tokens is not None and request.body.get("logprobs"):
-            body["choices"][0]["logprobs"] = logprobs_of(self._tokens(request.body))
         if request.body.get("stream") and fault != "no_stream":
             stream = anthropic_events(body) if request.anthropic else openai_events(body)
             return 200, {"content-type": "text/event-stream"}, stream

@@ -112,7 +112,7 @@ class MemoryCache:
         for call in reversed(self._ledger.calls):
             if call.key == key and call.status == "ok" and call.reply_text is not None and call.finish is not None:
                 reply = Reply(call.reply_text, call.finish, call.reply_model or "", call.usage, call.cost_usd)
-                return replace(reply, attempts=0, cached=True, probabilities=call.probabilities)
+                return replace(reply, attempts=0, cached=True)
         return None
 
 

@@ -150,8 +150,6 @@ def rejection(request: RecordedRequest, fault: str | None) -> tuple[int, dict[st
             return 400, _anthropic("output_config.format: Extra inputs are not permitted")
         said = f"Invalid parameter: 'response_format' of type '{mode}' is not supported with this model."
         return 400, _openai(said, param="response_format")
-    if fault == "no_logprobs":
-        return (403, _openai("You are not allowed to request logprobs from this model")) if "logprobs" in body else None
     if name != fault and (name in body or name in (body.get("output_config") or {})):
         if anthropic:
             return 400, _anthropic(f"{name}: Extra inputs are not permitted")

@@ -14,19 +14,18 @@ def one(**options):
 
 class TestFinerScores:
     def test_by_default_one_reported_point_counts(self):
-        assert (one().score, one().samples) == ("reported", 1)
+        assert one().samples == 1
 
     def test_they_are_set_agent_by_agent_in_a_file(self, tmp_path):
         path = tmp_path / "panel.toml"
         path.write_text(
-            '[[agents]]\nmodel = "openai:m"\nscore = "expected"\n[[agents]]\nmodel = "openai:n"\nsamples = 5\n'
+            '[[agents]]\nmodel = "openai:m"\nscore = "reported"\n[[agents]]\nmodel = "openai:n"\nsamples = 5\n'
         )
-        assert [(a.score, a.samples) for a in load_panel_file(path).agents] == [("expected", 1), ("reported", 5)]
+        assert [a.samples for a in load_panel_file(path).agents] == [1, 5]
 
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ({"score": "mean"}, r"agents\.0\.score: Input should be 'reported' or 'expected' \(found 'mean'\)"),
             ({"samples": 0}, r"agents\.0\.samples: .* greater than or equal to 1"),
             ({"samples": 101}, r"agents\.0\.samples: .* less than or equal to 100"),
             ({"samples": 2.5}, r"agents\.0\.samples: .* integer"),

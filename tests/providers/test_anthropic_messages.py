@@ -1,7 +1,5 @@
 """Anthropic's messages: what is sent, field for field, and what is made of each answer."""
 
-from dataclasses import replace
-
 import httpx2
 import orjson
 import pytest
@@ -159,16 +157,6 @@ async def test_a_useless_answer_that_was_billed_says_what_it_took():
         with pytest.raises(BadReplyError) as failed:
             await exchange(ask(), answer)
         assert failed.value.usage == Usage(10, 0, 0, 5)
-
-
-async def test_token_probabilities_are_dropped_loudly_and_the_reason_stays_with_the_reply():
-    reply, sent, notices = await exchange(replace(ask(), logprobs=True), anthropic_message())
-    assert "logprobs" not in orjson.loads(sent.content)
-    assert notices == (
-        "claude-sonnet-4-5: logprobs is not sent: Anthropic's messages have no token probabilities",
-        *notices[1:],
-    )
-    assert reply.probabilities.absent == "Anthropic's messages have no token probabilities"
 
 
 async def test_lone_surrogates_are_replaced_and_sent():

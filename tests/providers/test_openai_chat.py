@@ -1,7 +1,5 @@
 """Chat completions: what is sent, field for field, and what is made of each answer."""
 
-from dataclasses import replace
-
 import httpx2
 import orjson
 import pytest
@@ -194,71 +192,3 @@ async def test_a_useless_answer_without_a_report_has_no_usage():
 async def test_lone_surrogates_are_replaced_and_sent():
     _, sent = await exchange(ask("half \ud83d of it"), completion())
     assert orjson.loads(sent.content)["messages"][-1]["content"] == "half \ufffd of it"
-
-
-LOGPROBS = {
-    "content": [
-        {"token": '{"', "logprob": 0.0, "bytes": [123, 34], "top_logprobs": []},
-        {"token": "score", "logprob": 0.0, "bytes": [115, 99, 111, 114, 101], "top_logprobs": []},
-        {"token": '":', "logprob": 0.0, "bytes": [34, 58], "top_logprobs": []},
-        {
-            "token": " ",
-            "logprob": -0.0001,
-            "bytes": [32],
-            "top_logprobs": [{"token": " ", "logprob": -0.0001, "bytes": [32]}],
-        },
-        {
-            "token": "5",
-            "logprob": -0.2231435513142097,
-            "bytes": [53],
-            "top_logprobs": [
-                {"token": "5", "logprob": -0.2231435513142097, "bytes": [53]},
-                {"token": "4", "logprob": -1.6094379124341003, "bytes": [52]},
-            ],
-        },
-        {"token": "}", "logprob": 0.0, "bytes": [125], "top_logprobs": []},
-    ],
-    "refusal": None,
-}
-
-
-class TestLogprobs:
-    def answer(self, logprobs):
-        body = completion()
-        body["choices"][0]["logprobs"] = logprobs
-        return body
-
-    async def test_they_are_asked_for_after_everything_else(self):
-        request = replace(ask(temperature=0.0), logprobs=True)
-        _, sent = await exchange(request, self.answer(LOGPROBS))
-        assert sent.content.endswith(b'"temperature":0.0,"logprobs":true,"top_logprobs":20}')
-        _, plain = await exchange(ask(temperature=0.0), completion())
-        assert b"logprobs" not in plain.content
-
-    async def test_the_values_tokens_are_kept_with_the_reply(self):
-        reply, _ = await exchange(replace(ask(), logprobs=True), self.answer(LOGPROBS))
-        assert [(token.start, token.text) for token in reply.probabilities.tokens] == [(10, "5"), (11, "}")]
-        assert reply.probabilities.tokens[0].alternatives == (("4", -1.6094379124341003),)
-
-    async def test_nobody_gets_any_who_did_not_ask(self):
-        reply, _ = await exchange(ask(), self.answer(LOGPROBS))
-        assert reply.probabilities is None
-
-    @pytest.mark.parametrize("logprobs", [None, {"content": None, "refusal": []}])
-    async def test_without_any_the_reason_is_kept(self, logprobs):
-        reply, _ = await exchange(replace(ask(), logprobs=True), self.answer(logprobs))
-        assert reply.probabilities.absent == "the server returned no token probabilities"
-
-    async def test_a_refusal_has_none(self):
-        answer = completion(None, message={"refusal": "I can't help with that."})
-        reply, _ = await exchange(replace(ask(), logprobs=True), answer)
-        assert (reply.finish, reply.probabilities.tokens) == ("refusal", ())
-
-    @pytest.mark.parametrize(("dropped", "sent"), [(frozenset(), 20), (frozenset({"logprobs"}), None)])
-    def test_a_server_without_them_is_not_asked_again(self, dropped, sent):
-        body = request_body("m", replace(ask(), logprobs=True), Dialect(dropped=dropped))
-        assert (body.get("top_logprobs"), body.get("logprobs")) == (sent, None if dropped else True)
-
-    def test_they_are_part_of_the_requests_identity_and_change_no_other(self):
-        plain = ask().content()
-        assert replace(ask(), logprobs=True).content() == {**plain, "logprobs": True}

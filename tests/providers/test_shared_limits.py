@@ -44,9 +44,9 @@ class Gauge(ScriptedModel):
         return await super().complete(request)
 
 
-def models(keeper, settings, gauge, **how):
+def models(keeper, settings, gauge):
     """One model of each of two processes."""
-    return [LimitedModel(Gauge(gauge), Limits(settings, keeper=keeper, **how), UsageEstimate()) for _ in range(2)]
+    return [LimitedModel(Gauge(gauge), Limits(settings, keeper=keeper), UsageEstimate()) for _ in range(2)]
 
 
 async def test_calls_in_flight_are_bounded_over_both_processes_together():
@@ -80,13 +80,6 @@ async def test_a_call_that_is_cancelled_while_it_waits_leaves_nothing_behind():
     await asyncio.gather(running, waiting, return_exceptions=True)
     assert not keeper.book.tickets
     assert (await other.complete(REQUEST)).text == "fine"
-
-
-async def test_an_endpoint_that_each_process_has_for_itself_is_not_counted_together():
-    keeper, gauge = Keeper(), {"now": 0, "most": 0}
-    both = models(keeper, LimitSettings(concurrency=1), gauge, alone=[HERE])
-    await asyncio.gather(*(one.complete(REQUEST) for one in both))
-    assert (gauge["most"], keeper.asked) == (2, 0)
 
 
 async def test_nothing_is_sent_where_the_keeper_cannot_be_asked():

@@ -67,16 +67,16 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("clash", "prompts.jsonl", "--candidate", f"ant={OPENAI_STYLE.format('ant-1')}"),
         *("--candidate", f"bee={ANTHROPIC_STYLE.format('bee-1')}", *_THREE, "--observers"),
         *("--criteria-model", OPENAI_STYLE.format("namer-1"), "--out", "clash.attempts.jsonl"),
-        *("--json", "clash.out.json"),
+        *("--json-out", "clash.out.json"),
     ),
     "clash_given": (
         *("clash", "items.jsonl", "--responses", "given", *_THREE, "--repeats", "2"),
-        *("--out", "clash_given.attempts.jsonl", "--json", "clash_given.out.json"),
+        *("--out", "clash_given.attempts.jsonl", "--json-out", "clash_given.out.json"),
     ),
     "case": ("case", "cases.jsonl", *_JUDGES, "--audit-share", "1", "--out", "case.out.jsonl", "--json"),
     "peers": (
         *("peers", "--questions", "questions.jsonl", *_PEERS, "--no-sweep", "--resamples", "0"),
-        *("--out", "peers.ballots.jsonl", "--json", "peers.out.json"),
+        *("--out", "peers.ballots.jsonl", "--json-out", "peers.out.json"),
     ),
 }
 """Name -> the command, in the order in which they ran."""

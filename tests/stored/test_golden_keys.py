@@ -54,7 +54,7 @@ PANELS = {
     },
     "rejudge": {"agents": TWO[:1], "strategy": "rejudge", "threshold": 3.0},
     "signals": {"strategy": "signals"},
-    "draws": {"agents": [{"model": OPENAI, "score": "expected", "samples": 3}], "early_exit": True},
+    "draws": {"agents": [{"model": OPENAI, "samples": 3}], "early_exit": True},
     "other address": {"agents": [{"model": f"{OPENAI}@http://localhost:8000"}]},
     "routes": {"agents": TWO, "routes": {"Code": {"strategy": "weighted_average", "rubric": "baseline"}}},
 }
@@ -86,7 +86,7 @@ def call_keys():
         yield f"call {provider} text", request_key(asked, text)
         yield (
             f"call {provider} json",
-            request_key(asked, ModelRequest("System.", text.messages, SCHEMA, settings, draw=2, logprobs=True)),
+            request_key(asked, ModelRequest("System.", text.messages, SCHEMA, settings, draw=2)),
         )
 
 
@@ -177,8 +177,8 @@ GOLDEN = {
     "assessment rejudge": "4200127395b13bd814a1596f784e119f",
     "panel signals": "a5a137fcb3682de0b6a732a754d9ea53",
     "assessment signals": "86d2ee3fcbc2b5eaa5089a91811f331b",
-    "panel draws": "4647ff9b26134299d635239bc6aed8d0",
-    "assessment draws": "6034790864b6696b8c360fdce2ad3a45",
+    "panel draws": "c3bbabf254220e22a12d386732e6b541",
+    "assessment draws": "da8547dbd7b098ce7c8b250ea7045a32",
     "panel other address": "e0de877c0fef951170b6c9f9f73a6a01",
     "assessment other address": "7820893f6f2e4db4c9f7013d16439e07",
     "panel routes": "e8caa04c026f1f23c2021f8e231eb5ca",
@@ -188,15 +188,15 @@ GOLDEN = {
     "judgment": "fd0d83549d004967eca04e594c4ec3db",
     "judgment as vetted": "cc14163d4ae17fd64dc9ed4f408e7382",
     "call openai text": "c6b2409505062e1866cfd5c1f9e9946a",
-    "call openai json": "9c7157f18991330df84e6bae9ff29516",
+    "call openai json": "fb518566365a9066300392a30b091ea7",
     "call anthropic text": "2d4aa8d048df41303328dbd1cbfbc8d1",
-    "call anthropic json": "510a9aaf626fd8bca3441b2e3dd93842",
+    "call anthropic json": "2b21d28a29ebe2c0d41195458382a0b3",
     "call other text": "ebeef6db28f1976bbc259f2627d03b27",
-    "call other json": "f442b9ffc5f7fac538a410e4d7831693",
+    "call other json": "5446f895f4ccc4ccf28497b539392f79",
     "call vet single": "310ba37a6f42b13eb05108741933a084",
     "call vet single baseline": "728a4b8d26fe255536a8a5e33b88aef3",
     "call vet vote": "9a54d4a4b9c8d5c8914210105f55999c",
-    "call vet draws": "7b3a873049b325414855d19948882af2",
+    "call vet draws": "26b62dd2be01321ad16de83f67fde989",
     "call vet critic": "83d3fbb3161b9e60d22ba5356e3ff69f",
     "call vet discussion": "39e951a11dd7de99855cdb9e83a8b139",
     "call vet summary": "8ffd78d8f19df8bb8b2fc0a8ba83ca07",

@@ -61,7 +61,7 @@ def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):
     data = labels.to_json()
     assert (data["all"], data["all_correct"], data["kept"], data["kept_correct"]) == (120, 90, 120, 90)
     assert data["precision"]["kept_under_guarantee"]["clusters"] == 10
-    assert summary.to_json()["accepted"] == 120
+    assert summary.to_json()["kept"] == 120
     assert summary.to_json()["kept_without_guarantee"] == {"absent_signal": 60}
     assert LabelCount().to_json() is None
 

@@ -51,15 +51,6 @@ def test_a_broken_panel_file_is_an_error_with_its_place(tmp_path):
     assert checks.load_panel(None)[1][0].state == "note"
 
 
-def test_a_panel_with_a_local_model_that_is_none_is_an_error(tmp_path):
-    model, path = tmp_path / "model.gguf", tmp_path / "panel.toml"
-    model.write_bytes(b"PK\x03\x04")
-    path.write_text(f'[[agents]]\nmodel = "local:{model}"\n')
-    _, found = checks.load_panel(path)
-    assert found[0].state == "error"
-    assert "is not a GGUF file" in found[0].finding
-
-
 async def test_a_store_in_use_is_an_error_that_says_by_whom(tmp_path):
     path = tmp_path / "store.duckdb"
     store = await open_store(path)

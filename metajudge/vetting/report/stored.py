@@ -6,10 +6,11 @@ from typing import Final
 
 from metajudge.decision import Policy
 from metajudge.errors import InputError
-from metajudge.panels.config import PanelConfig
+from metajudge.panels.config import RECORDED, PanelConfig
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.store.protocol import RunRecord, Store
+from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Assessment, Judgment
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.report.page import page
@@ -87,7 +88,12 @@ async def _policy(store: Store, assessment: Assessment) -> Policy | None:
 
 
 def _panel(run: RunRecord) -> PanelConfig:
-    return PanelConfig.model_validate(run.config.get("panel") or {})
+    recorded = run.config.get("panel") or {}
+    panel = PanelConfig.model_validate(recorded, context=RECORDED)
+    if recorded.get("strategy") != "cascade":
+        return panel
+    threshold = THRESHOLD if panel.threshold is None else panel.threshold
+    return panel.model_copy(update={"strategy": "cascade", "threshold": threshold})
 
 
 def _account(summary: VetSummary, run: RunRecord) -> None:

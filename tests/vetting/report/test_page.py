@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -174,6 +175,23 @@ def test_a_stored_run_gives_the_same_report(judgments, tmp_path):
     assert report.summary[0].startswith("40 of 96 judgments are kept; by the labels 90.0 %")
     assert len(blocks(report, Exhibit)) == MOST_SHOWN + 1
     assert json.loads(report.model_dump_json())["version"] == 1
+
+
+def test_a_run_recorded_with_a_panel_of_an_earlier_version_has_its_report(judgments, tmp_path):
+    agent = {"model": "local:tiny.gguf", "name": "tiny", "score": "expected", "samples": 1}
+    panel = {"strategy": "cascade", "cascade": {"plan": "p.json"}, "agents": [agent]}
+
+    async def stored():
+        async with Engine(store=tmp_path / "s.duckdb") as engine:
+            await engine.vet_all(judgments[:2])
+        store = await open_store(tmp_path / "s.duckdb")
+        try:
+            (run,) = await store.runs(1)
+            return await report_of_run(store, replace(run, config={"panel": panel}), Place())
+        finally:
+            await store.close()
+
+    assert "Vetted by cascade of tiny=local:tiny.gguf with rubric short" in texts(asyncio.run(stored()))
 
 
 def test_the_policy_is_known_before_the_first_result(judgments):

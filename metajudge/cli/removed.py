@@ -1,0 +1,50 @@
+"""What was removed from the command line, each with one sentence that names what takes its place."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+_LAST: Final = "metajudge 0.2.0 (commit 059a1b5) has it"
+_PROTOCOL: Final = (
+    f"was part of a protocol for leaderboards; {_LAST}: `metajudge bench FILE` measures judges on labels of your own"
+)
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "local": "was removed: serve the model with Ollama, vLLM, LM Studio or llama-server, and name it as ollama:NAME, "
+    "vllm:NAME, lmstudio:NAME or openai:NAME@http://localhost:PORT",
+    "calibrate cascade": "was removed with the strategy cascade: use weighted_average or majority_vote, which with "
+    "early_exit ask no further agent once the decision is certain",
+    "calibrate weights": "was removed: write each agent's weight in the panel file, or let `metajudge calibrate fit "
+    "--agent-scores FILE` find out what each agent's score is worth",
+    "calibrate plan": "was removed: `metajudge calibrate threshold` says after an abstention how many more labels help",
+    "bench live": f"was an experiment kit; {_LAST}: `metajudge bench judgebench --grid FILE` measures your panels",
+    "bench withhold": _PROTOCOL,
+    "bench score": _PROTOCOL,
+    "bench entries": _PROTOCOL,
+    "bench table": _PROTOCOL,
+    "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",
+}
+"""Command -> what is said of it; a group stands for its commands."""
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
+}
+"""Command and option -> what is said of the option."""
+
+_JSON_FILE: Final = "--json takes no file: print with --json, or write with --json-out FILE"
+
+
+def sentence(problem: str, words: Sequence[str]) -> str | None:
+    """What is said of a command line where its usage error is about something removed; None where it is not.
+
+    Args:
+        problem: the message of the usage error.
+        words: the arguments after ``metajudge``.
+    """
+    names = [word for word in words if not word.startswith("-")]
+    paths = [" ".join(names[:length]) for length in (3, 2, 1)]
+    if problem.startswith("No such command"):
+        return next((f"`metajudge {path}` {COMMANDS[path]}" for path in paths if path in COMMANDS), None)
+    if problem.startswith("No such option"):
+        option = problem.removeprefix("No such option: ").split()[0]
+        return next((f"{option} {OPTIONS[one]}" for path in paths if (one := f"{path} {option}") in OPTIONS), None)
+    return _JSON_FILE if problem.startswith("Option '--json'") else None
