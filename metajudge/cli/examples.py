@@ -66,10 +66,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "calibrate threshold --calibration cal.json --data more.jsonl --target 0.9",
         "calibrate threshold --calibration cal.json --data more.jsonl --target 0.9 --delta 0.05 --out cal-90.json",
     ),
-    "calibrate plan": (
-        "calibrate plan --target 0.9 --rate 0.75",
-        "calibrate plan --target 0.95 --rate 0.8 --power 0.9",
-    ),
     "calibrate show": ("calibrate show cal.json", "calibrate show cal.json --data labelled.jsonl"),
     "calibrate diagnose": (
         "calibrate diagnose --data labelled.jsonl",

@@ -39,7 +39,7 @@ _TITLES: Mapping[str, str] = {
         TABLES: "map map-values prefix-ids strict",
         DECIDE: (
             "calibration allow-other-calibration policy review-sample audit-share reviewers no-label-free fail-under "
-            "webhook target delta procedure most-per-question schedule looks accept-changed-labels by this-file review "
+            "webhook target delta procedure most-per-question schedule looks accept-changed-labels by review "
             "within max-cost-usd max-latency-s"
         ),
         OUTPUT: "out json json-out report markdown store judgments details scores compare-people",

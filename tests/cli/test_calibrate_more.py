@@ -168,7 +168,6 @@ def test_show_as_json_and_drift(calibrate):
         (("fit", "--data", "data.jsonl", "--out", "no/such/place.json"), "no"),
         (("fit", "--data", "nowhere", "--out", "x.json"), "nowhere"),
         (("show", "data.jsonl"), "calibration"),
-        (("plan", "--target", "0.9", "--rate", "0.8"), "must lie above the target"),
         (("weights", "--data", "data.jsonl", "--agent-scores", "data.jsonl"), "no assessment"),
     ],
 )
