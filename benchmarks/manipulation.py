@@ -231,7 +231,7 @@ def ambiguity(trials: int, seed: int) -> Iterator[Ambiguity]:
 
 def warned(trials: int, seed: int, noise: Noise, level: float) -> Iterator[Warned]:
     """How often ``metajudge peers`` would say what is wrong, on :data:`WARNED_QUESTIONS` questions a trial."""
-    options = Options(resamples=0, sweep_evaluators=(), sweep_questions=())
+    options = Options(resamples=0)
     for number, scenario in enumerate(SCENARIOS):
         rng = np.random.default_rng([seed, number, WARNED_QUESTIONS, 7])
         guilty = {f"m{judge}" for judge in range(MODELS - scenario.judges, MODELS)}

@@ -76,7 +76,7 @@ def _ranked(body: RankRequest) -> dict[str, Any]:
 
 
 def _analysed(body: PeersRequest) -> PeerFindings:
-    chosen = {"resamples": body.resamples, "seed": body.seed, "sweep_evaluators": (), "sweep_questions": ()}
+    chosen = {"resamples": body.resamples, "seed": body.seed}
     if body.rule is not None:
         chosen["rule"] = body.rule
     return analyse(counted_ballots(body.ballots), Options(**chosen))  # type: ignore[arg-type]

@@ -152,7 +152,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "feedback history": ("feedback history", "feedback history --policy verdict --json"),
     "feedback draft": (
         "feedback draft --policy risk_analysis",
-        "feedback draft --policy risk_analysis --kind instruction --model openai:gpt-4o --budget-usd 1",
+        "feedback draft --policy risk_analysis --criterion completeness --model openai:gpt-4o --budget-usd 1",
     ),
     "feedback drafts": ("feedback drafts", "feedback drafts --policy risk_analysis --json"),
     "feedback rejudge": (

@@ -31,7 +31,7 @@ _TITLES: Mapping[str, str] = {
             "agent config rubric strategy threshold families prompt-version temperature max-tokens criteria-model "
             "criteria-temperature criteria-max-tokens candidate candidates model observers voters judge-weight "
             "candidate-weight quorum repeats cycles regenerate ties with-reference keep-names attempts orders grade "
-            "combined rule include-self evaluator without top-k resamples sweep baseline grid signals kind pooled "
+            "combined rule include-self evaluator without top-k resamples baseline grid signals kind pooled "
             "share folds no-early-exit seed seeds agent-scores effort-agent prior"
         ),
         INPUT: "data questions rankings responses limit category reviews",
