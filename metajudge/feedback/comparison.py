@@ -19,8 +19,6 @@ FEWEST_QUESTIONS = 10
 RESAMPLES = 4_000
 BOOTSTRAP = "bootstrap over questions, paired by record"
 NO_SPREAD = "every record moved alike, so a bootstrap has no spread: how others would move is not known from it"
-AGREEMENT = "records where the action agrees with people's decision / records decided"
-
 Pairs = Sequence[tuple[DecidedCase, DecidedCase]]
 Figure = Callable[[DecidedCase, DecidedCase], float | None]
 """A record as it is or as the draft makes it, and the record as it is -> a number, None where it has none."""

@@ -50,7 +50,7 @@ class DraftBook:
         Raises:
             InputError: there is none.
         """
-        found = find_patterns(await self.loop.active(name), await self.loop.cases(name))
+        found = find_patterns(await self.loop.cases(name))
         over_all = [one for one in found if one.kind == "criterion" and one.category is None]
         if criterion is None:
             chosen = [one for one in over_all if one.significant]
