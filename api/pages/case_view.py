@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from metajudge.reviewables.wording import SignalLine, signal_lines
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry
-from metajudge.types import AgentResult, AnyVerdict, Assessment
+from metajudge.types import AgentResult, Assessment
 
 from .wording import Tone, verdict_words
 
@@ -68,16 +68,6 @@ class Panel:
         """Whether agents' scores lie on both sides of the threshold."""
         over = {agent.score > self.assessment.threshold for agent in self.agents if agent.score is not None}
         return len(over) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictChoice:
-    """A verdict a reviewer may give; ``key`` is the number that chooses it."""
-
-    value: str
-    words: str
-    key: str
-    verdict: AnyVerdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,11 @@ def stored(draft, kind):
     if kind == "levels":
         data["cases"]["levels"] = {"completeness": {"7": "Not where people found gaps."}}
     else:
-        change = {"offsets": {"completeness": -3.0}} if kind == "offset" else {"confidence": {"slope": 0.5}}
+        change = (
+            {"offsets": {"completeness": -3.0}}
+            if kind == "offset"
+            else {"confidence": {"intercept": 0.0, "slope": 0.5}}
+        )
         data["adjustment"] = change
     policy = RISK.model_validate(data)
     name = draft_id(draft.base_digest, policy, draft.drafted_on)
