@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.calibration.advice import DRAWS, Advice, advise
+from metajudge.calibration.advice import Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
@@ -271,7 +271,7 @@ def _restored(data: Mapping[str, Any]) -> dict[str, Found]:
     return {name: kinds[one["kind"]].model_validate(one) for name, one in data["groups"].items()}
 
 
-def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, *, draws: int = DRAWS) -> Advice | None:
+def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest) -> Advice | None:
     """What further labels could do after one promise's abstention; None where the ledger has no look left."""
     level = result.left * request.delta
     if not level:
@@ -282,5 +282,4 @@ def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, 
         rows.table.questions,
         passes=partial(request.passes, level),
         level=level,
-        draws=draws,
     )
