@@ -76,8 +76,9 @@ def check_procedure(name: str | None) -> ProcedureName | None:
     Raises:
         ConfigurationError: any other name.
     """
-    if name is None or name == "ranks" or name == "e_process":
-        return name
+    known: dict[str | None, ProcedureName | None] = {None: None, "ranks": "ranks", "e_process": "e_process"}
+    if name in known:
+        return known[name]
     raise ConfigurationError(
         f"there is no procedure {name!r}: leave it out for the default, `{DEFAULT}`, or choose `e_process`"
     )

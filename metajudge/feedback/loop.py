@@ -248,11 +248,11 @@ class FeedbackLoop:
         )
         return found
 
-    async def look_if_due(self, names: Iterable[str], every: int = EVERY) -> list[Proposal]:
+    async def look_if_due(self, names: Iterable[str]) -> list[Proposal]:
         """Proposes for each policy about which so many disagreements have come since the last time."""
         found: list[Proposal] = []
         for name in sorted(set(names)):
-            if await self.due(name, every):
+            if await self.due(name):
                 with contextlib.suppress(InputError):  # too few questions yet for a significant result
                     found += await self.propose(name)
         return found
