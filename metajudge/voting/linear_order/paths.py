@@ -52,7 +52,7 @@ class Paths:
         size = len(self.steps)
         # 20! fits into 63 bits, and no node or edge lies on more paths than there are orders.
         kind: type = np.int64 if size <= 20 else object
-        forward = [np.ones(1, dtype=kind)]
+        forward: list[Counts] = [np.ones(1, dtype=kind)]
         for step in self.steps:
             forward.append(_sums(step.after, forward[-1][step.before], step.nodes, kind))
         found: Counts = np.zeros((size, size), dtype=kind)
