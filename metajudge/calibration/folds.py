@@ -18,7 +18,7 @@ SPLIT_SHARE = 0.4
 """Share of the questions that the fit gets of a split: signals need few labels, thresholds many."""
 
 CROSS_FIT_MEASURED = "not proven; at delta 10 % it was broken in 2.0 to 6.8 % of simulated fits to 60 to 300 labels"
-"""What is known of the promise of cross-fitted thresholds (see `docs/calibration.md`)."""
+"""What is known of the promise of cross-fitted thresholds."""
 
 
 def question_folds(questions: Sequence[str], folds: int, seed: Sequence[int]) -> Indices:

@@ -6,7 +6,7 @@ looks that will ever be made: look j is tested at the level ``delta * share(j)``
 the union bound the chance that any promise of the ledger is false is then at most ``delta``, whatever the number of
 looks and however the tests depend on each other, where the number of labels of a look does not depend on their
 outcomes. Where it does (one follows the advice after an abstention), an e-process is exact (schedule ``anytime``); for
-the others the chance was measured (docs/calibration.md).
+the others the chance was measured by simulation (`docs/calibration.md`).
 
 Every test that could have led to a promise spends: on grown data, with another target, another procedure, another fit
 or corrected labels. Only the very same look (data, scores, target, delta and settings) spends nothing: its stored
