@@ -15,7 +15,6 @@ from .audit import Changes
 from .authorization import key_owner
 from .errors import request_id_of
 from .keys import ANYBODY, Caller
-from .panels import Panels
 from .service import Service
 from .sight import Sight
 
@@ -30,11 +29,6 @@ async def service(request: Request) -> Service:
 
 
 ServiceDep = Annotated[Service, Depends(service)]
-
-
-async def panels(running: ServiceDep) -> Panels:
-    """The panels of this service."""
-    return running.panels
 
 
 async def store(running: ServiceDep) -> Store:
@@ -72,6 +66,5 @@ async def sight(one: CallerDep) -> Sight:
 
 
 SightDep = Annotated[Sight, Depends(sight)]
-PanelsDep = Annotated[Panels, Depends(panels)]
 StoreDep = Annotated[Store, Depends(store)]
 ChangesDep = Annotated[Changes, Depends(changes)]

@@ -8,13 +8,13 @@ import orjson
 from fastapi import Response
 
 
-def plain_json(data: Any, status: int = 200) -> Response:
+def plain_json(data: Any) -> Response:
     """A response of plain data, tuples and numpy numbers included; NaN and infinity become null."""
     try:
         content = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
     except TypeError:  # integers beyond 64 bits, such as a count of equally good orders
         content = json.dumps(_finite(data), default=lambda one: _finite(one.tolist()), allow_nan=False).encode()
-    return Response(content, status, media_type="application/json")
+    return Response(content, media_type="application/json")
 
 
 def _finite(data: Any) -> Any:

@@ -27,8 +27,6 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable of OpenTelemetry's own instrumentations that lets texts out."""
 _CAPTURED = frozenset({"true", "event_only", "span_and_event"})
 
-Heard = Callable[[AgentResult], None]
-
 
 async def traced(
     judgment: Judgment,

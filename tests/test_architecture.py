@@ -58,7 +58,7 @@ PURE = [
     "cases.gate cases.quotes cases.scoring",
     "peers.alignment peers.cautions peers.correlation peers.domains peers.evaluators peers.figures peers.findings",
     "peers.influence",
-    "peers.standing peers.sweeps peers.table",
+    "peers.standing peers.table",
     "feedback.metrics feedback.patterns preferences.near_duplicates preferences.splitting reviews.agreement",
     "reviewables.comparing reviewables.labels reviewables.parts reviewables.sheet reviewables.wording",
 ]

@@ -1,13 +1,12 @@
 """Parts of pages about one record: responses in an order of one's own, agents' scores, signals, history. Pure."""
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metajudge.reviewables.wording import SignalLine, signal_lines
 from metajudge.reviews import HumanDecision, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry
-from metajudge.types import AgentResult, AnyVerdict, Assessment, Ranking, digest
+from metajudge.types import AgentResult, Assessment
 
 from .wording import Tone, verdict_words
 
@@ -72,16 +71,6 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictChoice:
-    """A verdict a reviewer may give; ``key`` is the number that chooses it."""
-
-    value: str
-    words: str
-    key: str
-    verdict: AnyVerdict
-
-
-@dataclass(frozen=True, slots=True)
 class Event:
     """One line of a review's history."""
 
@@ -90,23 +79,6 @@ class Event:
     who: str = ""
     reason: str = ""
     tone: Tone = ""
-
-
-def seeded_order(names: Sequence[str], review_id: str, reviewer: str | None) -> list[str]:
-    """The order in which a reviewer sees the responses of a case: random, but the same every time.
-
-    It depends only on the case, the reviewer and the names, not on the input order or the order the judge saw.
-    """
-    found = sorted(names)
-    random.Random(int(digest(["sides", review_id, reviewer or ""]), 16)).shuffle(found)
-    return found
-
-
-def titles_of(count: int) -> list[str]:
-    """The page's names of responses, which do not reveal their authors."""
-    if count == 1:
-        return ["Response"]
-    return ["Left", "Right"] if count == 2 else [f"Response {place}" for place in range(1, count + 1)]
 
 
 def panel_of(assessment: Assessment) -> Panel:
@@ -130,23 +102,6 @@ def _opinion(agent: AgentResult, name: str) -> Opinion:
     if agent.failure is not None:
         return Opinion(None, note="failed")
     return Opinion(None, note="not asked" if agent.skipped else "not scored")
-
-
-def ranking_choices(names: Mapping[str, str]) -> list[VerdictChoice]:
-    """Each response as the best, and a tie of all, in the order given.
-
-    Args:
-        names: response -> its name on the page.
-    """
-    ids = sorted(names)
-    if len(ids) < 2:
-        return []
-    made = [Ranking(((one,), tuple(other for other in ids if other != one))) for one in names]
-    words = [*(f"{title} is best" for title in names.values()), "Equally good"]
-    return [
-        VerdictChoice(digest(["verdict", one.to_json()])[:12], word, str(place) if place < 10 else "", one)
-        for place, (one, word) in enumerate(zip([*made, Ranking((tuple(ids),))], words, strict=True), 1)
-    ]
 
 
 def may_see_decisions(state: ReviewState, reviewer: str | None) -> bool:

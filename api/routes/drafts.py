@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import InputError
 from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.drafting import FOR_SCORES, DraftBook
-from metajudge.feedback.drafts import Draft, DraftKind
+from metajudge.feedback.drafting import DraftBook
+from metajudge.feedback.drafts import Draft
 from metajudge.feedback.proposals import Activation
-from metajudge.feedback.rejudging import HeldOut, estimate_rejudging, held_out_records, rejudge
+from metajudge.feedback.rejudging import estimate_rejudging, held_out_records, rejudge
 from metajudge.panels.config import PanelConfig
 from metajudge.runs.estimate import Estimate
 from metajudge.store.protocol import Store
@@ -75,15 +75,13 @@ async def draft(
     changes: ChangesDep,
     policy: PolicyName = DEFAULT_CASE_POLICY,
     criterion: Annotated[str | None, Query(pattern=NAME)] = None,
-    kind: Annotated[list[DraftKind] | None, Query()] = None,
 ) -> list[Draft]:
-    """Offset, level texts and instruction for each criterion that is significantly corrected; nothing is changed.
+    """An instruction to judges for each criterion that is significantly corrected; nothing is changed.
 
     409 as long as no criterion is corrected often enough.
     """
-    kinds = tuple(kind) if kind else FOR_SCORES
     with too_early():
-        found = await running.computing.ask(lambda: _book(store).draft(policy, criterion=criterion, kinds=kinds))
+        found = await running.computing.ask(lambda: _book(store).draft(policy, criterion=criterion))
     await changes.note(Action.FEEDBACK_DRAFT, policy, drafts=[one.draft_id for one in found])
     return found
 
@@ -92,15 +90,13 @@ async def draft(
 async def rejudge_draft(
     request: Request, running: ServiceDep, store: StoreDep, changes: ChangesDep, draft_id: str, body: RejudgeRequest
 ) -> RejudgeAnswer:
-    """A dry run unless told otherwise: says the price first. Offsets and confidence ask no model."""
-    book, found = await _one(store, draft_id)
-    held, estimate = HeldOut(), Estimate()
-    judges = None
-    if found.kind.asks_models:
-        judges = running.panels.respondents(body.panel)
-        held = await held_out_records(store, book, found, now=time.time())
-        base = await book.loop.active(found.name)
-        estimate = estimate_rejudging(_config(running, body.panel), base, found, held.records)
+    """A dry run unless told otherwise: says the price first."""
+    book, _ = await _one(store, draft_id)
+    found = await book.to_try(draft_id)
+    judges = running.panels.respondents(body.panel)
+    held = await held_out_records(store, book, found, now=time.time())
+    base = await book.loop.active(found.name)
+    estimate = estimate_rejudging(_config(running, body.panel), base, found, held.records)
     answer: dict[str, Any] = {
         "records": len(held.records),
         "left_out": dict(held.left_out),

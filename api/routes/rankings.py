@@ -1,5 +1,6 @@
 """Rank aggregation by voting rules, and peer evaluation of given rankings; no model is asked."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -76,7 +77,7 @@ def _ranked(body: RankRequest) -> dict[str, Any]:
 
 
 def _analysed(body: PeersRequest) -> PeerFindings:
-    chosen = {"resamples": body.resamples, "seed": body.seed, "sweep_evaluators": (), "sweep_questions": ()}
+    options = Options(resamples=body.resamples, seed=body.seed)
     if body.rule is not None:
-        chosen["rule"] = body.rule
-    return analyse(counted_ballots(body.ballots), Options(**chosen))  # type: ignore[arg-type]
+        options = replace(options, rule=body.rule)
+    return analyse(counted_ballots(body.ballots), options)

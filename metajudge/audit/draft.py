@@ -80,10 +80,8 @@ class Draft:
         return None if self.evidence is None else min(1.0, self.evidence.p_value * self.parts)
 
 
-def from_slope(
-    found: Association, *, null: float = 0.0, sides: int = 2, scale: float = 1.0, test: str = ""
-) -> Evidence | None:
-    """A slope or a mean as evidence, multiplied by ``scale`` (above 0); None where too few questions carry it.
+def from_slope(found: Association, *, null: float = 0.0, sides: int = 2) -> Evidence | None:
+    """A slope or a mean as evidence; None where too few questions carry it.
 
     Where nothing varies the standard error is taken from the rule of three: what was not seen may still be rare. The
     interval is cut to what a difference of shares can be.
@@ -94,14 +92,14 @@ def from_slope(
         half = RULE_OF_THREE / found.clusters
         found = replace(found, error=half / 2, low=found.estimate - half, high=found.estimate + half)
     return Evidence(
-        estimate=found.estimate * scale,
-        interval=(max(found.low, min(-1.0, found.estimate)) * scale, min(found.high, max(1.0, found.estimate)) * scale),
+        estimate=found.estimate,
+        interval=(max(found.low, min(-1.0, found.estimate)), min(found.high, max(1.0, found.estimate))),
         null=null,
-        p_value=found.p_value(null / scale, sides=sides),
-        smallest=lambda level: found.smallest_effect(level, sides=sides) * scale,
+        p_value=found.p_value(null, sides=sides),
+        smallest=lambda level: found.smallest_effect(level, sides=sides),
         n=found.n,
         questions=found.clusters,
-        test=test or "t test by question, cluster-robust",
+        test="t test by question, cluster-robust",
     )
 
 

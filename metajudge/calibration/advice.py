@@ -107,8 +107,6 @@ def advise(
     level: float,
     draws: int = DRAWS,
     sizes: Sequence[float] = SIZES,
-    wanted: float = WANTED,
-    seed: int = 0,
 ) -> Advice:
     """The chance that the next look passes, by the number of further labelled questions.
 
@@ -120,8 +118,6 @@ def advise(
         level: that level, in (0, 1).
         draws: simulated looks for each number.
         sizes: numbers of further questions to try, as multiples of those there are.
-        wanted: chance from which on a number is recommended, in (0, 1).
-        seed: of the draws.
 
     Raises:
         InputError: nothing is labelled.
@@ -130,7 +126,7 @@ def advise(
         raise InputError("there is no labelled judgment to give advice from")
     data = _Labelled.of(scores, correct, questions)
     numbers = sorted({max(SMALLEST, int(np.ceil(size * len(data.starts)))) for size in sizes})
-    rng = np.random.default_rng([seed, 19])
+    rng = np.random.default_rng([0, 19])
     fitted = _Curve.of(data)
     passed = np.zeros((draws, len(numbers)), dtype=bool)
     for at, curve in enumerate(fitted.draws(draws, rng)):
@@ -141,7 +137,6 @@ def advise(
     return Advice(
         questions=len(data.starts),
         level=level,
-        wanted=wanted,
         chances=tuple(
             Chance(
                 further=number,

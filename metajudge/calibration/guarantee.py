@@ -3,8 +3,8 @@
 The least selective threshold is sought such that, with probability at least ``1 - delta`` over the draw of the
 labelled questions, the precision of all judgments it keeps is at least the target (learn-then-test: Angelopoulos,
 Bates, Candes, Jordan, Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control", 2022).
-Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`), under
-a procedure that labels play no part in (:mod:`metajudge.calibration.starts`).
+Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`) or by
+bets (:mod:`metajudge.calibration.betting`), on a grid without any label (:mod:`metajudge.calibration.starts`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,31 +15,20 @@ from pydantic import Field
 from metajudge.calibration.labelled_sample import LabelledSample
 from metajudge.calibration.looks import Looks, Sample, Turn
 from metajudge.calibration.procedures import (
+    DEFAULT,
     Procedure,
     ProcedureName,
+    check_procedure,
     check_promise,
-    fewest_kept,
     last_rejected,
-    log_odds_procedure,
 )
 from metajudge.calibration.promise import Promise, percent
-from metajudge.calibration.starts import DEFAULT, MEANINGS, Reference, Setting, procedure_in_ranks
+from metajudge.calibration.starts import Reference, Setting, procedure_in_ranks
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.intervals import clopper_pearson_lower
 from metajudge.types import GuaranteePopulation, GuaranteeUnit, text_digest
 from metajudge.types.frozen import Frozen
-
-__all__ = [
-    "Abstention",
-    "Guarantee",
-    "Procedure",
-    "Unit",
-    "fewest_kept",
-    "guaranteed_by_group",
-    "guaranteed_threshold",
-    "log_odds_procedure",
-]
 
 Unit: TypeAlias = GuaranteeUnit
 
@@ -72,7 +61,7 @@ class Guarantee(Frozen):
         kept_questions: questions with a kept judgment.
         most_per_question: judgments of one question that it covers at most.
         left_out: questions with more, which it does not cover and was not sought on.
-        population: new questions like the labelled ones, or the file these were drawn from.
+        population: new questions like the labelled ones; ``this_file`` in records of earlier versions alone.
         category: of items; None for all together.
         among: promises made together at this delta (by judge or category); each was sought at a share of it.
         look, level: the look of the ledger that found it, and what that spent of delta; None outside a ledger.
@@ -178,7 +167,7 @@ def guaranteed_threshold(
     *,
     target: float,
     delta: float,
-    procedure: Procedure | ProcedureName | None = None,
+    procedure: ProcedureName | None = None,
     reference: Sequence[float] | Floats | None = None,
     reference_questions: Sequence[str] | None = None,
     most_per_question: int | None = None,
@@ -195,11 +184,10 @@ def guaranteed_threshold(
         questions: [n] the question of each judgment.
         target: precision of all kept judgments to guarantee, in (0, 1).
         delta: probability of failure allowed, in (0, 1).
-        procedure: fixed beforehand, or the name of one of :data:`metajudge.calibration.starts.MEANINGS`; None for the
-            default, ``ranks``.
+        procedure: ``ranks``, the default, is the exact test; ``e_process`` bets, and may be read after any label.
         reference: [r] scores without labels of other questions, whose ranks fix the thresholds tried: of the questions
             fitted on (out of fold), or unlabelled ones. None sets 15 % of the questions aside for it, chosen by digest,
-            whose labels are then not used. For ``this_file`` the scores of the file's unlabelled judgments.
+            whose labels are then not used.
         reference_questions: [r] the question of each; None for one judgment a question.
         most_per_question: judgments of one question that may be kept at most, declared beforehand; questions with more
             are left out, and nothing is promised of them. None for the most that a question has here or in the
@@ -211,12 +199,12 @@ def guaranteed_threshold(
 
     Raises:
         InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, only
-            questions with more judgments than declared, an unknown procedure, or a look that the ledger refuses.
+            questions with more judgments than declared, or a look that the ledger refuses.
+        ConfigurationError: an unknown procedure.
     """
     check_promise(target, delta)
+    procedure = check_procedure(procedure)
     sample = LabelledSample.of(scores, correct, questions, most_per_question)
-    if isinstance(procedure, str) and procedure not in MEANINGS:
-        raise InputError(f"there is no procedure {procedure!r}: choose one of {', '.join(MEANINGS)}")
     given = None if reference is None else Reference.of(reference, reference_questions)
     search = _Search(sample, target, procedure or DEFAULT, given, most_per_question)
     about = {"approximate": approximate, "judges": tuple(judges), "category": category}
@@ -244,7 +232,7 @@ class _Search:
     Args:
         sample: labelled judgments.
         target: precision to guarantee.
-        procedure: given, or the name of one.
+        procedure: by which thresholds are tested.
         reference: scores without labels; None to set questions aside.
         most: declared number of judgments a question.
     """
@@ -253,33 +241,23 @@ class _Search:
         self,
         sample: LabelledSample,
         target: float,
-        procedure: Procedure | ProcedureName,
+        procedure: ProcedureName,
         reference: Reference | None,
         most: int | None,
     ) -> None:
         self.target, self.procedure, self.left_out = target, procedure, sample.left_out
-        self.in_file = procedure == "this_file"
-        if self.in_file and reference is None:
-            raise InputError("`this_file` needs the scores of the file's unlabelled judgments (reference)")
-        if procedure == "e_process" and reference is None:
+        self.anytime = procedure == "e_process"
+        if self.anytime and reference is None:
             raise InputError(
                 "the e-process needs a reference: its thresholds must stay the same while labels are added"
             )
         self.unlabelled = reference
-        in_ranks = not isinstance(procedure, Procedure) and procedure != "log_odds"
-        if reference is None and in_ranks:
-            sample, reference = sample.set_aside()
-        elif self.in_file and reference is not None:
-            reference = sample.file_with(reference)
-        self.sample, self.reference = sample, reference
-        known = [sample.most] if reference is None else [sample.most, reference.most]
-        self.most = max(known) if most is None else most
+        self.sample, self.reference = sample.set_aside() if reference is None else (sample, reference)
+        self.most = max(self.sample.most, self.reference.most) if most is None else most
 
     @property
     def settings(self) -> str:
         """Everything the test depends on but labels, target and delta, as text."""
-        if isinstance(self.procedure, Procedure):
-            return f"{self.procedure.model_dump_json()} {self.most}"
         known = "" if self.unlabelled is None else text_digest(str(sorted(self.unlabelled.scores.tolist())))
         return f"{self.procedure} {known} {self.most}"
 
@@ -288,21 +266,14 @@ class _Search:
         level = delta if turn is None else turn.level
         procedure = self._fixed(level)
         counts = self.sample.in_order(None if turn is None else turn.first_seen).counts(procedure.grid)
-        anytime = procedure.name == "e_process"
-        if turn is not None and turn.anytime and not anytime:
+        if turn is not None and turn.anytime and not self.anytime:
             raise InputError("this ledger is read at any time: its looks need the procedure `e_process`")
-        p_values = counts.p_values(
-            self.target,
-            self.most,
-            anytime=anytime,
-            procedure=procedure,
-            in_file=self.reference.questions_above(procedure.grid) if self.in_file and self.reference else None,
-        )
-        at = int(last_rejected(p_values, level, procedure))
-        alone = self.most == 1 and not anytime and not self.in_file
+        p_values = counts.p_values(self.target, self.most, anytime=self.anytime, credited=procedure.credited)
+        at = int(last_rejected(p_values, level))
+        alone = self.most == 1 and not self.anytime
         spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
         if at < 0:
-            reason = counts.why_none(self.target, level * max(procedure.shares), alone)
+            reason = counts.why_none(self.target, level, alone)
             number = counts.questions
             return Abstention(
                 reason=reason, target=self.target, delta=delta, questions=number, procedure=procedure
@@ -324,24 +295,12 @@ class _Search:
             kept_questions=int((counts.kept[:, at] > 0).sum()),
             most_per_question=self.most,
             left_out=self.left_out,
-            population="this_file" if self.in_file else "new_questions",
         ).model_copy(update={**spent, **about})
 
     def _fixed(self, level: float) -> Procedure:
         """The procedure, fixed without a label."""
-        if isinstance(self.procedure, Procedure):
-            return self.procedure
-        if self.procedure == "log_odds" or self.reference is None:
-            self.sample.check_probabilities()
-            return log_odds_procedure(self.target)
-        name: ProcedureName = "ranks" if self.in_file else self.procedure
         questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
-        setting = Setting(self.target, level, questions, self.most)
-        made = procedure_in_ranks(name, self.reference, setting)
-        if self.in_file:
-            return made.model_copy(
-                update={"name": "this_file", "origin": f"ranks of the file's {len(self.reference.scores)} scores"}
-            )
+        made = procedure_in_ranks(self.procedure, self.reference, Setting(self.target, level, questions, self.most))
         return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})
 
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from metajudge.calibration.betting import anytime_p_values
 from metajudge.calibration.binomial_test import fewest_passing
-from metajudge.calibration.finite_population import file_p_values
-from metajudge.calibration.procedures import Procedure, fewest_kept
-from metajudge.calibration.question_test import STAKE, question_p_values
+from metajudge.calibration.procedures import fewest_kept
+from metajudge.calibration.question_test import question_p_values
 from metajudge.calibration.starts import Reference, rounded
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
@@ -31,30 +30,18 @@ class Counts:
     def questions(self) -> int:
         return len(self.kept)
 
-    def p_values(
-        self,
-        target: float,
-        most: int,
-        *,
-        anytime: bool = False,
-        procedure: Procedure | None = None,
-        in_file: Indices | None = None,
-    ) -> Floats:
+    def p_values(self, target: float, most: int, *, anytime: bool = False, credited: int | None = None) -> Floats:
         """[thresholds] of the hypothesis that the precision of all kept judgments is below the target.
 
         Args:
             target: in (0, 1).
             most: judgments of one question that may be kept at most.
             anytime: by bets in the order of the questions.
-            procedure: whose stake and credit the test by question takes; None for the usual.
-            in_file: [thresholds] questions of the file that keep a judgment, for a test about this file.
+            credited: right judgments of a question that the test by question gives credit for at most; None for all.
         """
-        if in_file is not None:
-            return file_p_values(self.errors, self.kept, in_file, target, most)
         if anytime:
             return anytime_p_values(self.errors, self.kept, target, most)
-        stake, credited = (None, None) if procedure is None else (procedure.stake, procedure.credited)
-        return question_p_values(self.errors, self.kept, target, most, stake or STAKE, credited)
+        return question_p_values(self.errors, self.kept, target, most, credited)
 
     def why_none(self, target: float, level: float, alone: bool) -> str:
         """Why no threshold passes, in words; ``alone`` where no question can keep several judgments."""
@@ -137,11 +124,6 @@ class LabelledSample:
         right = np.asarray(correct, dtype=bool)
         return cls(values, right, tuple(map(str, questions)), listed, place.ravel(), int(sizes.max()))
 
-    def check_probabilities(self) -> None:
-        """Raises :class:`InputError` unless the scores are probabilities."""
-        if self.scores.min() < 0 or self.scores.max() > 1:
-            raise InputError("these scores are no probabilities: fix a procedure with a grid on their scale beforehand")
-
     def set_aside(self) -> tuple["LabelledSample", Reference]:
         """The sample without some questions, chosen by the digest of their names, and the scores of these."""
         order = sorted(range(len(self.names)), key=lambda at: text_digest(self.names[at]))
@@ -149,13 +131,6 @@ class LabelledSample:
         aside = np.isin(self.place, order[:number])
         reference = Reference.of(self.scores[aside], [self.questions[row] for row in np.flatnonzero(aside)])
         return self._select(~aside), reference
-
-    def file_with(self, unlabelled: Reference) -> Reference:
-        """All scores of the file."""
-        return Reference(
-            np.concatenate([self.scores, unlabelled.scores]),
-            np.concatenate([self.place, unlabelled.place + len(self.names)]),
-        )
 
     def in_order(self, first_seen: Mapping[str, int] | None) -> "LabelledSample":
         """The same with the questions in the order of their labels: by look, within a look by digest."""

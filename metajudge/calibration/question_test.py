@@ -55,9 +55,7 @@ MOST_WORK = 1_500_000_000
 SLACK = 1e-12
 
 
-def question_p_values(
-    errors: Indices, kept: Indices, target: float, most: int, stake: float = STAKE, credited: int | None = None
-) -> Floats:
+def question_p_values(errors: Indices, kept: Indices, target: float, most: int, credited: int | None = None) -> Floats:
     """Upper bounds of the p-values of "precision of all kept judgments < target", one for each threshold.
 
     Args:
@@ -65,7 +63,6 @@ def question_p_values(
         kept: [..., questions, thresholds] judgments kept of each question, 0 to ``most``.
         target: precision, in (0, 1).
         most: judgments of one question that may be kept at most, declared beforehand.
-        stake: share of the largest possible stake, fixed beforehand; in (0, 1).
         credited: right judgments of a question for which there is credit at most, fixed beforehand; None for all.
 
     Returns:
@@ -82,7 +79,7 @@ def question_p_values(
     number = (kept > 0).sum(axis=-2)
     if most == 1:
         return binomial_p_values(errors.sum(axis=-2), number, errors.shape[-2], 1 - target)
-    table = step_table(most, round(target, 12), steps_limit(errors.shape[-2]), stake, min(credited or most, most))
+    table = step_table(most, round(target, 12), steps_limit(errors.shape[-2]), STAKE, min(credited or most, most))
     return np.where(number > 0, table.p_values(number, table.credit[errors, kept].sum(axis=-2)), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Procedures by name, with grids and starts in ranks of scores that carry no label.
+"""The grid and the start of a procedure in ranks of scores that carry no label.
 
 The reference is a set of scores of **other** questions than those the threshold is sought on: unlabelled judgments,
 or the out-of-fold scores of the questions a calibration was fitted on. Its ranks fix the grid, so any increasing
@@ -12,14 +12,13 @@ recorded sets, where several starts, starts that allow one error and wider steps
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from scipy.special import bdtr
 
-from metajudge.calibration.procedures import Procedure, ProcedureName, log_odds_procedure
+from metajudge.calibration.procedures import Procedure, ProcedureName
 from metajudge.calibration.question_test import STAKE, StepTable, step_table, steps_limit
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
@@ -38,22 +37,6 @@ BETS = 0.3
 
 TYPICAL = 0.6
 """Share of the judgments kept for which the credit is chosen."""
-
-DEFAULT: ProcedureName = "ranks"
-
-MEANINGS: Mapping[ProcedureName, str] = MappingProxyType(
-    {
-        "ranks": "one start at a rank where several errors are allowed, then one threshold after the other",
-        "graphical": "two starts, at ranks where some and more errors are allowed; each hands its level on",
-        "one_error": "one start, at the first rank that may pass with one error",
-        "learn_then_test": "one start, at the first rank that may pass at all, without an error",
-        "bonferroni": "six ranks with a sixth of the level each",
-        "e_process": "as ranks from a later start, by bets that may be looked at after any label",
-        "log_odds": "probabilities even in log-odds, starts half a unit above the target and below it",
-        "this_file": "about the judgments of this very file, of whose questions a random sample is labelled",
-    }
-)
-"""Every procedure by name, in words."""
 
 
 def rounded(scores: Sequence[float] | Floats) -> Floats:
@@ -92,20 +75,9 @@ class Reference:
         return cls(values, np.unique(np.array(questions, dtype=str), return_inverse=True)[1].ravel())
 
     @property
-    def tops(self) -> Floats:
-        """The highest score of each question, falling."""
-        tops = np.full(int(self.place.max()) + 1, -np.inf)
-        np.maximum.at(tops, self.place, self.scores)
-        return np.asarray(np.sort(tops)[::-1])
-
-    @property
     def most(self) -> int:
         """Judgments that a question has at most."""
         return int(np.bincount(self.place).max())
-
-    def questions_above(self, grid: Sequence[float]) -> Indices:
-        """[thresholds] how many questions keep a judgment."""
-        return np.array([int((self.tops >= threshold).sum()) for threshold in grid])
 
     def sizes(self, threshold: float) -> Indices:
         """How many judgments are kept of each question that keeps any."""
@@ -139,41 +111,25 @@ class Setting:
 
 
 def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setting) -> Procedure:
-    """The procedure of a name, fixed by scores without labels.
-
-    Raises:
-        InputError: a name that is no procedure in ranks.
-    """
-    if name == "log_odds":
-        return log_odds_procedure(setting.target)
-    if name not in _STARTS:
-        raise InputError(f"there is no procedure {name!r} in ranks: choose one of {', '.join(MEANINGS)}")
+    """The procedure of a name, fixed by scores without labels: one start, then one threshold after the other."""
     ranked = _Ranked.of(reference, setting)
-    places, shares, passes_on = _STARTS[name](ranked)
     values = ranked.values
-    grid = _grid(values, [float(values[place]) for place in places], every=passes_on)
-    starts: dict[int, float] = {}
-    for place, share in zip(places, shares, strict=True):
-        at = grid.index(float(values[place]))
-        starts[at] = starts.get(at, 0.0) + share
+    grid = _grid(values, float(values[ranked.start(BETS if name == "e_process" else 1.0)]))
     credited = ranked.setting.credited
     return Procedure(
         name=name,
         grid=tuple(grid),
-        starts=tuple(sorted(starts)),
-        shares=tuple(starts[at] for at in sorted(starts)),
-        passes_on=passes_on,
         stake=STAKE if setting.most > 1 else None,
         credited=credited if 1 < setting.most > credited else None,
         origin=f"ranks of {len(values)} scores without labels of {int(ranked.kept[-1])} other questions",
     )
 
 
-def _grid(values: Floats, starts: list[float], every: bool) -> list[float]:
-    """Thresholds from the highest start down, at falling ranks a factor of :data:`STEP` apart."""
-    found = set(starts)
-    kept = float((values >= max(starts)).sum())
-    while every and kept < len(values):
+def _grid(values: Floats, start: float) -> list[float]:
+    """Thresholds from the start down, at falling ranks a factor of :data:`STEP` apart."""
+    found = {start}
+    kept = float((values >= start).sum())
+    while kept < len(values):
         kept = min(max(kept * STEP, kept + 1), len(values))
         found.add(float(values[round(kept) - 1]))
     return sorted(found, reverse=True)
@@ -210,25 +166,19 @@ class _Ranked:
         credited = int(np.quantile(sizes, 0.9, method="inverted_cdf"))
         return replace(found, setting=replace(setting, credited=credited))
 
-    def start(self, share: float, portion: float) -> int:
-        """Where a portion of the judgments is kept; with many labels, where precision halfway above the target passes.
+    def start(self, share: float) -> int:
+        """Where :data:`START` is kept; with many labels, where precision halfway above the target passes.
 
         Never before a sample passes of which fewer questions than expected are kept, and none is wrong.
 
         Args:
             share: of the level.
-            portion: of the judgments.
         """
         expected = self.kept / self.kept[-1]
         number = expected * self.setting.questions
         fewer = np.maximum(number - MARGIN * np.sqrt(number * (1 - expected)), 0)
         enough = self._passing(number, (1 - self.setting.target) / 2 * number, share)
-        return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(portion * len(number)) - 1))
-
-    def first_passing(self, share: float, errors: int) -> int:
-        """The first place where a sample passes with so many wrong questions."""
-        number = self.kept / self.kept[-1] * self.setting.questions
-        return self._passing(number, np.full(len(number), float(errors)), share)
+        return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(START * len(number)) - 1))
 
     def _passing(self, number: Floats, errors: Floats, share: float) -> int:
         """The first place that passes at a share of the level with so many questions and wrong ones; the last if none.
@@ -248,39 +198,3 @@ class _Ranked:
             p_values = setting.table.p_values(kept, np.floor(totals).astype(np.intp))
         passing = (p_values <= share * setting.level) & (kept > errors)
         return int(np.argmax(passing)) if passing.any() else len(passing) - 1
-
-
-_Starts = tuple[list[int], list[float], bool]
-
-
-def _one_start(ranked: _Ranked) -> _Starts:
-    return [ranked.start(1.0, START)], [1.0], True
-
-
-def _for_bets(ranked: _Ranked) -> _Starts:
-    return [ranked.start(BETS, START)], [1.0], True
-
-
-def _graphical(ranked: _Ranked) -> _Starts:
-    return [ranked.start(0.9, START), ranked.start(0.1, 1.4 * START)], [0.9, 0.1], True
-
-
-def _allowing(errors: int) -> Callable[[_Ranked], _Starts]:
-    return lambda ranked: ([ranked.first_passing(1.0, errors)], [1.0], True)
-
-
-def _bonferroni(ranked: _Ranked) -> _Starts:
-    first = ranked.first_passing(1 / 6, 1) + 1
-    return [round(one) - 1 for one in np.geomspace(first, len(ranked.values), 6)], [1 / 6] * 6, False
-
-
-_STARTS: Mapping[str, Callable[[_Ranked], _Starts]] = MappingProxyType(
-    {
-        "ranks": _one_start,
-        "e_process": _for_bets,
-        "graphical": _graphical,
-        "one_error": _allowing(1),
-        "learn_then_test": _allowing(0),
-        "bonferroni": _bonferroni,
-    }
-)

@@ -16,7 +16,7 @@ from metajudge.clashes.concordance import Call, CallSource
 from metajudge.clashes.decided import subject_of, wants_person
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import counting_records
-from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
+from metajudge.clashes.showing import labels_of, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
 from metajudge.reviews import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
@@ -248,23 +248,6 @@ def outcome_of(own: AnyVerdict, panel: AnyVerdict | None) -> Outcome:
     return Outcome.APPROVE if panel is not None and own.winner == panel.winner else Outcome.MODIFY
 
 
-def clash_row(review: Review, *, blind: bool) -> dict[str, object]:
-    """A clash in a row of an export: question and answers, by label without names where it is blind."""
-    record = clash_of(review)
-    if record is None:
-        return {}
-    if not blind:
-        verdict = panel_verdict(record)
-        return {
-            "question": record.question,
-            "responses": record.answered,
-            "verdict": None if verdict is None else str(verdict),
-        }
-    texts = blind_texts(record)
-    labelled = {label: texts[name] for label, name in labels_of(record, review.review_id).items()}
-    return {"question": record.question, "responses": labelled}
-
-
 def clash_decision(
     review: Review,
     reviewer: str,
@@ -293,10 +276,3 @@ def clash_decision(
         compared = outcome_of(own, panel_verdict(record))
         outcome, own = compared.value, own if compared is Outcome.MODIFY else None
     return decision_from(review, None, reviewer, outcome, own, reason=reason, decided_at=decided_at, blind=blind)
-
-
-def panel_said(record: ClashRecord, review_id: str) -> str:
-    """Shown to a blind reviewer after the decision: the names behind the labels, and the panel's verdict."""
-    who = ", ".join(f"{label} is {name}" for label, name in labels_of(record, review_id).items())
-    verdict = panel_verdict(record)
-    return f"{who}. The panel's verdict was {verdict if verdict is not None else f'none ({record.why})'}."

@@ -9,9 +9,7 @@ import typer
 
 from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
 from metajudge.calibration.fit import check_fittable, fit_calibration
-from metajudge.calibration.folds import question_split
-from metajudge.calibration.planning import SPLIT_SHARE, Use, use_of
-from metajudge.calibration.planning import plan as plan_labels
+from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
 from metajudge.calibration.pooled_fit import fit_pooled
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS
@@ -29,7 +27,6 @@ from metajudge.cli.calibrate_report import (
     diagnosis_lines,
     drift_lines,
     fit_lines,
-    plan_lines,
     show_json,
     show_lines,
 )
@@ -185,40 +182,6 @@ def show(
             typer.echo(line)
 
 
-@app.command("plan")
-def plan(
-    target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
-    rate: Annotated[float, typer.Option(help="Expected precision of the judgments kept, such as .95.")],
-    delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
-    coverage: Annotated[float, typer.Option(help="Expected fraction of judgments kept.")] = 1.0,
-    power: Annotated[float, typer.Option(help="Probability that the threshold passes.")] = 0.8,
-    share: Annotated[
-        float | None,
-        typer.Option(
-            help="Fraction of all labelled questions used in the fit (`fit --share`); 0 for none. Default: split or "
-            "cross-fit, by the number of labels."
-        ),
-    ] = None,
-) -> None:
-    """Compute how many labelled questions a guarantee needs in all: for the fit and for the threshold."""
-    ways: tuple[Use, ...] = ("split", "cross-fit") if share is None else ("split",)
-    for line in plan_lines(
-        [
-            plan_labels(
-                target,
-                delta,
-                rate,
-                coverage=coverage,
-                power=power,
-                share=SPLIT_SHARE if share is None else share,
-                use=use,
-            )
-            for use in ways
-        ],
-        target,
-        delta,
-    ):
-        typer.echo(line)
 
 
 @app.command("diagnose")

@@ -7,7 +7,6 @@ import orjson
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
-    from metajudge.calibration.planning import LabelPlan
     from metajudge.calibration.profiles import Drift
     from metajudge.calibration.quality import Figure, Quality
     from metajudge.calibration.table import SignalTable
@@ -40,24 +39,6 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
     )
     yield ""
     yield from quality_lines(calibration.quality)
-
-
-def plan_lines(plans: "Sequence[LabelPlan]", target: float, delta: float) -> Iterator[str]:
-    """How many labels a guarantee takes, and why they are split or cross-fitted."""
-    from metajudge.calibration.planning import use_of
-
-    for one in plans:
-        about = "" if one.use == "split" else "(approximate) "
-        use = f"{one.fit} for the fit and {one.threshold} for the threshold" if one.use == "split" else "all for both"
-        yield (
-            f"{one.use.capitalize()}: about {one.total} labelled questions in all, {use}. A precision of "
-            f"{100 * target:g} % is then guaranteed at {100 * (1 - delta):g} % confidence "
-            f"{about}with probability {one.power:.2f} at the first look, and the threshold keeps "
-            f"{100 * one.kept:.0f} % on average."
-        )
-    if len(plans) > 1:
-        yield f"Default with so many: {use_of(plans[0].total)[1]}."
-    yield "Simulated with the default procedure. Labels added later are tested at what the ledger of looks has left."
 
 
 def _prior_lines(calibration: "Calibration") -> Iterator[str]:

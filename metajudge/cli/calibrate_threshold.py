@@ -14,7 +14,7 @@ from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee
 from metajudge.calibration.looks import Schedule
-from metajudge.calibration.procedures import ProcedureName, check_promise
+from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
 from metajudge.cli.calibrate_inputs import (
     AgentScoresOption,
     CalibrationOption,
@@ -30,8 +30,8 @@ from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import InputError
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.types import Right, VerdictKind
-from metajudge.vetting.labelled import ThresholdRows, threshold_rows
-from metajudge.vetting.looking import FileRows, LookRequest, LookResult, ReferenceScores, advice_after, look
+from metajudge.vetting.labelled import threshold_rows
+from metajudge.vetting.looking import LookRequest, LookResult, ReferenceScores, advice_after, look
 
 NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
 
@@ -58,18 +58,6 @@ class ScheduleChoice(StrEnum):
     anytime = "anytime"
 
 
-class ProcedureChoice(StrEnum):
-    """How thresholds are tested; see `docs/calibration.md`."""
-
-    ranks = "ranks"
-    graphical = "graphical"
-    one_error = "one_error"
-    learn_then_test = "learn_then_test"
-    bonferroni = "bonferroni"
-    e_process = "e_process"
-    log_odds = "log_odds"
-
-
 @takes_labels
 @reads_judgments
 def threshold(
@@ -87,10 +75,11 @@ def threshold(
         ),
     ] = None,
     procedure: Annotated[
-        ProcedureChoice | None,
+        str | None,
         typer.Option(
-            help="Which thresholds are tested and how, fixed without labels. Default: ranks; e_process with "
-            "--schedule anytime."
+            help="How thresholds are tested: `ranks`, by an exact test, or `e_process`, by bets that may be read after "
+            "any label. Default: ranks; e_process with --schedule anytime.",
+            metavar="NAME",
         ),
     ] = None,
     most: Annotated[
@@ -129,14 +118,6 @@ def threshold(
             "all together."
         ),
     ] = None,
-    this_file: Annotated[
-        bool,
-        typer.Option(
-            "--this-file",
-            help="Promise about the judgments of these very data, of whose questions a random sample is labelled. It "
-            "is printed with what it keeps, and stamped on no others.",
-        ),
-    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -157,10 +138,7 @@ def threshold(
     """
     check_promise(target, delta)
     check_files(data, agent_scores, out or calibration)
-    if this_file and (by or procedure or out):
-        raise InputError(
-            "--this-file is one promise by a test of its own, and is not stored: leave out --by, --procedure and --out"
-        )
+    procedure = check_procedure(procedure)
     fitted = load_calibration(calibration)
     if fitted.is_shipped:
         raise InputError(
@@ -178,8 +156,7 @@ def threshold(
     labelled = set(rows.table.judges)
     # The guarantee covers the judges with labels; empty if these are all judges.
     judges = sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled))
-    in_file = FileRows.of(fitted, table, rows, allow_other) if this_file else None
-    chosen = "this_file" if this_file else _procedure(procedure, schedule, fitted)
+    chosen = _procedure(procedure, schedule, fitted)
     request = LookRequest(
         target=target,
         delta=delta,
@@ -189,22 +166,20 @@ def threshold(
         most_per_question=most,
         reference=ReferenceScores.of_fit(fitted, judges)
         if chosen == "e_process"  # its thresholds stay the same while labels are added
-        else ReferenceScores.of_file(
-            fitted, judges, in_file or FileRows.without_labels(fitted, table, rows, allow_other), chosen
-        ),
+        else ReferenceScores.of_file(fitted, judges, table, rows, allow_other),
         schedule=_schedule(schedule, planned_looks),
         accept_changes=accept_changes,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     result = look(calibration, fitted, rows, request, out=out)
-    advised = not result.passed and by is None and not this_file
-    shown = _Shown(fitted, result, rows, in_file, advice_after(result, rows, request) if advised else None, advised)
+    advised = not result.passed and by is None
+    shown = _Shown(fitted, result, advice_after(result, rows, request) if advised else None, advised)
     if as_json:
         echo_json(shown.plain())
     else:
         for line in shown.lines():
             typer.echo(line)
-        if result.passed and not this_file:
+        if result.passed:
             typer.echo(f"Written: {out or calibration}")
     if not result.passed:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -216,8 +191,6 @@ class _Shown:
 
     fitted: Calibration
     result: LookResult
-    rows: ThresholdRows
-    in_file: FileRows | None
     advice: Advice | None
     advised: bool
 
@@ -227,8 +200,6 @@ class _Shown:
             yield (f"{name}: " if name else "") + self._meaning(one)
         if self.result.passed:
             yield right_line(self.fitted.kind, self.fitted.identity.right)
-        if self.in_file is not None:
-            yield from self._file_lines(self.in_file)
         if self.advised:
             yield from [NO_LOOK_LEFT] if self.advice is None else self.advice.lines()
 
@@ -243,7 +214,6 @@ class _Shown:
             "repeated": self.result.repeated,
             "results": found,
             "advice": None if self.advice is None else self.advice.model_dump(mode="json"),
-            "file": None if self.in_file is None else self._file(self.in_file),
         }
 
     def _meaning(self, one: Guarantee | Abstention) -> str:
@@ -251,21 +221,6 @@ class _Shown:
             return one.meaning()
         together = f" This holds for all {one.among} promises together." if one.among > 1 else ""
         return one.meaning(self.fitted.identity.judges) + together
-
-    def _file(self, rows: FileRows) -> dict[str, object]:
-        kept = [name for one in self.result.passed for name in rows.kept(self.rows, one)]
-        number = len(self.rows.probabilities) + len(rows.probabilities)
-        return {"judgments": number, "labelled": len(self.rows.probabilities), "outside": rows.outside, "kept": kept}
-
-    def _file_lines(self, rows: FileRows) -> Iterator[str]:
-        found = self._file(rows)
-        kept = rows.kept(self.rows, self.result.passed[0]) if self.result.passed else []
-        yield (
-            f"Of the {found['judgments']} judgments it speaks of, {found['labelled']} are labelled; {rows.outside} "
-            "without a label lie outside of it. Valid where the labelled questions are a random sample."
-        )
-        if self.result.passed:
-            yield f"It keeps {len(kept)}; --json lists them. Nothing is stored: it says nothing of other judgments."
 
 
 def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None:
@@ -275,10 +230,10 @@ def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None
 
 
 def _procedure(
-    given: ProcedureChoice | None, schedule: ScheduleChoice | None, fitted: Calibration
+    given: ProcedureName | None, schedule: ScheduleChoice | None, fitted: Calibration
 ) -> ProcedureName | None:
     if given is not None:
-        return given.value
+        return given
     declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
     return "e_process" if declared == ScheduleChoice.anytime else None
 

@@ -40,10 +40,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "calibrate threshold --calibration cal.json --data more.jsonl --target 0.9",
         "calibrate threshold --calibration cal.json --data more.jsonl --target 0.9 --delta 0.05 --out cal-90.json",
     ),
-    "calibrate plan": (
-        "calibrate plan --target 0.9 --rate 0.75",
-        "calibrate plan --target 0.95 --rate 0.8 --power 0.9",
-    ),
     "calibrate show": ("calibrate show cal.json", "calibrate show cal.json --data labelled.jsonl"),
     "calibrate diagnose": (
         "calibrate diagnose --data labelled.jsonl",
@@ -122,7 +118,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "feedback history": ("feedback history", "feedback history --policy verdict --json"),
     "feedback draft": (
         "feedback draft --policy risk_analysis",
-        "feedback draft --policy risk_analysis --kind instruction --model openai:gpt-4o --budget-usd 1",
+        "feedback draft --policy risk_analysis --criterion completeness --model openai:gpt-4o --budget-usd 1",
     ),
     "feedback drafts": ("feedback drafts", "feedback drafts --policy risk_analysis --json"),
     "feedback rejudge": (

@@ -30,8 +30,8 @@ from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.drafting import FOR_SCORES, DraftBook
-from metajudge.feedback.drafts import Draft, DraftKind
+from metajudge.feedback.drafting import DraftBook
+from metajudge.feedback.drafts import Draft
 from metajudge.feedback.rejudging import HeldOut, estimate_rejudging, held_out_records, rejudge
 from metajudge.feedback.writing import write_draft
 from metajudge.panels.config import PanelConfig
@@ -52,33 +52,24 @@ def draft(
     criterion: Annotated[
         str | None, typer.Option(help="Draft for this criterion; default: each that is significantly corrected.")
     ] = None,
-    kind: Annotated[
-        list[DraftKind] | None,
-        typer.Option("--kind", help="What to change; default offset, levels and instruction. Repeatable."),
-    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", help="A model that writes levels or instruction in place of templates.", metavar="SPEC"
-        ),
+        typer.Option("--model", help="A model that writes the instruction in place of a template.", metavar="SPEC"),
     ] = None,
     budget_usd: BudgetUsdOption = None,
     seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draft changes that answer people's corrections, on half of the records; nothing is changed.
+    """Draft instructions to judges that answer people's corrections, on half of the records; nothing is changed.
 
-    Texts are templates filled with people's reasons, or written by --model (for one --criterion). `confidence`
-    recalibrates the confidence that judges state. Read a draft (--json), then: metajudge feedback rejudge DRAFT
+    The text is a template filled with people's reasons, or written by --model (for one --criterion). Read a draft
+    (--json), then: metajudge feedback rejudge DRAFT
     """
-    kinds = tuple(kind) if kind else FOR_SCORES
     if model is None:
-        found = with_store(
-            store, lambda opened: _book(opened, seed).draft(policy, criterion=criterion, kinds=kinds), maker="case"
-        )
+        found = with_store(store, lambda opened: _book(opened, seed).draft(policy, criterion=criterion), maker="case")
     else:
-        found = run(_written(model, policy, criterion, kinds, store_path(store), budget_usd, seed))
+        found = run(_written(model, policy, criterion, store_path(store), budget_usd, seed))
     if as_json:
         echo_json({"drafts": [one.model_dump(mode="json") for one in found]})
     else:
@@ -136,19 +127,14 @@ def rejudge_draft(
 ) -> None:
     """Try a draft on the reviewed records held out of it, and compare with people before and after.
 
-    Offsets and confidence are tried on recorded numbers, without a call. Level texts and instructions are judged anew:
-    look at the price first (--dry-run). Replies are kept, so an interrupted run continues. No decision is changed.
+    Look at the price first (--dry-run). Replies are kept, so an interrupted run continues. No decision is changed.
 
     Exit code 1: the draft is not better.
     """
     where = store_path(store)
     panel = panel_from(config, judge, seed=None)
     if dry_run:
-        estimate = with_store(store, lambda opened: _estimate(opened, draft, panel, seed), maker="case")
-        if estimate is None:
-            typer.echo("Dry run: this draft is tried on recorded numbers, so no model is asked and nothing is spent.")
-            return
-        held, found = estimate
+        held, found = with_store(store, lambda opened: _estimate(opened, draft, panel, seed), maker="case")
         work = f"{len(held.records)} held-out records, at most {found.calls} calls"
         print_estimate(found, work, as_json, {"records": len(held.records), "left_out": dict(held.left_out)})
         return
@@ -174,11 +160,9 @@ async def _compared(store: Store, draft: str) -> Comparison:
     return found
 
 
-async def _estimate(store: Store, draft: str, panel: PanelConfig, seed: int) -> tuple[HeldOut, Estimate] | None:
+async def _estimate(store: Store, draft: str, panel: PanelConfig, seed: int) -> tuple[HeldOut, Estimate]:
     book = _book(store, seed)
-    found = await book.get(draft)
-    if not found.kind.asks_models:
-        return None
+    found = await book.to_try(draft)
     _need_judges(panel)
     held = await held_out_records(store, book, found, now=time.time())
     return held, estimate_rejudging(panel, await book.loop.active(found.name), found, held.records)
@@ -191,9 +175,8 @@ async def _rejudged(
     async with session:
         assert session.store is not None, "a place was given"
         book = _book(session.store, seed)
-        found = await book.get(draft)
-        if found.kind.asks_models:
-            _need_judges(panel)
+        found = await book.to_try(draft)
+        _need_judges(panel)
         comparison = await rejudge(session, book, found, seed=seed, now=time.time())
         await session.finish(RunEnd.FINISHED.value, {"draft": draft, "calls": session.meter.sent})
     return comparison
@@ -203,24 +186,20 @@ async def _written(
     model: str,
     policy: str,
     criterion: str | None,
-    kinds: tuple[DraftKind, ...],
     where: StoreLocation,
     budget_usd: float | None,
     seed: int,
 ) -> list[Draft]:
     if criterion is None:
         raise ConfigurationError("--model writes for one criterion: name it with --criterion")
-    texts = [kind for kind in kinds if kind.asks_models]
-    if not texts:
-        raise ConfigurationError("--model writes levels and instructions; offset and confidence are computed")
     session = Session([model], store=where, budget_usd=budget_usd, notify=say, command="feedback")
     async with session:
         assert session.store is not None, "a place was given"
         (writer,) = session.models()
         book = _book(session.store, seed)
-        found = [await write_draft(book, writer.model, policy, criterion, kind) for kind in texts]
-        await session.finish(RunEnd.FINISHED.value, {"drafts": len(found), "calls": session.meter.sent})
-    return found
+        found = await write_draft(book, writer.model, policy, criterion)
+        await session.finish(RunEnd.FINISHED.value, {"drafts": 1, "calls": session.meter.sent})
+    return [found]
 
 
 def _need_judges(panel: PanelConfig) -> None:

@@ -12,7 +12,7 @@ from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.drafts import Draft
+from metajudge.feedback.drafts import Draft, DraftKind
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Metric
 from metajudge.feedback.proposals import Activation, Proposal
@@ -190,10 +190,12 @@ def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | No
         found = compared.get(one.draft_id)
         if found is not None:
             say(f"    {'better' if found.better else 'not better'}: {found.reason}")
-    waiting = [one for one in drafts if compared.get(one.draft_id) is None]
+    waiting = [one for one in drafts if one.kind is DraftKind.INSTRUCTION and compared.get(one.draft_id) is None]
     if waiting:
-        judges = " --judge PROVIDER:MODEL --dry-run" if waiting[0].kind.asks_models else ""
-        say(f"Nothing was changed. To try one: metajudge feedback rejudge {waiting[0].draft_id}{judges}")
+        say(
+            f"Nothing was changed. To try one: metajudge feedback rejudge {waiting[0].draft_id} --judge PROVIDER:MODEL "
+            "--dry-run"
+        )
 
 
 def print_comparison(found: Comparison) -> None:

@@ -31,7 +31,7 @@ _TITLES: Mapping[str, str] = {
             "agent config rubric strategy threshold families prompt-version temperature max-tokens criteria-model "
             "criteria-temperature criteria-max-tokens candidate candidates model observers voters judge-weight "
             "candidate-weight quorum repeats cycles regenerate ties with-reference keep-names attempts orders grade "
-            "combined rule include-self evaluator without top-k resamples sweep baseline grid signals kind pooled "
+            "combined rule include-self evaluator without top-k resamples baseline grid signals kind pooled "
             "share folds no-early-exit seed seeds agent-scores prior"
         ),
         INPUT: "data questions rankings responses limit category reviews",
@@ -39,7 +39,7 @@ _TITLES: Mapping[str, str] = {
         TABLES: "map map-values prefix-ids strict",
         DECIDE: (
             "calibration allow-other-calibration policy review-sample audit-share reviewers no-label-free fail-under "
-            "webhook target delta procedure most-per-question schedule looks accept-changed-labels by this-file review "
+            "webhook target delta procedure most-per-question schedule looks accept-changed-labels by review "
             "within max-cost-usd max-latency-s"
         ),
         OUTPUT: "out json json-out report markdown store judgments details scores compare-people",

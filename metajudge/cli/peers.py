@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -110,12 +109,9 @@ def peers(
         int | None, typer.Option(help="Minimum ballots per question; default: more than half of those requested.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Seed of display orders, resamples and subsamples; sent to models that support one.")
+        int, typer.Option(help="Seed of display orders and resamples; sent to models that support one.")
     ] = 0,
     resamples: Annotated[int, typer.Option(help="Bootstrap draws for intervals; 0 for none.")] = 2000,
-    sweep: Annotated[
-        bool, typer.Option("--sweep/--no-sweep", help="Analyse subsamples of evaluators and questions.")
-    ] = True,
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = 64,
@@ -153,8 +149,6 @@ def peers(
         seed=seed,
         without=tuple(name.strip() for name in (without or "").split(",") if name.strip()),
     )
-    if not sweep:
-        options = replace(options, sweep_evaluators=(), sweep_questions=())
     options.check()
     humans = read_human_rankings(human or ())
     if (rankings is None) == (questions is None):

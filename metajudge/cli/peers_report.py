@@ -50,8 +50,6 @@ def report_of(findings: PeerFindings) -> Report:
     ]
     if findings.domains:
         sections.append(_domains_section(findings.domains, findings))
-    if findings.sweeps:
-        sections.append(_sweep_section(findings))
     if findings.lost or findings.left_out:
         sections.append(_lost_section(findings))
     return Report(
@@ -297,42 +295,6 @@ def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> 
         )
         tables.append(Table(caption="Agreement by domain", columns=columns, rows=tuple(rows)))
     return tables
-
-
-def _sweep_section(findings: PeerFindings) -> Section:
-    references = tuple(dict.fromkeys(a.reference for cell in findings.sweeps for a in cell.alignments))
-    columns = [
-        Column(title="Evaluators", kind="count"),
-        Column(title="Questions", kind="count"),
-        Column(title="Subsamples", kind="count"),
-        Column(title="Stability", kind="number", note="tau-b with the mean places of everything"),
-        Column(title="Ambiguous", kind="number", note="share of questions with several equally good orders"),
-    ]
-    for name in references:
-        columns += [
-            Column(title=f"Median Pearson, {name}", kind="number"),
-            Column(title=f"Macro Pearson, {name}", kind="number"),
-        ]
-    rows: list[tuple[Cell, ...]] = []
-    missing = []
-    for cell in findings.sweeps:
-        if cell.absent is not None:
-            missing.append(cell)
-            continue
-        assert cell.stability is not None
-        assert cell.ambiguous is not None
-        figures = [cell.stability, cell.ambiguous]
-        figures += [figure for one in cell.alignments for figure in (one.micro_median, one.macro)]
-        rows.append((cell.evaluators, cell.questions, cell.repeats, *map(cell_of, figures)))
-    note = (
-        "Median over subsamples, with their 5 % and 95 % points: the effect of the choice, not a confidence interval."
-    )
-    table = Table(caption="Fewer evaluators and questions", columns=tuple(columns), rows=tuple(rows), notes=(note,))
-    left_out: tuple[str, ...] = ()
-    if missing:
-        sizes = "; ".join(f"{one.evaluators} evaluators and {one.questions} questions" for one in missing)
-        left_out = (f"Not possible with these ballots ({missing[0].absent}): {sizes}.",)
-    return Section(title="How many evaluators and questions", paragraphs=left_out, blocks=(table,) if rows else ())
 
 
 def _lost_section(findings: PeerFindings) -> Section:

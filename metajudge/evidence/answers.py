@@ -93,9 +93,9 @@ class Answers:
     def options(self) -> int:
         return len(self.option_item)
 
-    def strongest_rival(self, values: Floats, nothing: float = 0.0) -> Floats:
-        """[options, ...] the largest value among an option's rivals; ``nothing`` where it has none."""
-        found = np.full(values.shape, nothing)
+    def strongest_rival(self, values: Floats) -> Floats:
+        """[options, ...] the largest value among an option's rivals; 0 where it has none."""
+        found = np.zeros(values.shape)
         if len(self.rival_of):
             starts = np.flatnonzero(np.r_[True, np.diff(self.rival_of) > 0])
             found[self.rival_of[starts]] = np.maximum.reduceat(values[self.rival], starts, axis=0)

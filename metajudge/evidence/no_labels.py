@@ -19,7 +19,6 @@ from metajudge.evidence.class_answers import (
     named_class,
     subject_of,
 )
-from metajudge.evidence.disagreement import Disagreement, disagreement
 from metajudge.evidence.facts import SignalColumn
 from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.index import EvidenceIndex
@@ -37,6 +36,17 @@ FEWEST_ITEMS: Final = 20
 DECIMALS: Final = 4
 
 
+def most_right(answers: ClassAnswers) -> float:
+    """The share of the answers that can be right at most, by their disagreement alone, in [0, 1].
+
+    On an item whose most frequent class was named m times, at most m answers are right. One without a single class
+    (a tie, under a rule that asks for a winner) counts as wrong. It is a fact about these items and no estimate.
+    """
+    codes = answers.item[:, None] * answers.places + np.arange(answers.places)
+    counts = np.bincount(codes[answers.hits], minlength=len(answers.subjects) * answers.places)
+    return float(counts.reshape(-1, answers.places).max(axis=1).sum() / len(answers.said))
+
+
 @dataclass(frozen=True, eq=False)
 class GroupFit:
     """The model of one kind of answers.
@@ -44,12 +54,12 @@ class GroupFit:
     Attributes:
         answers: what was fitted.
         fit: the model, in which copies are one judge.
-        bounds: what disagreement alone proves.
+        most_right: share of the answers that can be right at most, in [0, 1]; see :func:`most_right`.
     """
 
     answers: ClassAnswers
     fit: LatentFit
-    bounds: Disagreement
+    most_right: float
 
     @cached_property
     def at(self) -> dict[Subject, int]:
@@ -96,7 +106,7 @@ class NoLabels:
         for answers in collect_class_answers(recorded, items, rules):
             voices = one_voice_each(answers, recorded.copies)
             if is_enough(voices):
-                groups[answers.group] = GroupFit(answers, fit_latent(voices, recorded.models), disagreement(answers))
+                groups[answers.group] = GroupFit(answers, fit_latent(voices, recorded.models), most_right(answers))
         return cls(rules, groups)
 
     def column(self, size: int) -> SignalColumn:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from metajudge.types import SignalValue
 
@@ -43,12 +43,10 @@ class SignalScore:
     Attributes:
         value: in [1, 5], 3 where the evidence is balanced; None where no signal was present.
         reason: why there is no score, else a summary of the contributions.
-        contributions: signal -> what it added to the log-odds; present signals only.
     """
 
     value: float | None
     reason: str
-    contributions: dict[str, float] = field(default_factory=dict)
 
 
 def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
@@ -97,7 +95,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         return SignalScore(None, f"no evidence to score by ({states or 'no signals given'})")
     z = math.fsum(contributions.values())
     terms = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
-    return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}", contributions)
+    return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}")
 
 
 def cannot_decide(

@@ -8,7 +8,7 @@ from pydantic import Field
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.cases import DecidedCase
-from metajudge.feedback.drafts import Draft, DraftKind, confirmed
+from metajudge.feedback.drafts import Draft
 from metajudge.feedback.replay import moved_score
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 from metajudge.types.frozen import Frozen
@@ -19,8 +19,6 @@ FEWEST_QUESTIONS = 10
 RESAMPLES = 4_000
 BOOTSTRAP = "bootstrap over questions, paired by record"
 NO_SPREAD = "every record moved alike, so a bootstrap has no spread: how others would move is not known from it"
-AGREEMENT = "records where the action agrees with people's decision / records decided"
-
 Pairs = Sequence[tuple[DecidedCase, DecidedCase]]
 Figure = Callable[[DecidedCase, DecidedCase], float | None]
 """A record as it is or as the draft makes it, and the record as it is -> a number, None where it has none."""
@@ -50,14 +48,14 @@ class Comparison(Frozen):
     """What a draft changes, on records held out of it.
 
     Attributes:
-        better: whether the figure that the draft is about improved beyond noise and agreement did not get worse
+        better: whether the score error improved beyond noise and agreement did not get worse
             beyond noise.
         agreement: share of records where the action agrees with people's decisions; None where too few have one.
-        score_error: mean absolute difference from people's score of the draft's criterion; None for confidence.
-        confidence_error: mean squared difference of confidence from whether the score held (Brier, 1950); for
-            confidence alone.
+        score_error: mean absolute difference from people's score of the draft's criterion; None where too few have one.
+        confidence_error: mean squared difference of confidence from whether the score held, in records of earlier
+            versions.
         left_out: reason -> records that could not be compared.
-        judges: judge -> model that judged anew; empty where nobody was asked.
+        judges: judge -> model that judged anew.
     """
 
     draft_id: str
@@ -102,9 +100,8 @@ def compare(
     agreement = _paired(
         pairs, _agreed, "records where the action agrees with people's decision / records decided", seed
     )
-    main = _confidence_error(base, draft, pairs, seed) if draft.kind is DraftKind.CONFIDENCE else None
     score = None if draft.pattern is None else _score_error(base, draft, draft.pattern.where, pairs, seed)
-    better, reason = _verdict(main or score, agreement, "confidence" if main else "score")
+    better, reason = _verdict(score, agreement)
     return Comparison(
         draft_id=draft.draft_id,
         better=better,
@@ -112,7 +109,6 @@ def compare(
         records=len(pairs),
         agreement=agreement,
         score_error=score,
-        confidence_error=main,
         left_out=dict(left_out or {}),
         seed=seed,
     )
@@ -132,22 +128,6 @@ def _score_error(base: Policy, draft: Draft, criterion: str, pairs: Pairs, seed:
 
     definition = f"mean |score - people's score| of {criterion}, on records where people corrected it or let it stand"
     return _paired(pairs, error, definition, seed)
-
-
-def _confidence_error(base: Policy, draft: Draft, pairs: Pairs, seed: int) -> Paired | None:
-    old = None if base.adjustment is None else base.adjustment.confidence
-    new = None if draft.policy.adjustment is None else draft.policy.adjustment.confidence
-    assert new is not None, "a draft of confidence has it"
-
-    def error(case: DecidedCase, recorded: DecidedCase) -> float | None:
-        held = confirmed(base, recorded)
-        if held is None or recorded.confidence is None:
-            return None
-        curve = old if case is recorded else new
-        stated = recorded.confidence if curve is None else curve.apply(recorded.confidence)
-        return (stated - held) ** 2
-
-    return _paired(pairs, error, "mean (confidence - 1 if the score held, else 0) squared", seed)
 
 
 def _agreed(case: DecidedCase, _recorded: DecidedCase) -> float | None:
@@ -187,11 +167,11 @@ def _paired(pairs: Pairs, figure: Figure, definition: str, seed: int) -> Paired 
     )
 
 
-def _verdict(main: Paired | None, agreement: Paired | None, what: str) -> tuple[bool, str]:
+def _verdict(main: Paired | None, agreement: Paired | None) -> tuple[bool, str]:
     if main is None:
-        return False, f"too few held-out records to measure the {what} error: at least {FEWEST_QUESTIONS} questions"
+        return False, f"too few held-out records to measure the score error: at least {FEWEST_QUESTIONS} questions"
     change = (
-        f"{what} error {main.before:.3g} before, {main.after:.3g} after: {main.difference:+.3g} "
+        f"score error {main.before:.3g} before, {main.after:.3g} after: {main.difference:+.3g} "
         f"({main.low:+.3g} to {main.high:+.3g}, {100 * CONFIDENCE:g} %, n = {main.n})"
     )
     if main.high >= 0:

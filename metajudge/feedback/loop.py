@@ -165,9 +165,9 @@ class FeedbackLoop:
 
     async def report(self, name: str) -> Report:
         """Metrics with intervals, disagreements and patterns."""
+        await self.active(name)  # refuses a name that no policy has
         cases = await self.cases(name)
-        policy = await self.active(name)
-        patterns = find_patterns(policy, cases)
+        patterns = find_patterns(cases)
         labelled = await self.labelled(name)
         measured = with_labels(cases, labelled)
         return Report(
@@ -189,7 +189,8 @@ class FeedbackLoop:
 
     async def advice(self, name: str) -> list[Advice]:
         """Revisions of rubric or prompt that people's corrections suggest."""
-        return advise(find_patterns(await self.active(name), await self.cases(name)))
+        await self.active(name)  # refuses a name that no policy has
+        return advise(find_patterns(await self.cases(name)))
 
     async def snapshots(self, name: str | None = None) -> list[AuditEntry]:
         """The reports that were kept, oldest first."""
@@ -221,7 +222,7 @@ class FeedbackLoop:
             raise InputError(
                 f"no case of policy {name!r} has been decided by a person yet: decide one with `metajudge review next`"
             )
-        patterns = find_patterns(policy, cases)
+        patterns = find_patterns(cases)
         tries = [(kind, way) for kind in FITS for way in _ways(kind, cases)]
         fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](policy, cases, way)) is not None]
         known = {one.proposal_id for one in await self.proposals(name)}
@@ -247,11 +248,11 @@ class FeedbackLoop:
         )
         return found
 
-    async def look_if_due(self, names: Iterable[str], every: int = EVERY) -> list[Proposal]:
+    async def look_if_due(self, names: Iterable[str]) -> list[Proposal]:
         """Proposes for each policy about which so many disagreements have come since the last time."""
         found: list[Proposal] = []
         for name in sorted(set(names)):
-            if await self.due(name, every):
+            if await self.due(name):
                 with contextlib.suppress(InputError):  # too few questions yet for a significant result
                     found += await self.propose(name)
         return found

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from metajudge.decision.policy import Policy
 from metajudge.feedback.candidates import FEWEST_CORRECTIONS
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
 from metajudge.feedback.metrics import DEFINITIONS
@@ -69,12 +68,8 @@ class PatternRecord(Frozen):
         return cls(**asdict(pattern), text=pattern.describe())
 
 
-def find_patterns(policy: Policy, cases: Sequence[DecidedCase]) -> list[Pattern]:
-    """Patterns per criterion, per action, and per category of each; the surest first.
-
-    Args:
-        policy: whose decisions the cases are; its own bounds are not looked at here.
-    """
+def find_patterns(cases: Sequence[DecidedCase]) -> list[Pattern]:
+    """Patterns per criterion, per action, and per category of each; the surest first."""
     found = [*_criteria(cases, None), *_actions(cases, None)]
     categories = sorted({case.category for case in cases if case.category})
     for category in categories if len(categories) > 1 else ():

@@ -1,6 +1,5 @@
 """Proposals: a change of a policy, the pattern that suggests it, and the evidence for it."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -12,18 +11,6 @@ from metajudge.feedback.cases import Direction
 from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.patterns import PatternRecord
 from metajudge.types.frozen import Frozen
-
-
-class ProposalStatus(StrEnum):
-    """What has become of a proposal."""
-
-    PROPOSED = "proposed"
-    """Better in its backtest; not activated yet."""
-    REFUSED = "refused"
-    """Not better beyond noise."""
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    """Was active until another version replaced it."""
 
 
 class Proposal(Frozen):

@@ -104,8 +104,6 @@ async def rejudge(
         InputError: too few records to compare.
         BudgetExceeded: the budget is spent.
     """
-    if not draft.kind.asks_models:
-        return await book.replay(draft)
     if session.store is None:
         raise InputError("rejudging needs the store that has the reviews")
     base = await book.loop.active(draft.name)

@@ -149,7 +149,6 @@ async def generate_criteria(
     request: str,
     *,
     parameters: Parameters = PARAMETERS,
-    retry: bool = False,
     draw: int = 0,
     prompt_version: int = FIRST,
     brief: bool = False,
@@ -162,7 +161,6 @@ async def generate_criteria(
         model: asked once.
         request: the question alone.
         parameters: of the call.
-        retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample.
         prompt_version: of the prompt set.
         brief: ask for texts so short that five criteria fit into the 150 tokens of the default.
@@ -171,7 +169,7 @@ async def generate_criteria(
         BudgetExceeded: the run's budget is spent.
     """
     sent = criteria_request(request, parameters, draw, prompt_version, brief=brief)
-    answer = await ask(model, sent, parse_criteria, asked=model.name, retry=retry, repair=False)
+    answer = await ask(model, sent, parse_criteria, asked=model.name, repair=False)
     found = CriteriaSet(
         criteria=answer.value or GENERIC,
         source="generated" if answer.value else "fallback",

@@ -272,19 +272,6 @@ def _drift(name: Name, numbers: Floats, times: Floats, e_value: float) -> Drift:
     return Drift(*name, n, e_value, before, after, n - cut, float(times[cut]))
 
 
-def new_identities(seen: Iterable[Seen], known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
-    """Values of the identity that were not there in the fit or, where it recorded none, at a judge's first judgment.
-
-    Args:
-        seen: in the order of decision.
-        known: field -> values of the fit; ``judge`` and ``category`` are fields, too.
-    """
-    identities = Identities()
-    for one in seen:
-        identities.add(one)
-    return identities.new(known)
-
-
 @dataclass(slots=True)
 class _Values:
     """The values of one field of one judge.
@@ -363,7 +350,11 @@ class Identities:
             there.extend(values, of_rows, many.at[having], None if name in _ALWAYS else MOST_IDENTITIES)
 
     def new(self, known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
-        """See :func:`new_identities`."""
+        """Values that were not there in the fit or, where it recorded none, at a judge's first judgment.
+
+        Args:
+            known: field -> values of the fit; ``judge`` and ``category`` are fields, too.
+        """
         given = {name: tuple(sorted(values)) for name, values in known.items()}
         found = [
             NewIdentity(name, judge, value, there, since, often, one.n - place)

@@ -36,7 +36,7 @@ class Watched:
         promise_id: see :func:`promise_id`.
         calibration: its digest; None for a file of labelled decisions.
         decisions: in the order in which they were made; empty where they were counted in a tally alone.
-        known: field -> values of the fit's identity; see :func:`~metajudge.monitor.drift.new_identities`.
+        known: field -> values of the fit's identity; see :meth:`~metajudge.monitor.drift.Identities.new`.
         category: of the items it speaks of; None for all.
         most: judgments of one question that it covers at most; None where the record does not say.
         policies: digests of the policies that decided.

@@ -172,10 +172,6 @@ class Sender:
             self.counts.failed = max(self.counts.failed, left.behind + left.waiting)
             self._say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; {left.behind + left.waiting} events wait")
 
-    def nudge(self) -> None:
-        """Something was decided: the next round of :meth:`keep_sending` begins at once."""
-        self._wanted.set()
-
     def end(self) -> None:
         """Ends :meth:`keep_sending` after the events on their way."""
         self._ending.set()

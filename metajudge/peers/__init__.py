@@ -6,16 +6,14 @@ here but :mod:`metajudge.peers.protocol` works on ballots that are there already
 
 from metajudge.peers.findings import Options, PeerFindings, analyse
 from metajudge.peers.human import HumanRanking, read_human_rankings
-from metajudge.peers.record import Ballot, BallotFile, counted_ballots, read_ballots
-from metajudge.peers.table import PeerTable, build_table
+from metajudge.peers.record import Ballot, counted_ballots, read_ballots
+from metajudge.peers.table import build_table
 
 __all__ = [
     "Ballot",
-    "BallotFile",
     "HumanRanking",
     "Options",
     "PeerFindings",
-    "PeerTable",
     "analyse",
     "build_table",
     "counted_ballots",

@@ -38,7 +38,6 @@ from metajudge.peers.influence import Influence, QuestionResult, by_question, in
 from metajudge.peers.published import PUBLISHED, PublishedValue
 from metajudge.peers.record import Ballot
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
-from metajudge.peers.sweeps import EVALUATORS, QUESTIONS, REPEATS, SweepCell, sweep
 from metajudge.peers.table import PeerTable, build_table
 from metajudge.stats.intervals import wilson
 from metajudge.types.frozen import Finite
@@ -55,9 +54,8 @@ class Options:
         quorum: ballots a question needs; None for more than half of those asked for.
         top_k: cut ballots to compare with; for instance (1, 3).
         resamples: draws for bootstrap intervals, 0 for none.
-        seed: of resamples and subsamples.
+        seed: of resamples.
         without: evaluators whose influence is looked at together, besides each one's.
-        sweep_evaluators, sweep_questions: sizes of subsamples; () in both for no sweep.
     """
 
     rule: str = RULES[0]
@@ -68,9 +66,6 @@ class Options:
     confidence: float = 0.95
     seed: int = 0
     without: tuple[str, ...] = ()
-    sweep_evaluators: tuple[int, ...] = EVALUATORS
-    sweep_questions: tuple[int, ...] = QUESTIONS
-    sweep_repeats: int = REPEATS
 
     def check(self) -> None:
         """Raises :class:`ConfigurationError` where an option makes no sense."""
@@ -82,9 +77,6 @@ class Options:
                 raise ConfigurationError(f"top-k must keep at least one place, not {k}")
         if self.resamples and self.resamples < 100:
             raise ConfigurationError(f"resamples must be 0 or at least 100, not {self.resamples}")
-        for size in (*self.sweep_evaluators, *self.sweep_questions):
-            if size < 1:
-                raise ConfigurationError(f"a sweep needs subsamples of at least 1, not {size}")
 
 
 class RuleRanking(Finite):
@@ -155,7 +147,6 @@ class PeerFindings(Finite):
     pairs: tuple[EvaluatorPair, ...]
     independence: Independence
     people: str | None = None
-    sweeps: tuple[SweepCell, ...]
     cautions: tuple[Caution, ...]
     published: tuple[PublishedValue, ...] = PUBLISHED
     settings: dict[str, str | int | float | bool | None]
@@ -214,7 +205,6 @@ def analyse(
         pairs=pairs,
         independence=independence,
         people=None if yardstick is None else yardstick.name,
-        sweeps=_sweeps(table, inclusive, humans, options),
         cautions=(
             *self_vote_cautions(placed),
             *ambiguity_cautions(ambiguity),
@@ -298,28 +288,10 @@ def _domains(table: PeerTable, humans: Sequence[HumanRanking], options: Options)
     return tuple(found)
 
 
-def _sweeps(
-    table: PeerTable, whole: QuestionConsensus, humans: Sequence[HumanRanking], options: Options
-) -> tuple[SweepCell, ...]:
-    if not options.sweep_evaluators and not options.sweep_questions:
-        return ()
-    return sweep(
-        table,
-        whole,
-        humans,
-        options.rule,
-        np.random.default_rng([options.seed, 3]),
-        evaluators=options.sweep_evaluators,
-        questions=options.sweep_questions,
-        repeats=options.sweep_repeats,
-    )
-
-
 def _settings(options: Options) -> dict[str, str | int | float | bool | None]:
     return {
         "quorum": options.quorum if options.quorum is not None else "more than half of the ballots asked for",
         "resamples": options.resamples,
         "confidence": options.confidence,
         "seed": options.seed,
-        "sweep_repeats": options.sweep_repeats,
     }

@@ -123,7 +123,7 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest
             yield [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
 
     groups = near_groups(chunks(), request.near_threshold, request.seed)
-    _store_groups(work, "near_groups", names, groups)
+    _store_groups(work, names, groups)
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS SELECT entry_id, 'near_duplicate' AS why FROM (
             SELECT entry_id, row_number() OVER (PARTITION BY root, label ORDER BY {BEST_FIRST}) AS place
@@ -158,15 +158,13 @@ def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[
             yield rows
 
 
-def _store_groups(
-    work: duckdb.DuckDBPyConnection, table: str, names: list[str], roots: "np.typing.NDArray[np.int64]"
-) -> None:
-    work.execute(f"CREATE OR REPLACE TABLE {table} (entry_id VARCHAR, root BIGINT)")
+def _store_groups(work: duckdb.DuckDBPyConnection, names: list[str], roots: "np.typing.NDArray[np.int64]") -> None:
+    work.execute("CREATE OR REPLACE TABLE near_groups (entry_id VARCHAR, root BIGINT)")
     together = np.flatnonzero(np.bincount(roots, minlength=len(names))[roots] > 1)
     for start in range(0, len(together), _CHUNK):
         at = together[start : start + _CHUNK]
         work.execute(
-            f"INSERT INTO {table} SELECT unnest($1::VARCHAR[]), unnest($2::BIGINT[])",
+            "INSERT INTO near_groups SELECT unnest($1::VARCHAR[]), unnest($2::BIGINT[])",
             [[names[index] for index in at], roots[at].tolist()],
         )
 

@@ -198,7 +198,7 @@ def _no_guarantee(
         f"no stored guarantee promises a precision of {target:g} with delta {delta:g}{has}.{beyond} Set one with "
         f"`metajudge calibrate threshold --target {target:g} --delta {delta:g}` and vet again. It takes at least "
         f"{fewest_kept(target, delta)} labelled questions that are kept, all of them right; decide on their number "
-        "beforehand (`metajudge calibrate plan`), since the guarantee is valid for one look. Nothing was exported."
+        "beforehand, since the guarantee is valid for one look. Nothing was exported."
     )
 
 

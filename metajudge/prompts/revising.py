@@ -1,20 +1,14 @@
-"""The prompts of a writer who revises a criterion's wording, or judges' instruction, from people's corrections."""
+"""The prompts of a writer who revises judges' instruction about a criterion from people's corrections."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from metajudge.prompts.templates import render
 from metajudge.rubric.model import Criterion
 
-TEMPLATES = ("revising_system", "revising")
-"""The templates of revising, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
-Revised = Literal["levels", "instruction"]
-
-
-def render_revising_system(what: Revised) -> str:
+def render_revising_system() -> str:
     """The writer's task and the form of the reply."""
-    return render("revising_system", what=what)
+    return render("revising_system")
 
 
 def render_revising(criterion: Criterion, found: str, reasons: Sequence[str]) -> str:

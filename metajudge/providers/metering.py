@@ -26,7 +26,6 @@ class Meter:
         cost_usd: dollars known; a lower bound where ``unpriced`` is not zero.
         unpriced: answers without a known cost, because the price or the usage is unknown.
         first_sent_at: monotonic seconds, None before the first request.
-        last_reply_at: monotonic seconds of the last complete reply.
     """
 
     sent: int = 0
@@ -36,7 +35,6 @@ class Meter:
     cost_usd: float = 0.0
     unpriced: int = 0
     first_sent_at: float | None = None
-    last_reply_at: float | None = None
 
     def add(self, usage: Usage | None, cost_usd: float | None) -> None:
         """Counts what an answer took; None is for unknown."""
@@ -103,7 +101,6 @@ class MeteredModel(ModelWrapper):
         for meter in self._meters:
             meter.sent += 1
             meter.replies += 1
-            meter.last_reply_at = now
             meter.add(reply.usage, reply.cost_usd)
         if self._ledger is not None:
             call = CallAttempt.of(self, request)

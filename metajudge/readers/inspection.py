@@ -226,14 +226,14 @@ def _open_values(found: Inspection, mapping: FieldMap, rows: Sequence[Line]) -> 
         found.turns = max(turns) if turns and max(turns) > 1 else None
 
 
-def sample_values(rows: Sequence[Line], column: str, most: int = 3) -> list[str]:
-    """The first different values of a column, as text."""
+def sample_values(rows: Sequence[Line], column: str) -> list[str]:
+    """The first three different values of a column, as text."""
     found: dict[str, None] = {}
     for row in rows:
         value = text_of(cell(row.data, column)) if cell(row.data, column) is not None else ""
         if value:
             found.setdefault(value)
-        if len(found) >= most:
+        if len(found) >= 3:
             break
     return list(found)
 

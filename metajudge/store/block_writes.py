@@ -25,7 +25,6 @@ class BlockWrite:
 
     Attributes:
         place: its row in the block.
-        hashed: of its key.
         stored: the payload as the block has it, with gaps where the block has parts.
         said: the annotation's payload as the block has it, with gaps where it has numbers.
     """
@@ -33,7 +32,6 @@ class BlockWrite:
     block: AssessmentBlock
     place: int
     key: str
-    hashed: int
     subject: Subject
     stored: str
     said: str | None
@@ -103,7 +101,7 @@ class CheckedBlock:
         """Its assessments, or those of some of its rows."""
         block = self.block
         subjects = map(Subject, block.judgment_digests, block.panel_digests)
-        own = (block.keys, self.hashes.tolist(), subjects, self.payloads, self.said)
+        own = (block.keys, subjects, self.payloads, self.said)
         found = list(map(BlockWrite, repeat(block), range(len(block)), *own))
         return found if places is None else [found[place] for place in places.tolist()]
 

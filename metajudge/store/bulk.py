@@ -229,6 +229,3 @@ class BulkStore(Protocol):
 
     async def newest_version(self) -> int:
         """The highest number of a version so far, 0 without any: while it stays, nothing was appended."""
-
-    async def drop_input_caches(self) -> None:
-        """Drops all facts and numbers that :meth:`keep_facts` and :meth:`keep_results` kept."""

@@ -164,10 +164,6 @@ class InputCaches:
         newest: int = await self._ask(_newest_version)
         return newest
 
-    async def drop_input_caches(self) -> None:
-        await self._change(drop)
-        self.clear()
-
 
 def _places(segment: int, lines: int) -> npt.NDArray[np.uint64]:
     """Where the lines of a segment are, as the map has it."""

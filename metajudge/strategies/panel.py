@@ -121,16 +121,6 @@ class Panel:
         discussion = self.strategy is StrategyName.PANEL_DISCUSSION and self.summariser is None
         return self.strategy is StrategyName.MAJORITY_VOTE or (discussion and self.aggregate == "majority")
 
-    def max_calls(self) -> int:
-        """HTTP requests a judgment takes when every agent is asked and every first reply is usable."""
-        if self.strategy is StrategyName.REJUDGE:
-            return 2 * len(self.agents)
-        draws = sum(agent.samples for agent in self.agents)
-        if self.strategy is not StrategyName.PANEL_DISCUSSION:
-            return draws
-        last = 0 if self.summariser is None else self.summariser.samples
-        return draws * (2 if self.rounds == "independent_first" else 1) + last
-
 
 def _prompt_digest(panel: Panel) -> str:
     from metajudge.prompts import judge, meta_judge

@@ -12,7 +12,7 @@ from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.collecting import Collected
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
-from metajudge.calibration.planning import CROSS_FIT_MEASURED
+from metajudge.calibration.folds import CROSS_FIT_MEASURED
 from metajudge.calibration.predictions import Predictions, in_domain
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.calibration.advice import DRAWS, Advice, advise
+from metajudge.calibration.advice import Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
@@ -49,79 +49,30 @@ class ReferenceScores:
 
     @classmethod
     def of_file(
-        cls, fitted: Calibration, judges: Sequence[str], rest: "FileRows", procedure: ProcedureName | None
+        cls, fitted: Calibration, judges: Sequence[str], table: SignalTable, rows: ThresholdRows, allow_other: bool
     ) -> "ReferenceScores":
         """The probabilities of the file's questions without a label, where they are more than those fitted on.
 
-        Else the out-of-fold probabilities of the fit; both are scores of other questions than the labelled ones. A
-        promise about this very file needs those of the file.
-        """
-        if procedure != "this_file" and len(set(rest.questions)) <= len(fitted.provenance.questions):
-            return cls.of_fit(fitted, judges)
-        return cls(tuple(rest.probabilities.tolist()), rest.questions)
-
-
-@dataclass(frozen=True, slots=True)
-class FileRows:
-    """The judgments without a label of the file that a promise is about.
-
-    Attributes:
-        probabilities: [n].
-        questions, judgment_ids: [n].
-        outside: judgments without a label that the promise leaves out.
-    """
-
-    probabilities: Floats
-    questions: tuple[str, ...]
-    judgment_ids: tuple[str, ...]
-    outside: int
-
-    @classmethod
-    def of(cls, fitted: Calibration, table: SignalTable, rows: ThresholdRows, allow_other: bool = False) -> "FileRows":
-        """Those inside the calibration's domain whose questions have no label at all.
+        Else the out-of-fold probabilities of the fit; both are scores of other questions than the labelled ones.
 
         Args:
             fitted: the calibration.
+            judges: whose judgments, together; empty for all of the calibration's.
             table: all judgments of the file.
             rows: its labelled ones.
             allow_other: whether judges or agents may differ from the fit's.
-
-        Raises:
-            InputError: there is none.
         """
-        found = cls.without_labels(fitted, table, rows, allow_other)
-        if not found.questions:
-            raise InputError(
-                "no question of the file is without a label and inside the calibration's domain: a promise about this "
-                "very file needs judgments that were not labelled"
-            )
-        return found
-
-    @classmethod
-    def without_labels(
-        cls, fitted: Calibration, table: SignalTable, rows: ThresholdRows, allow_other: bool = False
-    ) -> "FileRows":
-        """The same, which may be none; see :meth:`of`."""
         labelled = {one for one, known in zip(table.questions, table.labelled, strict=True) if known}
         rest = table.select(~table.labelled)
         if not rest.questions:
-            return cls(np.empty(0), (), (), 0)
+            return cls.of_fit(fitted, judges)
         predicted = fitted.probabilities(rest, allow_other)
         apart = np.array([one not in labelled for one in rest.questions], dtype=bool)
         inside = in_domain(predicted, rows.approximate) & apart
-        chosen = rest.select(inside)
-        return cls(
-            np.ma.getdata(predicted.probabilities)[inside],
-            tuple(chosen.questions),
-            tuple(chosen.judgment_ids),
-            int((~inside).sum()),
-        )
-
-    def kept(self, rows: ThresholdRows, guarantee: Guarantee) -> list[str]:
-        """The judgments of the file that the threshold keeps, labelled or not."""
-        values = np.round(np.concatenate([rows.probabilities, self.probabilities]), 9)
-        names = (*rows.table.judgment_ids, *self.judgment_ids)
-        return sorted(name for name, value in zip(names, values, strict=True) if value >= guarantee.threshold)
+        questions = tuple(rest.select(inside).questions)
+        if len(set(questions)) <= len(fitted.provenance.questions):
+            return cls.of_fit(fitted, judges)
+        return cls(tuple(np.ma.getdata(predicted.probabilities)[inside].tolist()), questions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,8 +223,7 @@ def look(
 ) -> LookResult:
     """Makes a look and stores it: the look in the calibration file, a threshold that passed there or in ``out``.
 
-    Reading the ledger, testing and writing happen under one lock, so that two looks at the same time spend twice. A
-    promise about one file is not stored: it says nothing of other judgments.
+    Reading the ledger, testing and writing happen under one lock, so that two looks at the same time spend twice.
 
     Args:
         path: the calibration file; it is read again under the lock.
@@ -296,7 +246,7 @@ def look(
         found = request.find(rows, looks)
         looked = passed = current.model_copy(update={"looks": looks.ledger})
         for one in found.values():
-            if isinstance(one, Guarantee) and one.population == "new_questions":
+            if isinstance(one, Guarantee):
                 passed = passed.with_guarantee(one)
         save_calibration(looked if out is not None else passed, path)
         if out is not None and passed is not looked:
@@ -321,7 +271,7 @@ def _restored(data: Mapping[str, Any]) -> dict[str, Found]:
     return {name: kinds[one["kind"]].model_validate(one) for name, one in data["groups"].items()}
 
 
-def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, *, draws: int = DRAWS) -> Advice | None:
+def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest) -> Advice | None:
     """What further labels could do after one promise's abstention; None where the ledger has no look left."""
     level = result.left * request.delta
     if not level:
@@ -332,5 +282,4 @@ def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest, 
         rows.table.questions,
         passes=partial(request.passes, level),
         level=level,
-        draws=draws,
     )

@@ -38,7 +38,7 @@ def with_prompt_set(
     """
     if config.prompt_version is not None or not config.all_agents:
         return config, None
-    if not known or known.isdisjoint(_panels_under(config, FIRST, models)):
+    if not known or known.isdisjoint(_panels_under_first(config, models)):
         return config.model_copy(update={"prompt_version": NEWEST}), None
     notice = (
         f"prompt version {FIRST} is used, because the store has assessments by this panel under it; version {NEWEST} "
@@ -68,14 +68,14 @@ def under_every_set(config: PanelConfig) -> dict[int, Vetter]:
     return found
 
 
-def _panels_under(config: PanelConfig, version: int, models: Mapping[str, Model] | None) -> set[str]:
-    """Digests of the panels that ask models; none where the set cannot serve them.
+def _panels_under_first(config: PanelConfig, models: Mapping[str, Model] | None) -> set[str]:
+    """Digests under the first prompt set of the panels that ask models; none where the set cannot serve them.
 
     Without a threshold of its own a panel is looked for under the former default, too: rejudge had the same as others.
     """
     found = set()
     for threshold in {config.threshold, THRESHOLD if config.threshold is None else config.threshold}:
-        given = config.model_copy(update={"prompt_version": version, "threshold": threshold})
+        given = config.model_copy(update={"prompt_version": FIRST, "threshold": threshold})
         try:
             vetter = priced_vetter(given, models)
         except MetajudgeError:

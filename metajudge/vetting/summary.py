@@ -38,8 +38,8 @@ class NoLabelCount:
 
     @classmethod
     def of(cls, found: "NoLabels") -> "NoLabelCount":
-        bounds = [group.bounds for group in found.groups.values()]
-        right = sum(one.most_right * one.answers for one in bounds) / sum(one.answers for one in bounds)
+        parts = [(group.most_right, len(group.answers.said)) for group in found.groups.values()]
+        right = sum(share * answers for share, answers in parts) / sum(answers for _, answers in parts)
         return cls([group.title for group in found.groups.values()], right)
 
     def add(self, assessment: Assessment) -> None:

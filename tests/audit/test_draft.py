@@ -62,11 +62,3 @@ def test_where_nothing_varies_the_rule_of_three_gives_the_width():
     flips = from_flips(sign_flip([0] * 100, range(100)))
     assert flips.interval == pytest.approx((-0.0369, 0.0369))
     assert flips.p_value == 1.0
-
-
-def test_margins_are_in_the_scaled_unit():
-    values = np.random.default_rng(0).normal(0.3, 0.1, 50)
-    assert from_slope(mean_of(values, range(50)), null=0.3, sides=1).p_value > 0.01
-    found = from_slope(mean_of(values, range(50)), null=30.0, sides=1, scale=100.0)
-    assert found.p_value == pytest.approx(from_slope(mean_of(values, range(50)), null=0.3, sides=1).p_value)
-    assert found.estimate == pytest.approx(100 * values.mean())

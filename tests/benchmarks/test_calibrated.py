@@ -13,7 +13,8 @@ from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
-from metajudge.calibration.guarantee import Guarantee, log_odds_procedure
+from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.procedures import Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
@@ -62,7 +63,7 @@ def fitted(tmp_path_factory):
 def guarantee(threshold=0.75, **changes):
     data = {"threshold": threshold, "target": 0.9, "delta": 0.1, "questions": 40, "kept": 30, "errors": 0}
     data |= {"precision": 1.0, "lower": 0.92, "coverage": 0.75, "unit": "one_per_question", "seed": 0}
-    return Guarantee.model_validate({**data, "procedure": log_odds_procedure(0.9), **changes})
+    return Guarantee.model_validate({**data, "procedure": Procedure(grid=(0.9,)), **changes})
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ SHAPES = {
 
 def least_selective(kept, errors, target, delta, procedure, questions):
     """The last rejected threshold of the procedure by the test of one judgment a question; -1 for none."""
-    return last_rejected(binomial_p_values(errors, kept, questions, 1 - target), delta, procedure)
+    return last_rejected(binomial_p_values(errors, kept, questions, 1 - target), delta)
 
 
 def violations(shape, procedure, rng, repetitions, select=least_selective):

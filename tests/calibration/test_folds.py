@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.folds import question_folds, question_split
+from metajudge.calibration.folds import ENOUGH_TO_SPLIT, question_folds, question_split, use_of
 from metajudge.errors import InputError
 
 QUESTIONS = [f"q{number % 17}" for number in range(100)]
@@ -47,3 +47,11 @@ def test_fewer_questions_than_folds_is_said(folds, message):
 def test_a_share_that_leaves_one_side_empty_is_refused(share):
     with pytest.raises(InputError, match="strictly between"):
         question_split(QUESTIONS, share, 0)
+
+
+def test_few_labels_are_cross_fitted_and_many_are_split_and_it_says_why():
+    few, why_few = use_of(ENOUGH_TO_SPLIT - 1)
+    many, why_many = use_of(ENOUGH_TO_SPLIT)
+    assert (few, many) == ("cross-fit", "split")
+    assert "approximate" in why_few
+    assert "exact" in why_many

@@ -28,4 +28,4 @@ def test_questions_set_aside_do_not_depend_on_labels_or_rows():
     kept, reference = LabelledSample.of(scores, [True] * 80, names).set_aside()
     other, _ = LabelledSample.of(scores[::-1], [False] * 80, names[::-1]).set_aside()
     assert kept.names == other.names
-    assert (len(kept.names), len(reference.tops)) == (34, 6)
+    assert (len(kept.names), int(reference.place.max()) + 1) == (34, 6)

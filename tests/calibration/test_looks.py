@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from metajudge.calibration import Abstention, Guarantee, Looks, Procedure, Schedule, guaranteed_threshold
+from metajudge.calibration import Abstention, Guarantee, Looks, Schedule, guaranteed_threshold
 from metajudge.calibration.looks import Ledger
 from metajudge.errors import InputError
 
@@ -44,9 +44,8 @@ def test_every_look_is_tested_at_the_level_it_spends():
 def test_what_passes_at_delta_must_not_pass_at_what_is_left_of_it():
     # 20 of 20 right pass at .1 for .89 (.89^20 = .097), and not at .075.
     sample = data(20, [True] * 20, [0.99] * 20)
-    one_test = Procedure(grid=(0.5,), starts=(0,), shares=(1.0,))
-    assert isinstance(look(None, sample, target=0.89, procedure=one_test), Guarantee)
-    found = look(Looks(), sample, target=0.89, procedure=one_test)
+    assert isinstance(look(None, sample, target=0.89, reference=[0.99]), Guarantee)
+    found = look(Looks(), sample, target=0.89, reference=[0.99])
     assert isinstance(found, Abstention)
     assert (found.look, found.level) == (1, pytest.approx(0.075))
 

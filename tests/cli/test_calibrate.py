@@ -122,20 +122,6 @@ def test_where_nothing_can_be_guaranteed_it_abstains_records_the_look_and_never_
     assert "level 0.0125 of delta 0.1: abstained" in other.stdout
 
 
-def test_plan(calibrate):
-    done = calibrate("plan", "--target", "0.9", "--rate", "0.95")
-    assert done.returncode == 0
-    split, crossed, default, _ = done.stdout.splitlines()
-    total, fit, alone = (int(split.split()[at]) for at in (2, 7, 12))
-    assert total == fit + alone, "the labels of the fit are labels, too"
-    assert 50 < alone < 1000
-    assert "(approximate)" in crossed
-    assert default.startswith("Default with so many")
-    one = calibrate("plan", "--target", "0.9", "--rate", "0.95", "--share", "0").stdout.splitlines()
-    assert one[0].startswith("Split: about")
-    assert " 0 for the fit" in one[0]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

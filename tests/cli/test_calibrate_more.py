@@ -159,7 +159,6 @@ def test_show_as_json_and_drift(calibrate):
         (("fit", "--data", "data.jsonl", "--out", "no/such/place.json"), "no"),
         (("fit", "--data", "nowhere", "--out", "x.json"), "nowhere"),
         (("show", "data.jsonl"), "calibration"),
-        (("plan", "--target", "0.9", "--rate", "0.8"), "must lie above the target"),
     ],
 )
 def test_bad_input_exits_with_2_and_says_why(calibrate, arguments, message):

@@ -166,18 +166,3 @@ def test_a_threshold_without_labels_or_with_too_few_is_no_threshold(calibrate, f
     looks = after.pop("looks")
     assert after == before, "the look alone is stored"
     assert len(looks["entries"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--target", "nan", "--rate", "0.9"), "target"),
-        (("--target", "0.9", "--rate", "nan"), "rate"),
-        (("--target", "0.9", "--rate", "0.9"), "above the target"),
-        (("--target", "0.9", "--rate", "0.9001"), "too close to the target"),
-        (("--target", "0.9", "--rate", "0.95", "--coverage", "0"), "coverage"),
-        (("--target", "0.9", "--rate", "0.95", "--power", "1"), "power"),
-    ],
-)
-def test_plans_that_cannot_be_made(calibrate, arguments, said):
-    assert said in refusal(calibrate("plan", *arguments))

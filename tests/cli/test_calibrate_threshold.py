@@ -1,4 +1,4 @@
-"""``metajudge calibrate threshold``: promises by group and about one file, as a user asks for them."""
+"""``metajudge calibrate threshold``: promises by group, as a user asks for them."""
 
 import json
 
@@ -17,21 +17,12 @@ def without_label(one):
     return one.model_copy(update={"item": one.item.model_copy(update={"label": None})})
 
 
-def second_turn(one):
-    """Another item of the same question, without a label."""
-    item = one.item.model_copy(update={"id": f"{one.item.id}-2", "label": None})
-    return one.model_copy(update={"id": f"{one.id}-2", "item": item})
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A calibration; labelled data of other questions; and a file of which half of the questions are labelled."""
+    """A calibration; labelled data of other questions."""
     folder = tmp_path_factory.mktemp("threshold")
     write_jsonl(folder / "fit.jsonl", crowd(100, seed=1, skills=SKILLS))
     write_jsonl(folder / "new.jsonl", crowd(160, seed=2, skills=SKILLS, prefix="n"))
-    sample, rest = crowd(80, seed=3, skills=SKILLS, prefix="s"), crowd(80, seed=4, skills=SKILLS, prefix="r")
-    write_jsonl(folder / "file.jsonl", [*sample, *map(without_label, rest)])
-    write_jsonl(folder / "partly.jsonl", [*sample, *map(second_turn, sample), *map(without_label, rest)])
     done = Command(folder)("calibrate", "fit", "--data", "fit.jsonl", "--share", "1", "--out", "cal.json")
     assert done.returncode == 0, done.stderr
     return folder
@@ -80,38 +71,10 @@ def test_promises_by_category_cover_their_items_and_spend_from_the_same_ledger(a
     assert {one.get("category") for one in stored(tmp_path)["guarantees"]} == {None, "Code", "Math"}
 
 
-def test_a_promise_about_this_file_lists_what_it_keeps_and_is_stamped_on_nothing(ask, tmp_path):
-    done = ask("file.jsonl", "--target", "0.8", "--judge", "owl", "--this-file", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    (one,) = found["results"].values()
-    assert one["population"] == "this_file"
-    assert "on the very questions that the 80 labelled ones were drawn from at random" in one["sentence"]
-    assert found["file"]["judgments"] == 320
-    assert found["file"]["labelled"] == 160
-    assert found["file"]["outside"] == 0
-    kept = found["file"]["kept"]
-    assert {name[0] for name in kept} == {"s", "r"}
-    assert all("/owl/" in name for name in kept)
-    assert stored(tmp_path)["guarantees"] == []
-    assert len(stored(tmp_path)["looks"]["entries"]) == 1
-    assert "Nothing is stored" in ask("file.jsonl", "--target", "0.8", "--judge", "owl", "--this-file").stdout
-
-
-def test_judgments_without_a_label_of_labelled_questions_are_outside_of_it_and_counted(ask):
-    done = ask("partly.jsonl", "--target", "0.7", "--judge", "owl", "--this-file", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["file"]
-    assert (found["labelled"], found["outside"]) == (160, 160)
-    assert not any(name.endswith("-2") for name in found["kept"])
-
-
 @pytest.mark.parametrize(
     ("data", "more", "message"),
     [
-        ("new.jsonl", ["--this-file"], "no question of the file is without a label"),
-        ("file.jsonl", ["--this-file", "--by", "judge"], "leave out --by"),
-        ("file.jsonl", ["--this-file", "--out", "other.json"], "not stored"),
+        ("new.jsonl", ["--procedure", "graphical"], "leave it out for the default, `ranks`"),
         ("new.jsonl", ["--by", "judge", "--schedule", "anytime"], "declare another schedule"),
     ],
 )
@@ -120,13 +83,6 @@ def test_what_cannot_be_promised_is_refused_and_spends_nothing(ask, tmp_path, da
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "looks" not in stored(tmp_path)
-
-
-def test_an_abstention_about_this_file_gives_no_advice_about_other_questions(ask):
-    done = ask("file.jsonl", "--target", "0.99", "--judge", "jay", "--this-file")
-    assert done.returncode == 1
-    assert "No threshold can be guaranteed" in done.stdout
-    assert "more labelled questions" not in done.stdout
 
 
 def test_thresholds_lie_in_ranks_of_the_unlabelled_questions_where_they_are_more_than_the_fits(ask, made, tmp_path):

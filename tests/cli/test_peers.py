@@ -16,13 +16,13 @@ def write(given, path="ballots.jsonl"):
 
 
 ORDER = " > ".join(NAMES)
-QUICK = ("--resamples", "0", "--no-sweep")
+QUICK = ("--resamples", "0")
 
 
 class TestRankings:
     def test_places_cautions_and_agreement_are_printed(self, run):
         write(ballots(30, phi=0.75, seed=1, selfish=("fox",)))
-        done = run("peers", "--rankings", "ballots.jsonl", "--human", f"arena: {ORDER}", "--top-k", 3, "--no-sweep")
+        done = run("peers", "--rankings", "ballots.jsonl", "--human", f"arena: {ORDER}", "--top-k", 3)
         assert done.exit_code == 0, done.output
         assert "6 models, 6 evaluators, 30 questions, 180 ballots" in done.output
         for words in ("SIE less SFE", "SE less PE", "Pearson correlation with arena", "kemeny, top 3", "fox alone"):
@@ -40,7 +40,7 @@ class TestRankings:
             (line,) = [row for row in printed.splitlines() if row.split()[:1] == [one["model"]] and " to " in row][:1]
             assert f"{one['sie']['value']:.3f} ({one['sie']['low']:.3f} to {one['sie']['high']:.3f})" in line
         markdown, html = Path("o.md").read_text(), Path("o.html").read_text()
-        for title in ("Consensus", "Agreement with human", "Rules", "Evaluators", "How many evaluators and questions"):
+        for title in ("Consensus", "Agreement with human", "Rules", "Evaluators"):
             assert f"## {title}" in markdown
             assert title in html
         assert "published" in markdown
@@ -155,11 +155,3 @@ class TestInfluence:
         for words in ("Mean place over the questions", "Influence of evaluators", "Consensus of each question", "q7"):
             assert words in html
         assert html.count("<details") >= 4
-
-    def test_rows_of_the_sweep_that_are_impossible_are_a_sentence(self, run):
-        write(ballots(8, phi=0.6, seed=1))
-        run("peers", "--rankings", "ballots.jsonl", "--resamples", 0, "--report", "o.md")
-        text = Path("o.md").read_text()
-        assert "Not possible with these ballots" in text
-        (table,) = [part for part in text.split("\n\n") if "Stability" in part and part.startswith("|")]
-        assert "| 9 |" not in table

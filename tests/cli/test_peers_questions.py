@@ -38,7 +38,7 @@ def models(server, names=NAMES):
 def command(server, count=3, names=NAMES[:3], *more):
     return (
         *("--questions", questions(count), *models(server, names), "--out", "b.jsonl"),
-        *("--no-sweep", "--resamples", "0", *more),
+        *("--resamples", "0", *more),
     )
 
 
@@ -128,7 +128,7 @@ class TestSixModelsTwentyQuestions:
         self.check_alignment(done.output, again, whole, free, drawn)
         found = json.loads(Path("o.json").read_text())
         assert found["ambiguity"]["share"]["value"] == np.mean([count > 1 for _, count in whole.values()])
-        # The same ballots read from the file give the same findings to the last digit, intervals and sweeps included.
+        # The same ballots read from the file give the same findings to the last digit, intervals included.
         human = ("--human", "arena: " + " > ".join(NAMES), "--top-k", 3)
         second = run("peers", "--rankings", "b.jsonl", *human, "--json-out", "again.json")
         other = json.loads(Path("again.json").read_text())
@@ -269,7 +269,7 @@ class TestResumption:
                 for name in NAMES[:3]
             )
             Path("p.toml").write_text(text)
-            flags = ("--questions", questions(3), "--config", "p.toml", "--out", "b.jsonl", "--no-sweep")
+            flags = ("--questions", questions(3), "--config", "p.toml", "--out", "b.jsonl")
             done = run("peers", *flags, "--concurrency", 1, "--budget-usd", "0.005")
             assert done.exit_code == 3, done.output
             assert "The budget is spent" in done.output
@@ -285,7 +285,7 @@ class TestResumption:
     def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(self, metajudge):
         with LLMServer(answer=answer, latency_s=0.1) as server:
             path = metajudge.folder / "questions.jsonl"
-            flags = ("peers", "--questions", questions(6, path), *models(server), "--out", "b.jsonl", "--no-sweep")
+            flags = ("peers", "--questions", questions(6, path), *models(server), "--out", "b.jsonl")
             process = metajudge.start(*flags, "--concurrency", 4, "--resamples", 0)
             log = metajudge.folder / "b.jsonl"
             for _ in range(600):
@@ -304,7 +304,7 @@ class TestResumption:
     def test_kill_9_loses_no_ballot_that_was_written(self, metajudge):
         with LLMServer(answer=answer, latency_s=0.05) as server:
             path = metajudge.folder / "questions.jsonl"
-            flags = ("peers", "--questions", questions(20, path), *models(server), "--out", "b.jsonl", "--no-sweep")
+            flags = ("peers", "--questions", questions(20, path), *models(server), "--out", "b.jsonl")
             process = metajudge.start(*flags, "--concurrency", 8, "--resamples", 0)
             log = metajudge.folder / "b.jsonl"
             for _ in range(600):

@@ -14,7 +14,7 @@ SIGNALS = ["order", "strength", "peers"]
 def guaranteed():
     """A calibration with a guaranteed threshold for its three judges together."""
     calibration = fit_calibration(build_table(crowd(60), SIGNALS), repeats=1)
-    procedure = Procedure(grid=(0.6,), starts=(0,), shares=(1.0,))
+    procedure = Procedure(grid=(0.6,))
     numbers = {"questions": 60, "kept": 40, "errors": 2, "precision": 0.95, "lower": 0.85, "coverage": 0.66}
     return calibration.with_guarantee(
         Guarantee(threshold=0.6, target=0.8, delta=0.1, unit="one_per_question", seed=0, procedure=procedure, **numbers)

@@ -1,12 +1,17 @@
+import itertools
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
+from metajudge.evidence.class_answers import ClassAnswers
 from metajudge.evidence.facts import collected
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import FEWEST_ITEMS, NoLabels, score_of
+from metajudge.evidence.no_labels import FEWEST_ITEMS, NoLabels, most_right, score_of
 from metajudge.types import NO_LABELS, Category, Item, Judgment, parse_right, parse_verdict
+from tests.evidence.verdicts import collected as answers_collected
+from tests.evidence.verdicts import said
 
 PAIRS = {Category(True): parse_verdict("A>B"), Category(False): parse_verdict("B>>A")}
 
@@ -97,3 +102,31 @@ def test_grades_by_their_side() -> None:
 
 def test_a_score_of_half_is_the_middle_of_the_scale() -> None:
     assert [score_of(one) for one in (0, 0.5, 0.875, 1)] == [1, 3, 4.5, 5]
+
+
+def answers_of(table: list[str]) -> ClassAnswers:
+    """Items by judges: p passes, f fails, a blank is not asked."""
+    words = {"p": True, "f": False}
+    records = [
+        (f"i{at:04}", [said(f"j{who:02}", "A", words[mark]) for who, mark in enumerate(row) if mark != " "])
+        for at, row in enumerate(table)
+    ]
+    (found,) = answers_collected(records)
+    return found
+
+
+def test_of_an_items_answers_no_more_are_right_than_name_its_most_frequent_class() -> None:
+    assert most_right(answers_of(["ppf", "pff", "ppp", "p f"])) == (2 + 2 + 3 + 1) / 11
+    assert most_right(answers_of(["pp", "ff"])) == 1.0
+    (tied,) = answers_collected([("i", [said("x", "AB", "A=B"), said("y", "AB", "A>B")])])
+    assert most_right(tied) == 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_truth_makes_more_answers_right(seed: int) -> None:
+    """Every truth is tried: 2^5 for five items."""
+    table = ["".join(row) + "p" for row in np.random.default_rng(seed).choice(list("ppf "), size=(5, 4))]
+    found = answers_of(table)
+    for truth in itertools.product("pf", repeat=len(table)):
+        right = sum(row.count(true) for row, true in zip(table, truth, strict=True))
+        assert right <= most_right(found) * len(found.said) + 1e-9

@@ -32,7 +32,7 @@ def test_no_evidence_is_no_score_with_a_reason_never_the_middle_of_the_scale() -
 
 def test_an_absent_signal_adds_nothing() -> None:
     assert score(order=1, peers=None) == score(order=1)
-    assert "peers" not in signal_score(given(order=1, peers=None)).contributions
+    assert "peers" not in signal_score(given(order=1, peers=None)).reason
 
 
 def test_for_and_against_are_symmetric() -> None:

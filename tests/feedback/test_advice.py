@@ -5,7 +5,7 @@ import pytest
 from metajudge.feedback.advice import advise
 from metajudge.feedback.cases import Direction
 from metajudge.feedback.patterns import find_patterns
-from tests.doubles.decided_cases import SCORES, case
+from tests.doubles.decided_cases import case
 
 NAMES = ("accuracy", "clarity", "completeness", "fairness")
 
@@ -28,23 +28,23 @@ def corrected(count, shifts, **changes):
     [(-1.5, Direction.TOO_LENIENT, "too lenient by 1.5"), (1.0, Direction.TOO_STRICT, "too strict by 1")],
 )
 def test_one_criterion_beyond_noise_advises_other_words_for_it(shift, direction, words):
-    (advice,) = advise(find_patterns(SCORES, corrected(20, {"clarity": shift})))
+    (advice,) = advise(find_patterns(corrected(20, {"clarity": shift})))
     assert (advice.kind, advice.where, advice.direction) == ("rubric", "clarity", direction)
     assert "wording of clarity" in advice.text
     assert words in advice.text
 
 
 def test_many_criteria_that_lean_alike_are_the_prompts_matter():
-    (advice,) = advise(find_patterns(SCORES, corrected(20, dict.fromkeys(NAMES, -1.0))))
+    (advice,) = advise(find_patterns(corrected(20, dict.fromkeys(NAMES, -1.0))))
     assert (advice.kind, advice.where) == ("prompt", None)
     assert "4 criteria" in advice.text
 
 
 def test_noise_and_few_corrections_advise_nothing():
     few = corrected(5, {"clarity": -1.0})
-    assert advise(find_patterns(SCORES, few)) == []
+    assert advise(find_patterns(few)) == []
     both = [*corrected(10, {"clarity": -1.0}), *corrected(9, {"clarity": 1.0}, category="x")]
-    assert advise(find_patterns(SCORES, both)) == []
+    assert advise(find_patterns(both)) == []
 
 
 def test_advice_for_one_category_alone_names_it():
@@ -52,4 +52,4 @@ def test_advice_for_one_category_alone_names_it():
         *corrected(20, {"clarity": -1.0}, category="law"),
         *corrected(20, {"accuracy": 0.0}, category="sums"),
     ]
-    assert {one.category for one in advise(find_patterns(SCORES, cases))} == {None, "law"}
+    assert {one.category for one in advise(find_patterns(cases))} == {None, "law"}

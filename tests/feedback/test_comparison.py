@@ -7,10 +7,10 @@ import pytest
 from metajudge.decision import load_policy
 from metajudge.errors import InputError
 from metajudge.feedback.comparison import compare
-from metajudge.feedback.drafts import Draft, DraftKind, with_confidence, with_offset
+from metajudge.feedback.drafts import Draft, DraftKind
 from metajudge.feedback.patterns import PatternRecord
 from tests.doubles.decided_cases import case, said
-from tests.feedback.test_drafts import LENIENT, corrected, stated
+from tests.feedback.test_drafts import corrected
 
 RISK = load_policy("risk_analysis")
 PATTERN = PatternRecord(
@@ -19,10 +19,10 @@ PATTERN = PatternRecord(
 )  # fmt: skip
 
 
-def draft(kind=DraftKind.LEVELS, policy=RISK, pattern=PATTERN):
+def draft():
     return Draft(
-        draft_id="d", name="risk_analysis", base_digest=RISK.digest, kind=kind, change="c", policy=policy,
-        pattern=pattern, drafted_on=(), held_out=(), created_at=1.0,
+        draft_id="d", name="risk_analysis", base_digest=RISK.digest, kind=DraftKind.INSTRUCTION, change="c", policy=RISK,
+        pattern=PATTERN, drafted_on=(), held_out=(), created_at=1.0,
     )  # fmt: skip
 
 
@@ -53,28 +53,12 @@ def test_a_rejection_says_nothing_about_a_criterion():
     assert "too few held-out records" in found.reason
 
 
-def test_an_offset_is_compared_on_recorded_scores_clipped_to_the_scale():
-    policy = with_offset(RISK, "completeness", LENIENT)
-    found = compare(draft(DraftKind.OFFSET, policy), RISK, pairs([8] * 12))
-    assert (found.score_error.before, found.score_error.after, found.better) == (3.0, 0.0, True)
-
-
 def test_worse_agreement_stops_a_draft_that_improves_scores():
     cases = [replace(corrected(n), action="REVIEW") for n in range(30)]
     worse = [(a, replace(b, action="APPROVE")) for a, b in pairs([5] * 30, cases)]
     found = compare(draft(), RISK, worse)
     assert not found.better
     assert "agreement with people gets worse beyond noise (-100.0 points)" in found.reason
-
-
-def test_confidence_is_compared_by_its_squared_error():
-    cases = [stated(n, 0.95, n % 2 == 0) for n in range(40)] + [stated(n, 0.6, n % 4 == 0) for n in range(40)]
-    policy = with_confidence(RISK, cases)
-    both = [(one, replace(one)) for one in cases]
-    found = compare(draft(DraftKind.CONFIDENCE, policy, None), RISK, both)
-    assert found.better
-    assert found.confidence_error.after < found.confidence_error.before
-    assert found.score_error is None
 
 
 def test_few_questions_are_an_error_and_no_verdict():

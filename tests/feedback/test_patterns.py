@@ -1,7 +1,7 @@
 import pytest
 
 from metajudge.feedback.patterns import find_patterns
-from tests.doubles.decided_cases import POLICY, case
+from tests.doubles.decided_cases import case
 from tests.feedback.decided import LENIENT, STRICT
 
 
@@ -18,21 +18,21 @@ class TestPatterns:
         ]
 
     def test_a_criterion_that_is_scored_too_high(self):
-        (found,) = find_patterns(POLICY, self.cases(-1.0))
+        (found,) = find_patterns(self.cases(-1.0))
         assert (found.direction, found.where, found.significant) == (LENIENT, "accuracy", True)
         assert found.shift == pytest.approx(-1.0, abs=0.02)
         assert found.describe().startswith("accuracy is scored too lenient by 1 (20 corrections")
 
     def test_too_few_corrections_are_no_pattern(self):
-        assert find_patterns(POLICY, self.cases(-1.0, n=4)) == []
+        assert find_patterns(self.cases(-1.0, n=4)) == []
 
     def test_categories_apart(self):
         cases = [*self.cases(-1.0), *self.cases(1.0, category="Code")]
-        found = {(one.category, one.direction) for one in find_patterns(POLICY, cases) if one.category}
+        found = {(one.category, one.direction) for one in find_patterns(cases) if one.category}
         assert found == {("Math", LENIENT), ("Code", STRICT)}
 
     def test_an_action_that_is_wrong_more_often_than_the_target(self):
         cases = [case(f"a{i}", "APPROVE", right=i % 4 > 0) for i in range(40)]
-        (found,) = find_patterns(POLICY, cases)
+        (found,) = find_patterns(cases)
         assert (found.kind, found.where, found.direction, found.shift) == ("action", "APPROVE", LENIENT, 0.25)
-        assert find_patterns(POLICY, [case(f"a{i}", "APPROVE") for i in range(40)]) == []
+        assert find_patterns([case(f"a{i}", "APPROVE") for i in range(40)]) == []

@@ -90,7 +90,7 @@ def by_python(server, models):
 def by_peers(server, models):
     Path("questions.jsonl").write_text(json.dumps({"id": "q1", "question": QUESTION}) + "\n")
     named = [word for name in ("one", "two") for word in ("--model", f"{name}=openai:my-tuned-{name}@{server.url}")]
-    command(peers, "peers")("--questions", "questions.jsonl", *named, "--out", "b.jsonl", "--no-sweep")
+    command(peers, "peers")("--questions", "questions.jsonl", *named, "--out", "b.jsonl")
     return json.loads(Path("b.jsonl").read_text().splitlines()[0])["meta"]["blinding"]
 
 

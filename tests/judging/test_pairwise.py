@@ -12,8 +12,8 @@ from metajudge.errors import (
     RateLimitedError,
     RefusedError,
 )
-from metajudge.judging import PairwiseJudge, judgment_of
-from metajudge.judging.pairwise import orders_of
+from metajudge.judging.pairwise import PairwiseJudge, orders_of
+from metajudge.judging.records import judgment_of
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model

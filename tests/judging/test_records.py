@@ -3,9 +3,8 @@
 import pytest
 
 from metajudge.errors import RateLimitedError
-from metajudge.judging import PairwiseJudge, game_id, judgment_of
-from metajudge.judging.pairwise import templates_digest
-from metajudge.judging.records import combined_judgment
+from metajudge.judging.pairwise import PairwiseJudge, templates_digest
+from metajudge.judging.records import combined_judgment, game_id, judgment_of
 from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.judge import render_pairwise_system
 from metajudge.prompts.meta_judge import render_request

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 import pytest
 
-from metajudge.monitor.drift import Seen, Streams, _placed, e_bh, new_identities
+from metajudge.monitor.drift import Identities, Seen, Streams, _placed, e_bh
 
 
 def stream(judge, values, *, signal="strength", category="math"):
@@ -52,6 +52,13 @@ def test_e_bh_by_hand():
     assert e_bh(dict(zip(names, (100, 40, 26, 1), strict=True)), 0.05) == names[:2]
     assert e_bh(dict(zip(names, (79, 39, 26, 1), strict=True)), 0.05) == []
     assert e_bh({}, 0.05) == []
+
+
+def new_identities(seen, known):
+    found = Identities()
+    for one in seen:
+        found.add(one)
+    return found.new(known)
 
 
 def test_what_the_fit_did_not_know_is_named_with_its_numbers():

@@ -36,7 +36,7 @@ class TestConfiguration:
     def test_rejudge_is_configured_like_any_strategy(self):
         config = panel_config({"strategy": "rejudge", "agents": [{"model": "openai:gpt-4o-mini"}]})
         built = build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False).default
-        assert (built.strategy, built.rubric, built.max_calls()) == (StrategyName.REJUDGE, None, 2)
+        assert (built.strategy, built.rubric) == (StrategyName.REJUDGE, None)
 
 
 class TestForms:

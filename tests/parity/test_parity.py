@@ -203,7 +203,7 @@ class Case:
 
 class Peers:
     def cli(self, paths):
-        words = ("--out", "b.jsonl", "--seed", 3, "--no-sweep", "--resamples", 0)
+        words = ("--out", "b.jsonl", "--seed", 3, "--resamples", 0)
         paths.asking("peers", "--questions", paths.write("q.jsonl", *QUESTIONS), *words)
         return paths.lines("b.jsonl")
 
@@ -215,7 +215,7 @@ class Peers:
 class GivenBallots:
     def cli(self, paths):
         rankings = paths.write("b.jsonl", *BALLOTS)
-        paths.cli("peers", "--rankings", rankings, "--resamples", 0, "--no-sweep", "--json-out", "f.json")
+        paths.cli("peers", "--rankings", rankings, "--resamples", 0, "--json-out", "f.json")
         return without_source(json.loads((paths.folder / "f.json").read_text()))
 
     def http(self, paths):
@@ -223,7 +223,7 @@ class GivenBallots:
 
     def python(self, paths):
         ballots = counted_ballots(Ballot.model_validate(one) for one in BALLOTS)
-        options = Options(resamples=0, sweep_evaluators=(), sweep_questions=())
+        options = Options(resamples=0)
         return without_source(dumped(analyse(ballots, options)))
 
 

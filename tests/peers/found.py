@@ -3,7 +3,7 @@
 from metajudge.peers import HumanRanking, Options, analyse
 from tests.peers.elections import NAMES
 
-QUICK = {"resamples": 0, "sweep_evaluators": (), "sweep_questions": ()}
+QUICK = {"resamples": 0}
 
 
 HUMAN = HumanRanking(name="h", ranking=tuple((name,) for name in NAMES))

@@ -70,7 +70,6 @@ class TestDegenerate:
             ({"quorum": 0}, "quorum must be at least 1"),
             ({"top_k": (0,)}, "top-k must keep at least one"),
             ({"resamples": 5}, "at least 100"),
-            ({"sweep_evaluators": (0,)}, "at least 1"),
         ],
     )
     def test_options_out_of_range(self, options, error):

@@ -65,7 +65,7 @@ def test_copies_of_one_evaluator_are_a_clique():
     assert independence.effective.value < 5
     assert pairs["ant", "bee"].error_correlation.value > 0.5
     assert pairs["ant", "bee"].error_correlation_to_people.absent == "there is no human ranking"
-    found = analyse(given, Options(resamples=0, sweep_evaluators=(), sweep_questions=()))
+    found = analyse(given, Options(resamples=0))
     (caution,) = [one for one in found.cautions if one.kind is CautionKind.CLIQUE]
     assert caution.names == ("ant", "bee", "cat")
 
@@ -97,7 +97,7 @@ def test_evaluators_who_rank_what_they_read_first_are_found():
     assert biased.order_effect.value == pytest.approx(1)
     assert fair.order_effect.low < 0 < fair.order_effect.high
     assert biased.order_p.value < 1e-6 < 0.01 < fair.order_p.value
-    found = analyse(given, Options(resamples=0, sweep_evaluators=(), sweep_questions=()))
+    found = analyse(given, Options(resamples=0))
     assert [one.names for one in found.cautions if one.kind is CautionKind.ORDER_EFFECT] == [("x",)]
 
 

@@ -8,7 +8,7 @@ from metajudge.peers.consensus import question_consensus
 from metajudge.peers.influence import order_of
 from metajudge.peers.table import build_table
 
-QUICK = {"resamples": 0, "sweep_evaluators": (), "sweep_questions": ()}
+QUICK = {"resamples": 0}
 
 
 def ballots(said, questions=3, domain=None):

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from metajudge.calibration.fit import fit_calibration
-from metajudge.calibration.guarantee import Guarantee, log_odds_procedure
+from metajudge.calibration.guarantee import Guarantee
+from metajudge.calibration.procedures import Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.preferences import ExportRequest, Selection, export
@@ -139,7 +140,7 @@ def calibration():
 def stored(threshold=0.6):
     return Guarantee(
         threshold=threshold, target=0.9, delta=0.1, questions=60, kept=40, errors=0, precision=1, lower=0.94,
-        coverage=0.7, unit="one_per_question", seed=0, procedure=log_odds_procedure(0.9),
+        coverage=0.7, unit="one_per_question", seed=0, procedure=Procedure(grid=(0.9,)),
     )  # fmt: skip
 
 

@@ -138,7 +138,6 @@ async def test_one_call_adds_to_the_runs_and_the_agents_meter():
     await model.complete(ask())
     assert (run.sent, agent.sent) == (1, 1)
     assert run.first_sent_at is not None
-    assert run.last_reply_at >= run.first_sent_at
 
 
 class TestUselessAnswers:

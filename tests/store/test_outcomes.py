@@ -8,7 +8,6 @@ from metajudge.types import Action
 from metajudge.types.decision import Decision, DecisionInputs
 
 NOW = 1_700_000_000.0
-RECEIVER = "0123456789abcdef"
 
 
 def decided(assessment, action, policy="careful", digest="d1"):

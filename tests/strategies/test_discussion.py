@@ -113,21 +113,6 @@ class TestSummariser:
         assert chair.model.requests == []
 
 
-@pytest.mark.parametrize(
-    ("rounds", "summarised", "calls"),
-    [
-        ("sequential", False, 2),
-        ("independent_first", False, 4),
-        ("independent_first", True, 5),
-        ("sequential", True, 3),
-    ],
-)
-def test_max_calls(rounds, summarised, calls):
-    chair = speaker("chair") if summarised else None
-    panel = Panel((speaker("ann"), speaker("bob")), StrategyName.PANEL_DISCUSSION, 4.5, rounds=rounds, summariser=chair)
-    assert panel.max_calls() == calls
-
-
 class TestSecondSet:
     """Members of a panel by number, without names, analyses and criteria that do not apply."""
 

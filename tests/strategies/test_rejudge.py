@@ -204,9 +204,6 @@ class TestEarlyExit:
 
 
 class TestPanel:
-    def test_two_calls_an_agent(self):
-        assert panel(agent(says("A>B", "B>A")), agent(says("A>B", "B>A", "b"), "b")).max_calls() == 4
-
     def test_the_rubric_is_no_part_of_it(self):
         one, other = panel(agent(says("A>B", "B>A"))), panel(agent(says("A>B", "B>A"), rubric=load_rubric("short")))
         assert one.digest == other.digest

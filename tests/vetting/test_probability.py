@@ -66,7 +66,7 @@ def guaranteed(calibration, threshold, judges=()):
         unit="one_per_question",
         seed=0,
         judges=judges,
-        procedure=Procedure(grid=(threshold,), starts=(0,), shares=(1.0,)),
+        procedure=Procedure(grid=(threshold,)),
     )
     return calibration.with_guarantee(guarantee)
 

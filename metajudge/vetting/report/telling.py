@@ -89,8 +89,6 @@ def _next(summary: VetSummary, labels: LabelCount, place: Place) -> list[tuple[s
                 f"metajudge calibrate fit {data} --out calibration.json",
             )
         )
-    if not labels.all.n:
-        found.append(("How many labels a promise needs", "metajudge calibrate plan --target 0.9 --rate 0.95"))
     if summary.store is not None and summary.kept:
         found.append(("Preference pairs of what was kept", f"metajudge export preferences --out pairs{store}"))
     if summary.store is not None:

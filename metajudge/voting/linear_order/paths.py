@@ -52,11 +52,11 @@ class Paths:
         size = len(self.steps)
         # 20! fits into 63 bits, and no node or edge lies on more paths than there are orders.
         kind: type = np.int64 if size <= 20 else object
-        forward = [_ones(1, kind)]
+        forward: list[Counts] = [np.ones(1, dtype=kind)]
         for step in self.steps:
             forward.append(_sums(step.after, forward[-1][step.before], step.nodes, kind))
         found: Counts = np.zeros((size, size), dtype=kind)
-        backward = _ones(1, kind)
+        backward: Counts = np.ones(1, dtype=kind)
         for place in range(size - 1, -1, -1):
             step = self.steps[place]
             through = backward[step.after]
@@ -112,10 +112,6 @@ class _Followers:
             part = slice(self.ends[node + 1], self.ends[node])
             self.known[node] = list(zip(self.candidates[part].tolist(), self.after[part].tolist(), strict=True))
         return self.known[node]
-
-
-def _ones(count: int, kind: type) -> Counts:
-    return np.ones(count, dtype=kind)
 
 
 def _sums(at: Ints, values: Counts, count: int, kind: type) -> Counts:

@@ -17,8 +17,6 @@ from metajudge.store import RunRecord, open_store
 from metajudge.types import CallRecord, Usage
 from tests.api.pages.filled_store import case_review, made_assessment, made_clash, made_judgment
 
-PROPOSALS = ("better", "worse")
-
 
 def made_proposal(*, better=True, now=0.0):
     """A proposal for ``verdict_score`` with a bound that is higher; refused unless it is better."""

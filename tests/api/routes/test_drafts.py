@@ -39,8 +39,8 @@ def test_a_draft_is_priced_tried_compared_and_put_in_force(tmp_path):
             client.headers["x-api-key"] = KEY
             client.timeout = 100
             before = client.get("/v1/policies/risk_analysis").json()["digest"]
-            made = client.post("/v1/feedback/drafts", params={"kind": "levels"}).json()
-            assert [one["kind"] for one in made] == ["levels"]
+            made = client.post("/v1/feedback/drafts").json()
+            assert [one["kind"] for one in made] == ["instruction"]
             path = f"/v1/feedback/drafts/{made[0]['draft_id']}"
             early = client.post(f"{path}/activate", json={})
             assert (early.status_code, "not compared yet" in early.json()["detail"]) == (422, True)
