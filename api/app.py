@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
+from starlette.exceptions import HTTPException
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
@@ -17,10 +18,10 @@ from metajudge.types.location import PostgresUrl
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
-from .authorization import authorize
+from .authorization import authorize, methods_of
 from .bodies import BodyLimit
 from .computing import Computing
-from .errors import RESPONSES, install_error_handlers
+from .errors import RESPONSES, install_error_handlers, problem, status_of
 from .exporting import sweep
 from .gate import Gate
 from .hosts import HostRule
@@ -33,6 +34,7 @@ from .options import ServiceOptions
 from .outcomes import OutcomeFlow
 from .pages import install_pages
 from .pages.dashboard import begin_dashboard
+from .pages.page_route import refusal_page
 from .pages.sessions import Sessions, signing_key
 from .panels import Panels
 from .promises import Promises
@@ -41,8 +43,21 @@ from .routes import ROUTERS
 from .rubrics import Rubrics
 from .service import Kept, Service
 from .tasks import Tasks
-from .unrouted import unrouted
 from .visitors import OwnVisitors
+
+
+def unrouted(request: Request, error: HTTPException) -> Response:
+    """The response; ``Allow`` has every method of the path."""
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+        missing = error.status_code == 404
+        detail = "there is no such page here" if missing else "this address does not take such a request"
+        response = refusal_page(request, error.status_code, detail)
+    else:
+        response = problem(request, *status_of(error))
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(methods_of(request.url.path))
+    return response
+
 
 __all__ = ["Limits", "ServiceOptions", "create_app"]
 

@@ -1,5 +1,6 @@
 """A grid's tables in the layout of its source: every row with its figures, the printed ones, and what to know of it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from .findings import (
     GridTableFindings,
     JudgeFindings,
     PrecisionRow,
+    Proportion,
     RowCost,
     WeightedPrecision,
 )
@@ -22,7 +24,45 @@ from .grid_costs import Ledger
 from .grid_plan import Plan, not_sent_settings
 from .grid_run import RowResult
 from .observations import Observations
-from .size_weighted import size_weighted
+
+
+def size_weighted(
+    precisions: Mapping[str, Proportion | Absent], sizes: Mapping[str, int]
+) -> WeightedPrecision | Absent:
+    """``sum_c w_c p_c`` with ``w_c = size_c / sum of sizes``, and its 95 % interval.
+
+    The categories share no question, so their precisions are independent. The interval recovers variances from theirs
+    (MOVER: Zou, Huang, Zhang, "A note on confidence interval estimation for a linear function of binomial
+    proportions", Computational Statistics and Data Analysis 53, 2009): lower end
+    ``estimate - sqrt(sum_c w_c^2 (p_c - low_c)^2)``, upper end likewise.
+
+    Args:
+        precisions: category -> precision of what is kept there.
+        sizes: category -> pairs, of every category that counts.
+
+    Returns:
+        Absent where nothing is kept in a category: the mean has no value without it.
+    """
+    total = sum(sizes.values())
+    if not total:
+        return Absent(absent="the grid names no category sizes")
+    found: dict[str, Proportion] = {}
+    for name in sizes:
+        one = precisions.get(name)
+        if not isinstance(one, Proportion):
+            return Absent(absent=f"nothing selected in {name}: the weighted mean has no value")
+        found[name] = one
+    share = sum(sizes[name] * one.share for name, one in found.items()) / total
+    below = math.sqrt(sum((sizes[name] * (one.share - one.low) / total) ** 2 for name, one in found.items()))
+    above = math.sqrt(sum((sizes[name] * (one.high - one.share) / total) ** 2 for name, one in found.items()))
+    return WeightedPrecision(
+        share=share,
+        low=max(0.0, share - below),
+        high=min(1.0, share + above),
+        n=sum(one.n for one in found.values()),
+        questions=sum(one.questions for one in found.values()),
+    )
+
 
 NO_RUN = Absent(absent="the row was not run")
 NO_MODEL = Absent(absent="no model is asked")

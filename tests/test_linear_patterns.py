@@ -23,7 +23,7 @@ import pytest
 
 import metajudge
 from metajudge.agents import ReplyProblemsError
-from metajudge.cases.quotes import is_quoted
+from metajudge.cases.judge import is_quoted
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities

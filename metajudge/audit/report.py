@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from metajudge.audit.card import AuditReport, Ceiling, Check, Holdings, JudgeCard, Jury, NextStep
+from metajudge.audit.card import AuditReport, Ceiling, Check, Disagreement, Holdings, JudgeCard, Jury, NextStep
 from metajudge.audit.ceiling import CeilingTable
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
 from metajudge.audit.draft import LEVEL, decide
@@ -22,20 +22,121 @@ from metajudge.audit.figures import (
     repeats,
     scale_use,
 )
-from metajudge.audit.gather import gather
+from metajudge.audit.gather import Gathered, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
-from metajudge.audit.independence import independence_of
 from metajudge.audit.jury import jury_of
 from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
-from metajudge.audit.table import Table, build_table
+from metajudge.audit.table import NOTHING, Table, build_table
 from metajudge.audit.view import View, view_of
-from metajudge.audit.worst import worst
 from metajudge.errors import InputError
+from metajudge.evidence.dependence import Dependence, dependence_among
+from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.rules import Rules
+from metajudge.stats.arrays import Floats
 from metajudge.types import Judgment
 from metajudge.types.right import Right
-from metajudge.types.verdict import VERDICT_KINDS, VerdictKind
+from metajudge.types.verdict import VERDICT_KINDS, Pairwise, VerdictKind
+
+MOST = 10
+
+
+def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
+    """Wrong verdicts by distance from the label; equal ones where more people say the same, then the stronger verdict.
+
+    Verdicts that are still equal are ordered by the id of the judgment, so that the list does not depend on the order
+    of the file.
+    """
+    table, source = view.table, view.table.source
+    if view.reference != "labels":
+        return ()
+    distance = _distances(view)
+    rows = np.flatnonzero((view.right == 0) & (distance > 0))
+    kept, items = source.rows[table.kind], table.item[view.thing]
+
+    def rank(at: int) -> tuple[float, int, int, int, str]:
+        row = int(view.rows[at])
+        people = source.items[int(items[at])].people
+        verdict = source.verdicts.values[int(table.raw[row])]
+        strength = verdict.strength if isinstance(verdict, Pairwise) else 0
+        alike = len({one.value for one in people}) <= 1
+        return -float(distance[at]), -int(alike), -len(people), -strength, kept.id[row]
+
+    return tuple(_one(view, at, float(distance[at])) for at in sorted((int(row) for row in rows), key=rank)[:most])
+
+
+def _distances(view: View) -> Floats:
+    """[m] in [0, 1]: of grades and ordered categories by the scale, half where one side is a tie, else 1."""
+    table = view.table
+    if table.spread and not table.binary:
+        low, high = np.nanmin(table.number), np.nanmax(table.number)
+        spread = max(table.spread, float(high - low))
+        gap = np.minimum(1.0, np.abs(view.number - view.target_number) / spread)
+        return np.asarray(np.where(np.isnan(gap), 0.0, gap), dtype=np.float64)
+    known = (view.answer != NOTHING) & (view.target != NOTHING)
+    apart = (known & (view.answer != view.target)).astype(np.float64)
+    if table.kind in ("pairwise", "ranking"):
+        tie = len(table.classes) - 1
+        apart[(view.answer == tie) | (view.target == tie)] /= 2
+    return np.asarray(apart, dtype=np.float64)
+
+
+def _one(view: View, at: int, distance: float) -> Disagreement:
+    table, source = view.table, view.table.source
+    row, thing = int(view.rows[at]), source.things[table.kind][int(view.thing[at])]
+    item = source.items[thing.item]
+    label, verdict = item.truth(), source.verdicts.values[int(table.raw[row])]
+    answer = int(view.answer[at])
+    shown = answer if table.kind in ("pairwise", "ranking") and answer < len(thing.ids) else 0
+    return Disagreement(
+        judgment=source.rows[table.kind].id[row],
+        item=item.id,
+        verdict=verdict.to_json(),
+        label=None if label is None else label.to_json(),
+        people=len(item.people),
+        unanimous=len({one.value for one in item.people}) == 1,
+        distance=distance,
+        question=item.excerpt,
+        response=thing.excerpts[shown],
+        rationale=source.rows[table.kind].rationale[row],
+    )
+
+
+def independence_of(source: Gathered, tables: Mapping[VerdictKind, Table], right: Right | None = None) -> Dependence:
+    """What is known of the independence of the judges.
+
+    Args:
+        source: what was read.
+        tables: of each kind that the file has.
+        right: the rule given, as for the tables.
+    """
+    rules = Rules(right)
+    for table in tables.values():
+        given = [source.verdicts.values[code] for code in np.unique(table.raw).tolist()]
+        for truth in {source.items[item].truth() for item in np.unique(table.item).tolist()}:
+            rules.add(given[0], truth)
+        for verdict in given:
+            rules.add(verdict, None)
+    parts = [(source.rows[kind], [one.item for one in source.things[kind]]) for kind in tables]
+
+    def column(name: str) -> list[int]:
+        return [value for rows, _ in parts for value in getattr(rows, name)]
+
+    recorded = Recorded(
+        item=np.array([items[thing] for rows, items in parts for thing in rows.thing], dtype=np.int64),
+        judge=np.array(column("judge"), dtype=np.int64),
+        judges=source.judges.values,
+        order=np.array(column("order"), dtype=np.int64),
+        orders=source.orders.values,
+        verdict=np.array(column("verdict"), dtype=np.int64),
+        verdicts=source.verdicts.values,
+        models=source.models,
+    )
+    question = np.array([one.question for one in source.items], dtype=np.int64)
+    words = np.array(column("words"), dtype=np.int64)
+    return dependence_among(recorded, question, words, rules)
+
 
 CHECKS = (
     position,

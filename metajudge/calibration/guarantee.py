@@ -4,7 +4,7 @@ The least selective threshold is sought such that, with probability at least ``1
 labelled questions, the precision of all judgments it keeps is at least the target (learn-then-test: Angelopoulos,
 Bates, Candes, Jordan, Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control", 2022).
 Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`) or by
-bets (:mod:`metajudge.calibration.betting`), on a grid without any label (:mod:`metajudge.calibration.starts`).
+bets (:mod:`metajudge.calibration.labelled_sample`), on a grid without any label (:mod:`metajudge.calibration.starts`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metajudge.calibration.betting import anytime_p_values
 from metajudge.calibration.binomial_test import fewest_passing
 from metajudge.calibration.procedures import fewest_kept
 from metajudge.calibration.question_test import question_p_values
@@ -13,6 +12,29 @@ from metajudge.calibration.starts import Reference, rounded
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import text_digest
+
+STAKES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.95)
+"""Shares of the largest possible stake that are bet at once, with equal weights."""
+
+
+def anytime_p_values(errors: Indices, kept: Indices, target: float, most: int) -> Floats:
+    """P-values valid at any time, one for each threshold.
+
+    Args:
+        errors: [questions, thresholds] wrong ones among the kept judgments, questions in the order of their labels.
+        kept: [questions, thresholds] judgments kept, 0 to ``most``.
+        target: precision, in (0, 1).
+        most: judgments of one question that may be kept at most.
+
+    Returns:
+        [thresholds].
+    """
+    excess = errors - (1 - target) * kept
+    wealth = np.zeros(excess.shape)
+    for share in STAKES:
+        wealth += np.exp(np.cumsum(np.log1p(-share / (most * target) * excess), axis=0)) / len(STAKES)
+    return np.asarray(1 / np.maximum(wealth.max(axis=0, initial=1.0), 1.0))
+
 
 SET_ASIDE = 0.15
 """Share of the questions whose scores serve as reference where there is no other."""

@@ -182,8 +182,6 @@ def show(
             typer.echo(line)
 
 
-
-
 @app.command("diagnose")
 @takes_labels
 @reads_judgments

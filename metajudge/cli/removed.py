@@ -27,6 +27,9 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 OPTIONS: Final[Mapping[str, str]] = {
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
+    "peers --sweep": "was removed: subsamples are not analysed any more",
+    "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",
+    "feedback draft --kind": "was removed: a draft is an instruction, tried on held-out records",
 }
 """Command and option -> what is said of the option."""
 

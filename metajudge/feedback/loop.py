@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 from pydantic import ValidationError
 
 from metajudge.cases.records import KIND as CASE
+from metajudge.decision.adjustment import Adjustment
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan
@@ -16,7 +17,6 @@ from metajudge.feedback.advice import Advice, advise
 from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
 from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
-from metajudge.feedback.changes import describe_change
 from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
 from metajudge.feedback.patterns import Pattern, PatternRecord, disagreements, find_patterns
@@ -25,6 +25,25 @@ from metajudge.reviews import ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import AuditEntry, Store
 from metajudge.types import digest
+
+
+def describe_change(before: Policy, after: Policy) -> str:
+    """What is different, in one line."""
+    changes = []
+    for old, new in zip(before.bands, after.bands, strict=False):
+        if old.value != new.value:
+            changes.append(f"{new.action.value}: {before.basis} {old.value} becomes {new.value}")
+    was, now = before.adjustment or Adjustment(), after.adjustment or Adjustment()
+    if now.recalibration != was.recalibration and now.recalibration is not None:
+        fitted = now.recalibration
+        changes.append(f"probabilities recalibrated: logit p' = {fitted.intercept:+.3g} + {fitted.slope:.3g} logit p")
+    moved = {name: value for name, value in now.offsets.items() if was.offsets.get(name) != value}
+    if moved:
+        changes.append("offsets " + ", ".join(f"{name} {value:+.3g}" for name, value in moved.items()))
+    if now.weights != was.weights and now.weights:
+        changes.append("weights " + ", ".join(f"{name} {value:.3g}" for name, value in now.weights.items()))
+    return "; ".join(changes) or "no change"
+
 
 EVERY = 10
 """Default number of disagreements between two searches for patterns."""

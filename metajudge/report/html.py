@@ -29,9 +29,28 @@ from metajudge.report.document import (
 from metajudge.report.histogram import draw_histogram
 from metajudge.report.intervals import draw_intervals
 from metajudge.report.lines import draw_coverage, draw_reliability
-from metajudge.report.scatter import draw_scatter
 from metajudge.report.style import STYLE
+from metajudge.report.svg import BOTTOM, HEIGHT, RIGHT, TOP, WIDTH, Canvas, amount_axis, frame, name_at_right
 from metajudge.report.tables import cell_text, reasons, table_of
+
+LEFT = 64.0
+MARKED, PLAIN = 0, 4
+"""Series whose shapes and colours show a marked point (a disc) and another one (a cross)."""
+
+
+def draw_scatter(chart: ScatterChart, name: str) -> ET.Element:
+    """A mark for each point, and its name at the right with a thin line to it."""
+    canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
+    x = amount_axis([point.x for point in chart.points], LEFT, WIDTH - RIGHT)
+    y = amount_axis([point.y for point in chart.points], HEIGHT - BOTTOM, TOP)
+    frame(canvas, x, y, chart.x_title, chart.y_title, "{:.3g}".format)
+    series = [MARKED if point.marked else PLAIN for point in chart.points]
+    starts, heights = [x.at(point.x) for point in chart.points], [y.at(point.y) for point in chart.points]
+    name_at_right(canvas, series, [point.name for point in chart.points], starts, heights)
+    for number, start, height in zip(series, starts, heights, strict=True):
+        canvas.marker(number, start, height, 6)
+    return canvas.root
+
 
 Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Histogram
 

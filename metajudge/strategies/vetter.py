@@ -5,13 +5,44 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from metajudge.concurrency import off_the_loop
+from metajudge.agents import Agent
+from metajudge.concurrency import all_of, off_the_loop
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
-from metajudge.strategies.outcome import Outcome
+from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
 from metajudge.strategies.panel import Panel, StrategyName
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
+
+
+async def ask_independently(
+    panel: Panel,
+    judgment: Judgment,
+    *,
+    retry: bool = False,
+    on_result: Callable[[AgentResult], None] = lambda _result: None,
+) -> Outcome:
+    """Asks every agent alone: all at once, or one after the other until the decision is settled.
+
+    Args:
+        on_result: called with each agent's result as it arrives.
+    """
+
+    async def asked_alone(agent: Agent) -> AgentResult:
+        result = await agent.assess(judgment, retry=retry)
+        on_result(result)
+        return result
+
+    if not panel.early_exit and len(panel.agents) > 1:
+        asked = await all_of(asked_alone(agent) for agent in panel.agents)
+        return concluded(panel, asked)
+    results: list[AgentResult] = []
+    for position, agent in enumerate(panel.agents):
+        if results and settled(panel, results):
+            results.append(skipped(panel, position))
+        else:
+            results.append(await asked_alone(agent))
+    return concluded(panel, results)
 
 
 class Evidence(Protocol):
@@ -32,8 +63,6 @@ async def _ask(panel: Panel, judgment: Judgment, **how: Any) -> Outcome:
 
             return await rejudge(panel, judgment, **how)
         case _:
-            from metajudge.strategies.independent import ask_independently
-
             return await ask_independently(panel, judgment, **how)
 
 

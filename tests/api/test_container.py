@@ -116,7 +116,7 @@ def test_the_compose_file_runs_this_image_with_what_is_in_the_repository(compose
 
 def test_it_reads_no_variable_that_nobody_reads_and_demands_a_key(compose):
     environment = compose["services"]["metajudge"]["environment"]
-    traces = importlib.import_module("metajudge.api.telemetry").ENDPOINTS
+    traces = importlib.import_module("metajudge.api.server").ENDPOINTS
     known = {"METAJUDGE_API_KEY", "METAJUDGE_STORE", *traces, *(one.key_variable for one in PROVIDERS.values())}
     assert set(environment) <= known
     assert ":?" in environment["METAJUDGE_API_KEY"]

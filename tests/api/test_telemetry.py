@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-telemetry = importlib.import_module("metajudge.api.telemetry")
+telemetry = importlib.import_module("metajudge.api.server")
 SPAN = """
 import importlib
-assert importlib.import_module("metajudge.api.telemetry").configure_traces()
+assert importlib.import_module("metajudge.api.server").configure_traces()
 from opentelemetry import trace
 with trace.get_tracer("test").start_as_current_span("one"):
     importlib.import_module("metajudge.api.tracing").event_logger().emit(event_name="gen_ai.evaluation.result")

@@ -1,5 +1,5 @@
+from metajudge.audit.report import MOST, worst
 from metajudge.audit.view import View
-from metajudge.audit.worst import MOST, worst
 from tests.audit.records import pair, single, view
 
 

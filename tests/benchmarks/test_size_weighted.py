@@ -1,7 +1,7 @@
 import pytest
 from metajudge.benchmarks.findings import Proportion
 from metajudge.benchmarks.grid import load_grid
-from metajudge.benchmarks.size_weighted import size_weighted
+from metajudge.benchmarks.grid_findings import size_weighted
 
 from metajudge.report import Absent
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metajudge.calibration.betting import anytime_p_values
+from metajudge.calibration.labelled_sample import anytime_p_values
 
 
 def test_looking_after_every_label_breaks_the_level_no_more_often_than_it_says():

@@ -1,6 +1,6 @@
 import pytest
 
-from metajudge.cases.quotes import is_quoted
+from metajudge.cases.judge import is_quoted
 
 
 @pytest.mark.parametrize(

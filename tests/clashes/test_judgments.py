@@ -1,4 +1,4 @@
-from metajudge.clashes.judgments import judgments_of_clash
+from metajudge.clashes.files import judgments_of_clash
 from metajudge.errors import ModelTimeoutError
 from metajudge.types import Ranking
 from tests.clashes.evaluations import LONG, one

@@ -1,7 +1,7 @@
 import pytest
 
 from metajudge.clashes.clash import Judge, voter_name
-from metajudge.clashes.judgments import judgments_of_clash
+from metajudge.clashes.files import judgments_of_clash
 from metajudge.clashes.standings import standings
 from metajudge.errors import FailureKind, ModelTimeoutError, RefusedError
 from metajudge.providers.scripted import ScriptedModel

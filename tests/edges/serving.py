@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from tests.api.test_watches import table as watch_table
 
 from metajudge.clashes.candidates import candidate_config
 from metajudge.panels.config import load_panel_file
 from tests.api.conftest import KEYS, app_module, running
-from tests.api.test_watches import table as watch_table
 from tests.doubles.verdict_systems import MLflowServer
 
 __all__ = ["MLflowServer", "candidate", "key", "limits", "panel", "routes", "service", "watch_table"]

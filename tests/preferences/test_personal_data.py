@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from metajudge.preferences.personal_data import PATTERNS
+from metajudge.preferences.cleaning import PATTERNS
 
 FOUND = {
     "email": ["mail ada.l+x@example.co.uk now"],

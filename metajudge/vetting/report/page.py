@@ -5,12 +5,41 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
-from metajudge.stats.clustered import ClusteredTally
+from metajudge.reviewables.wording import signal_lines
+from metajudge.stats.clustered import ClusteredProportion, ClusteredTally
+from metajudge.types import SignalValue
 from metajudge.vetting.explanation import Reason
 from metajudge.vetting.report.charts import SERIES, coverage_chart, histogram
 from metajudge.vetting.report.exhibits import exhibits
 from metajudge.vetting.report.picture import FATES, Fate, Picture
-from metajudge.vetting.report.words import SOURCES, evidence_words, percent_range
+
+SOURCES: Final[Mapping[tuple[str, str], str]] = {
+    ("keep", "policy"): "kept: the policy approves",
+    ("keep", "guarantee"): "kept under the guarantee",
+    ("keep", "threshold"): "kept: the score is above the threshold",
+    ("ask", "policy"): "a person is asked: the policy says so",
+    ("ask", "nothing"): "undecided: no verdict, or too little evidence",
+    ("discard", "policy"): "discarded: the policy rejects",
+    ("discard", "guarantee"): "discarded: below the guaranteed probability",
+    ("discard", "threshold"): "discarded: the score is not above the threshold",
+}
+"""What is to be done and what decided it -> in words."""
+
+_WEIGHED: Final = ("order", "peers", "repeats", "variants", "rationale")
+
+
+def evidence_words(name: str, state: str) -> str:
+    """A state of a signal as a sentence; empty for signals that have no word for it."""
+    if name not in _WEIGHED:
+        return ""
+    line = signal_lines({name: SignalValue(value=0.0, state=state)})[0]
+    return line.words
+
+
+def percent_range(found: ClusteredProportion) -> str:
+    """A share with its interval: ``90.0 % (50.9 to 98.7)``."""
+    return f"{100 * found.estimate:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"
+
 
 MOST_ROWS: Final = 20
 """Judges in the table; the others are counted in its note."""

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tests.doubles.fake_llama import gguf, install_fake
+from tests.doubles.logprobs import Told
+
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply
 from tests.doubles.crowds import crowd
-from tests.doubles.fake_llama import gguf, install_fake
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
-from tests.doubles.logprobs import Told
 from tests.doubles.verdict_systems import MLflowServer
 from tests.edges.stored.stores import (
     CHAT,

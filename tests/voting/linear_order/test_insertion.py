@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from metajudge.voting.linear_order.insertion import cost_of, good_order, improved
+from metajudge.voting.linear_order.program import cost_of, good_order, improved
 
 
 def problem(seed, size=9):
