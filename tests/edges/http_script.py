@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 from metajudge.client import Client
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer
-from tests.edges import serving
 from tests.edges.exchanges import Visitor, same
 from tests.edges.http_models import (
     AROUND,
@@ -104,7 +102,6 @@ def world(folder: Path) -> Iterator[dict[str, dict[str, Any]]]:
                 send_forms(pages, api)
             through_the_client(api)
         calibrated(folder, matcher, kept)
-        watched(folder, matcher, kept)
         without_a_store(matcher, kept)
         yield kept
 
@@ -314,7 +311,8 @@ def read(api: Visitor) -> None:
     for one in api.kept["read/outcome_events"]["events"]:
         one |= {"id": "*", "data": {**one["data"], "number": "*"}}  # places in a log whose numbers may have gaps
     api.ask("read/monitor", "GET", "/v1/monitor")
-    api.ask("read/watches", "GET", "/v1/watches")
+    for name in ("watches", "watch"):  # gone: 404
+        api.ask(f"read/{name}", "GET", "/v1/watches")
     api.ask("read/changes", "GET", "/v1/changes", params={"limit": 10})
     api.ask("read/changes_of_a_policy", "GET", "/v1/audit", params={"subject": "mine"})
     for name in ("healthz", "readyz", "version"):
@@ -430,21 +428,6 @@ def _error(client: Client) -> dict[str, Any]:
     except Exception as error:
         return {"type": type(error).__name__, "status": getattr(error, "status", None)}
     raise AssertionError("a policy that does not exist was found")
-
-
-def watched(folder: Path, matcher: Matcher, kept: dict[str, Any]) -> None:
-    """A service that watches another system."""
-    with serving.MLflowServer() as server:
-        watch = serving.watch_table(server, "mlflow")
-        panels = {"default": serving.panel(folder, "watch", ONE)}
-        with service(panels=panels, store=folder / "w.db", watches=(watch,)) as client:
-            deadline = time.monotonic() + 60
-            while (state := client.get("/v1/watches").json()["watches"][0])["rounds"] < 2:
-                assert time.monotonic() < deadline, state
-                time.sleep(0.02)
-            wanted = ("name", "vetted", "failed", "rejected", "put", "not_put", "spent_usd", "error", "stopped")
-            found = {name: state[name] for name in wanted}
-            kept["read/watch"] = {"route": "GET /v1/watches", "found": found, "fields": sorted(state)}
 
 
 def without_a_store(matcher: Matcher, kept: dict[str, Any]) -> None:

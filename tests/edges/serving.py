@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from tests.api.test_watches import table as watch_table
 
 from metajudge.clashes.candidates import candidate_config
 from metajudge.panels.config import load_panel_file
 from tests.api.conftest import KEYS, app_module, running
-from tests.doubles.verdict_systems import MLflowServer
 
-__all__ = ["MLflowServer", "candidate", "key", "limits", "panel", "routes", "service", "watch_table"]
+__all__ = ["candidate", "key", "limits", "panel", "routes", "service"]
 
 
 def panel(folder: Path, name: str, text: str) -> Any:

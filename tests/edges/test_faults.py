@@ -31,7 +31,7 @@ OPERATIONS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "clash": (("clash", "items.jsonl", *LIMIT, "--responses", "given", "--out", "out.jsonl"), "--judge", MODELS),
     "case": (("case", "cases.jsonl", *LIMIT, "--concurrency", "1", "--out", "out.jsonl"), "--judge", MODELS[:1]),
     "peers": (
-        *(("peers", "--questions", "questions.jsonl", *LIMIT, "--no-sweep", "--resamples", "0", "--out", "out.jsonl"),),
+        *(("peers", "--questions", "questions.jsonl", *LIMIT, "--resamples", "0", "--out", "out.jsonl"),),
         *("--model", PEERS),
     ),
 }

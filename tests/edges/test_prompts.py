@@ -154,6 +154,8 @@ PANELS: dict[str, tuple[tuple[str, ...], str, tuple[dict[str, Any], ...]]] = {
     "expected": (ONE, 'rubric = "baseline"\n', ({"score": "expected"},)),
     "explanations": (ONE, 'rubric = "short"\n', ({"explanations": "after"},)),
 }
+REMOVED = ("expected",)
+"""Panels whose settings are refused with a sentence that names what takes their place."""
 FORMS = (
     *({"analysis": False}, {"analysis": True, "effort": "low"}, {"explanations": "none"}),
     *({"explanations": "none", "analysis": False}, {"explanations": "after", "analysis": False}),
@@ -175,7 +177,7 @@ OTHER_TASKS = {
     ),
     "case": ("case", "cases.jsonl", "--config", "panel.toml", "--json"),
     "peers": (
-        *("peers", "--questions", "questions.jsonl", "--config", "panel.toml", "--no-sweep", "--resamples", "0"),
+        *("peers", "--questions", "questions.jsonl", "--config", "panel.toml", "--resamples", "0"),
         *OUT,
     ),
 }
@@ -276,8 +278,9 @@ def test_what_meta_judges_are_asked(name, version, asked, tmp_path):
         folder = tmp_path / protocol
         folder.mkdir()
         top = f"prompt_version = {version}\n" + head.replace("SUMMARISER", spec.format("s"))
-        found[protocol] = requests_of(asked, folder, top + agents(spec, *settings), words, (0, 1))
-        assert found[protocol]
+        codes = (2,) if name in REMOVED else (0, 1)
+        found[protocol] = requests_of(asked, folder, top + agents(spec, *settings), words, codes)
+        assert bool(found[protocol]) is (name not in REMOVED)
     record(f"{name}_v{version}", found)
 
 

@@ -282,7 +282,7 @@ def test_judge_case():
 def test_run_peers_and_their_consensus():
     models = [peer("brief", "9.9"), peer("polite", "It is 9.9."), peer("long", "The larger one is 9.9.")]
     found = run_peers(["Which is larger?", {"id": "q2", "question": "Why?", "domain": "reasons"}], models, seed=2)
-    options = inner.Options(resamples=0, sweep_evaluators=(), sweep_questions=())
+    options = inner.Options(resamples=0)
     findings = inner.analyse(found.ballots, options)
     record("peers", {"ballots": found.ballots, "totals": found.totals, "overall": findings.overall})
 

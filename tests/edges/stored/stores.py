@@ -78,7 +78,7 @@ _VERDICTS = {
     ),
     "case": ("case", "cases.jsonl", *_TWO, "--audit-share", "1", "--out", "case.out.jsonl", "--json"),
     "peers": (
-        *("peers", "--questions", "questions.jsonl", *_PEERS, "--no-sweep", "--resamples", "0"),
+        *("peers", "--questions", "questions.jsonl", *_PEERS, "--resamples", "0"),
         *("--out", "peers.ballots.jsonl", "--json-out", "peers.out.json"),
     ),
 }

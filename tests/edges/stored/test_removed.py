@@ -73,7 +73,7 @@ def test_two_of_their_runs_are_compared(fresh, on):
 
 def test_a_sweep_of_peers_is_in_the_ballots_and_the_same_consensus_comes_from_them(fresh):
     with fresh("removed") as (_folder, _):
-        done = run("peers", "--rankings", "peers_swept.ballots.jsonl", "--no-sweep", "--resamples", "0", "--json")
+        done = run("peers", "--rankings", "peers_swept.ballots.jsonl", "--resamples", "0", "--json")
     check("stored/peers_from_ballots", {"exit": done.code, "numbers": steady(json.loads(done.stdout or "{}"))})
 
 
