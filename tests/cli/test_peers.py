@@ -74,10 +74,6 @@ class TestBadInput:
         with pytest.raises(ConfigurationError, match="no voting rule 'condorcet'"):
             run("peers", "--rankings", "ballots.jsonl", "--rule", "condorcet")
 
-    def test_a_report_of_unknown_format_is_refused_before_any_work(self, run):
-        with pytest.raises(InputError, match="ends in"):
-            run("peers", "--rankings", "none.jsonl", "--report", "o.pdf")
-
     def test_one_candidate(self, run):
         Path("b.jsonl").write_text('{"question_id": "q", "evaluator": "x", "ranking": ["a"]}\n')
         with pytest.raises(InputError, match="at least two candidates"):

@@ -70,6 +70,25 @@ def test_a_policy_switches_early_exit_off(run, given, tmp_path):
     assert {row["decision"]["action"] for row in lines(tmp_path / "a.jsonl")} == {"REJECT"}
 
 
+def test_a_store_without_decisions_is_simulated_from_undecided(run, given):
+    with LLMServer(score_answer(5)) as server:
+        run("vet", given, *agents(server), "--no-early-exit")
+    found = json.loads(run("policy", "simulate", "verdict_score", "--json").stdout)
+    assert [(one["before"], one["after"]) for one in found["transitions"]] == [("undecided", "APPROVE")]
+
+
+def test_an_empty_store_is_exit_code_1(run, tmp_path):
+    import asyncio
+
+    from metajudge.store import open_store
+
+    async def make():
+        await (await open_store(tmp_path / "empty.duckdb")).close()
+
+    asyncio.run(make())
+    assert run("policy", "simulate", "verdict", "--on", "empty.duckdb").exit_code == 1
+
+
 def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):
     with LLMServer(score_answer(5)) as server:
         with pytest.raises(ConfigurationError, match="is for cases"):
