@@ -3,18 +3,15 @@
 import json
 import re
 from importlib.resources import files
-from types import SimpleNamespace
 
 import pytest
 import typer
-from metajudge.benchmarks.bench_report import note_lines
-from metajudge.benchmarks.catalogue import BENCHMARKS, STUDIES
 from typer.testing import CliRunner
 
 from metajudge.cli import bench as bench_cli
 from metajudge.cli import data as data_cli
-from metajudge.errors import InputError, MetajudgeError
-from tests.doubles.graded import truth, verdicts, written
+from metajudge.errors import MetajudgeError
+from tests.doubles.graded import verdicts, written
 from tests.doubles.judgebench import game, pair
 from tests.doubles.llm_server import LLMServer
 
@@ -36,96 +33,10 @@ def refused(*words):
     return result.output
 
 
-def test_bench_prints_tables_and_writes_every_file(small, tmp_path):
-    out = {name: tmp_path / name for name in ("r.html", "r.md", "f.json", "s.jsonl")}
-    result = run(
-        "bench", "judgebench", "--data", small, "--report", out["r.html"], "--report", out["r.md"], "--json-out",
-        out["f.json"], "--scores", out["s.jsonl"],
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    assert "owl: precision in %" in result.output
-    assert "nothing selected" in result.output
-    assert json.loads(out["f.json"].read_text())["benchmark"] == "judgebench"
-    assert len(out["s.jsonl"].read_text().splitlines()) == 36
-    assert all(path.stat().st_size for path in out.values())
-
-
-@pytest.mark.slow
-def test_a_file_is_measured_in_place_of_a_benchmark_with_labels_from_another(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "v.jsonl", verdicts(30, labelled=False))
-    labels = "".join(f"q{number},{truth(number)}\n" for number in range(30))
-    (tmp_path / "people.csv").write_text(f"item_id,label\n{labels}")
-    result = run("bench", "v.jsonl", "--labels", "people.csv", "--scores", "s.jsonl", "--seeds", "1")
-    assert result.exit_code == 0, result.output
-    assert "What counts as right: category: equal." in result.output
-    assert "majority of peers agrees" in result.output
-    assert "30 of 30 labels" in result.output
-    lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert len(lines) == 120
-    assert {type(line["probability"]) for line in lines} == {float}
-    # Options may come before the file, and the command has a name of its own.
-    assert run("bench", "--seeds", "0", "--labels", "people.csv", "v.jsonl").exit_code == 0
-    assert run("bench", "file", "--seeds", "0", "--labels", "people.csv", "v.jsonl").exit_code == 0
-
-
 def test_a_benchmarks_name_comes_before_a_file_of_the_same_name(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "judgebench", verdicts(3))
     assert "give --data DIR" in refused("bench", "judgebench")
-
-
-def test_own_judges_are_measured_beside_those_of_the_benchmark(small, tmp_path):
-    item = {"id": "p1", "question": "What is 1 + 1?", "responses": {"A": "2", "B": "3"}}
-    mine = written(tmp_path / "mine.jsonl", [{"id": "m", "item": item, "judge": "mine", "verdict": "A>B"}])
-    result = run("bench", "judgebench", "--data", small, mine)
-    assert result.exit_code == 0, result.output
-    assert "1 judgments of your own by mine are on recorded items" in result.output
-
-
-def test_list_needs_no_data():
-    result = run("bench", "list")
-    assert result.exit_code == 0
-    assert "judgebench" in result.output
-    assert "MIT" in result.output
-
-
-def test_every_benchmark_and_study_has_a_command():
-    commands = typer.main.get_command(bench_cli.app).commands
-    assert set(commands) == {"list", "file", "perf", *BENCHMARKS, *STUDIES}
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("list", set()),
-        ("agent_clash", {"--data", "--json", "--json-out", "--report"}),
-        (
-            "reliability",
-            {"--data", "--judge", "--config", "--runs", "--targeted-third", "--third-size", "--criteria-model"}
-            | {"--sample", "--limit", "--seed", "--records", "--store", "--concurrency", "--budget-usd", "--strict"}
-            | {"--dry-run", "--json", "--json-out", "--report"},
-        ),
-    ],
-)
-def test_a_study_takes_its_own_options_and_no_others(name, options):
-    command = typer.main.get_command(bench_cli.app).commands[name]
-    assert {option for parameter in command.params for option in parameter.opts} == options
-
-
-def test_the_published_grid_is_priced_without_a_key_or_a_call(folder, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    pairs = [pair(number, response_model="gpt-4o-2024-05-13") for number in range(4)]
-    place = folder(pairs, [game(number, "AB", "A>B") for number in range(4)])
-    result = run("bench", "judgebench", "--data", place, "--grid", "published", "--dry-run")
-    assert result.exit_code == 0, result.output
-    assert "25 configurations" in result.output
-    assert "in their place" in result.output
-    assert "$" in result.output
-
-
-def test_a_dry_run_without_agents_says_that_nothing_is_asked(small):
-    assert "nothing would be asked" in run("bench", "judgebench", "--data", small, "--dry-run").output
 
 
 @pytest.mark.parametrize(
@@ -165,19 +76,6 @@ def test_a_second_folder_does_not_replace_the_first_in_silence(small):
 def test_options_that_only_a_calibration_uses_are_refused_without_one(small, tmp_path):
     for option in (("--agent-scores", tmp_path / "none.jsonl"), ("--allow-other-calibration",)):
         assert "need --calibration" in refused("bench", "judgebench", "--data", small, *option)
-
-
-def test_what_a_guarantee_promises_is_printed_not_only_written():
-    notes = ("Keep scores of 0.9 and above",)
-    judge = SimpleNamespace(judge="owl", notes=notes)
-    findings = SimpleNamespace(notes=("few judgments",), judges=(judge,))
-    assert list(note_lines(findings)) == ["Note: few judgments.", "Note on owl: Keep scores of 0.9 and above"]
-
-
-def test_fetch_without_a_network_leaves_nothing(tmp_path):
-    result = run("data", "fetch", "judgebench", "--out", tmp_path / "jb", "--source", "http://127.0.0.1:9/none")
-    assert isinstance(result.exception, InputError)
-    assert list(tmp_path.iterdir()) == []
 
 
 def local(text, server):

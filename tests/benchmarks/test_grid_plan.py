@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 from metajudge.benchmarks.grid import Grid, load_grid
-from metajudge.benchmarks.grid_plan import family_note, not_sent_settings, plan_grid
+from metajudge.benchmarks.grid_plan import not_sent_settings, plan_grid
 
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import AgentConfig
@@ -44,32 +44,6 @@ def test_a_judge_in_the_data_but_not_in_the_sample_is_not_said_to_be_missing_fro
     assert "no judgments by" not in note
     (note,) = plan_grid(grid, ["gpt-4o-mini"], None, present={"gpt-4o-mini": 350}).notes
     assert note == "no judgments by llama-3.1-8b in the data: its rows are left out"
-
-
-def test_a_judge_that_also_stands_in_keeps_the_name_of_its_own_baseline():
-    grid = load_grid("published")
-    plan = plan_grid(grid, ["gpt-4o-mini"], None, stand_in="gpt-4o-mini")
-    baselines = [row for row in plan.rows if row.configuration.baseline]
-    assert [(row.name, row.own, row.baseline) for row in baselines] == [
-        ("baseline", True, True),
-        ("baseline", False, False),
-    ]
-    assert [row.title for row in baselines] == [
-        "gpt-4o-mini: baseline [gpt-4o-mini; baseline]",
-        "llama-3.1-8b (here gpt-4o-mini): baseline [llama-8b; baseline]",
-    ]
-
-
-def test_all_kin_of_all_rows_are_one_line():
-    grid = load_grid("published")
-    plan = plan_grid(grid, ["gpt-4o-mini", "llama-3.1-8b"], None)
-    note = family_note(plan.rows, {"gpt-4o-2024-05-13"})
-    assert note == (
-        "models favour their own family's work: of a judge's family are gpt-4o-mini (gpt-4o-mini), gpt-4o (gpt-4o-mini), "
-        "llama-8b (llama-3.1-8b); of the family of a model whose answers were judged are gpt-4o-mini, gpt-4o"
-    )
-    assert all(row.panel.families == "ignore" for row in plan.rows)
-    assert family_note(plan_grid(SMALL, ["owl"], None).rows, ()) is None
 
 
 def test_a_protocol_without_temperature_is_known_before_anything_is_sent():

@@ -3,7 +3,6 @@ from metajudge.benchmarks.bench import Bench, Request
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.grid_run import run_grid
-from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.report.html import to_html
 from metajudge.runs.loop import RunEnd
@@ -44,20 +43,6 @@ async def test_a_second_run_asks_nothing_and_says_the_same(small, grid_file, tmp
     after = bench.findings(plan, await run_grid(plan.rows, bench.vetted(), second))
     assert second.asked == 0
     assert [row.cells for row in after.judges[0].rows] == [row.cells for row in before.judges[0].rows]
-
-
-async def test_scores_have_a_line_for_every_judgment_and_configuration(small, grid_file):
-    import json
-
-    bench = bench_of(small, grid=grid_file, judges=("owl",), limit=4)
-    plan = bench.plan()
-    results = await run_grid(plan.rows, bench.vetted(), Engines())
-    lines = [json.loads(line) for line in score_lines(bench, results, None)]
-    assert len(lines) == 4 * 2 * 4
-    assert {line["configuration"] for line in lines} == {"baseline", "short, big", "both", "panel"}
-    assert lines[0]["final_score"] == 5.0
-    assert lines[0]["accepted"] is True
-    assert lines[0]["renormalised"] is False
 
 
 async def test_a_spent_budget_stops_before_the_next_configuration(small, grid_file):

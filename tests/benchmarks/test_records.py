@@ -54,27 +54,6 @@ def test_evidence_is_that_of_the_index():
         assert records.evidence.heuristic(row, ("order", "rewards")) == signal_score(own).value
 
 
-def test_judgments_are_kept_without_texts_and_answer_alike():
-    given = judgments()
-    for (row, kept), one in zip(records_of(given), given, strict=True):
-        assert given[row].id == kept.id == one.id
-        assert (kept.rationale, kept.instruction, set(kept.item.responses.values())) == ("", None, {""})
-        assert "raw" not in kept.meta
-        assert kept.meta.get("judge_model") == one.meta.get("judge_model")
-        assert (kept.item.truth, kept.item.opening, list(kept.item.responses)) == (
-            one.item.truth, one.item.opening, list(one.item.responses),
-        )  # fmt: skip
-        assert (kept.verdict, kept.order, kept.correct) == (one.verdict, one.order, one.correct)
-
-
-def test_records_of_one_item_share_it_unless_they_say_otherwise():
-    first, second, third = judgments()[:3]
-    other = third.model_copy(update={"item": PAIR.model_copy(update={"label": None})})
-    kept = records_of([first, second, other]).judgments
-    assert kept[0].item is kept[1].item
-    assert kept[2].item.truth is None
-
-
 def test_one_id_with_two_contents_is_refused_with_both_judgments():
     first, second = judgments()[:2]
     changed = second.model_copy(update={"item": Item(**{**PAIR.model_dump(), "question": "Another?"})})

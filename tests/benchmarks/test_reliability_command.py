@@ -82,18 +82,6 @@ def test_three_judges_of_two_protocols_two_runs_and_a_third(run, data):
 
 
 @pytest.mark.slow
-def test_criteria_come_from_a_model_of_their_own_that_is_no_judge(run, data):
-    with LLMServer(answer=answers()) as server:
-        done = run("reliability", "--data", data, *judges(server), "--runs", "1", "--limit", "2", "--records", "r.jsonl",
-                   "--criteria-model", f"openai:gpt-4o-mini@{server.url}")  # fmt: skip
-        assert server.count >= 2 * 4
-    records = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
-    assert all(record["panel"] == ["mini", "claude-sonnet-4-5", "other"] for record in records)
-    assert all(record["criteria"]["source"] == "fallback" for record in records)  # a ranking is no list of criteria
-    assert done.exit_code == 0, done.output
-
-
-@pytest.mark.slow
 def test_a_judge_that_cannot_be_asked_is_shown_and_asked_again(run, data):
     def broken(request):
         return "401" if request.body["model"] == "gpt-4.1-mini" else None
@@ -119,14 +107,6 @@ def test_a_judge_that_cannot_be_asked_is_shown_and_asked_again(run, data):
     assert figures["run1.concordance"]["n"] == 8  # two of three are a majority of the panel
 
 
-def test_dry_run_sends_nothing_and_counts_calls(run, data):
-    with LLMServer(answer=answers()) as server:
-        done = run("reliability", "--data", data, *judges(server), "--targeted-third", "--dry-run")
-        assert server.count == 0
-    assert done.exit_code == 0, done.output
-    assert "48 calls" in done.output
-
-
 def test_what_makes_no_sense_is_refused_before_any_call(run, data, tmp_path):
     def refused(*words):
         result = run("reliability", *words)
@@ -145,9 +125,3 @@ def test_what_makes_no_sense_is_refused_before_any_call(run, data, tmp_path):
     other = run("agent_clash", "--data", data, "--judge", "openai:x")
     assert (other.exit_code, "No such option: --judge" in other.output) == (2, True)
     assert "cannot read" in refused("--data", "nowhere.jsonl", "--judge", "openai:x")
-
-
-def test_the_list_names_the_studies(run):
-    done = run("list")
-    assert "agent_clash" in done.output
-    assert "reliability" in done.output

@@ -75,32 +75,6 @@ def threshold(calibrate, name, data, target, *more):
     return calibrate("threshold", "--calibration", name, "--data", data, "--target", target, *more)
 
 
-def test_the_same_input_gives_the_same_bytes(folder):
-    assert (folder / "owl.json").read_bytes() == (folder / "again.json").read_bytes()
-    json.loads((folder / "owl.json").read_text())
-
-
-def test_a_threshold_is_stored_with_its_meaning_and_marked_where_it_is_approximate(calibrate):
-    assert "No guaranteed threshold stored" in calibrate("show", "owl.json").stdout
-    done = threshold(calibrate, "owl.json", "labelled.jsonl", "0.7", "--out", "with.json")
-    assert done.returncode == 0, done.stderr
-    assert "This is look 1 at" in done.stdout
-    assert "level 0.075 of delta 0.1: passed" in done.stdout
-    assert "Judgments by owl with a probability of" in done.stdout
-    assert "with 90 % confidence at least 70 % of all of them are right" in done.stdout
-    assert "approximate" in done.stdout
-    shown = calibrate("show", "with.json").stdout
-    assert "Guarantee: Judgments by owl with a probability" in shown
-    assert "look 1 at" in shown
-    assert "look 1 at" in calibrate("show", "owl.json").stdout, "the labels were looked at, wherever the threshold goes"
-
-
-def test_on_questions_of_its_own_it_is_not_approximate(calibrate):
-    done = threshold(calibrate, "again.json", "other.jsonl", "0.7", "--out", "exact.json")
-    assert done.returncode == 0, done.stderr
-    assert "approximate" not in done.stdout
-
-
 def test_where_nothing_can_be_guaranteed_it_abstains_records_the_look_and_never_accepts_all(calibrate, folder):
     before = json.loads((folder / "jay.json").read_bytes())
     done = threshold(calibrate, "jay.json", "labelled.jsonl", "0.99")
@@ -120,40 +94,6 @@ def test_where_nothing_can_be_guaranteed_it_abstains_records_the_look_and_never_
     other = threshold(calibrate, "jay.json", "labelled.jsonl", "0.98")
     assert "This is look 2" in other.stdout
     assert "level 0.0125 of delta 0.1: abstained" in other.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--signals", "order,astrology"), "astrology"),
-        (("--judge", "nobody"), "the judges here are"),
-        (("--signals", "rewards"), "rewards"),
-        (("--signals", "agents"), "agents"),
-    ],
-)
-def test_bad_input_is_named(calibrate, arguments, message):
-    done = calibrate("fit", "--data", "labelled.jsonl", "--out", "cal.json", *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_unlabelled_one_class_and_too_few(calibrate, folder):
-    for name, records, message in (
-        ("none", [judgment(f"j{i}", label=None) for i in range(20)], "label"),
-        ("one", [judgment(f"j{i}") for i in range(20)], "are right"),
-        ("few", list(crowd(2)), "fold"),
-    ):
-        write_jsonl(folder / f"{name}.jsonl", records)
-        done = calibrate("fit", "--data", f"{name}.jsonl", "--signals", "order,strength", "--out", "cal.json")
-        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
-
-
-@pytest.mark.parametrize(("target", "delta"), [("1.0", "0.1"), ("0.9", "0"), ("0", "0.1")])
-def test_targets_nobody_can_meet(calibrate, target, delta):
-    done = threshold(calibrate, "owl.json", "labelled.jsonl", target, "--delta", delta)
-    assert done.returncode == 2
-    assert "strictly between 0 and 1" in done.stderr
 
 
 def test_a_threshold_takes_those_of_the_calibrations_judges_that_are_in_the_data(calibrate, folder):

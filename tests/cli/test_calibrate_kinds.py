@@ -35,18 +35,3 @@ def test_a_threshold_on_categories_is_found_by_the_same_commands(folder):
         done = command("calibrate", "threshold", *options, flag, value)
         assert done.returncode == 2
         assert f"this calibration was fitted with {flag}" in done.stderr
-
-
-@pytest.mark.slow
-def test_several_kinds_are_refused_with_what_to_do(folder):
-    done = Command(folder)("calibrate", "fit", "--data", "mixed.jsonl", "--out", "m.json")
-    assert done.returncode == 2
-    assert "several kinds (24 x pairwise, 12 x category)" in done.stderr
-    assert "--kind pairwise" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_rule_that_cannot_be_read_is_refused(folder):
-    done = Command(folder)("calibrate", "fit", "--data", "labels.jsonl", "--right", "nearly", "--out", "n.json")
-    assert done.returncode == 2
-    assert "--right 'nearly' is no rule of what is right" in done.stderr

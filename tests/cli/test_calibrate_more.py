@@ -1,4 +1,4 @@
-"""``metajudge calibrate``: held-out questions, diagnoses and drift, as a user runs them."""
+"""``metajudge calibrate``: held-out questions and agents' scores, as a user runs them."""
 
 import json
 
@@ -135,34 +135,3 @@ def test_agents_scores_are_a_signal_and_part_of_the_identity(calibrate, folder):
     )
     assert done.returncode == 2
     assert "its agents are" in done.stderr
-
-
-def test_a_diagnosis(calibrate):
-    done = calibrate("diagnose", "--data", "data.jsonl")
-    assert done.returncode == 0, done.stderr
-    assert "3 judges are worth" in done.stdout
-    assert "all for" in done.stdout
-    assert "peers" in done.stdout
-
-
-def test_show_as_json_and_drift(calibrate):
-    shown = json.loads(calibrate("show", "half.json", "--json").stdout)
-    assert shown["provenance"]["questions"] == 60
-    assert shown["groups"][0]["chosen"] == shown["groups"][0]["tried"][0]["name"]
-    assert "Drift against the fit" in calibrate("show", "half.json", "--data", "data.jsonl").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("fit", "--data", "data.jsonl", "--out", "x.json", "--share", "1.5"), "strictly between 0 and 1"),
-        (("fit", "--data", "data.jsonl", "--out", "no/such/place.json"), "no"),
-        (("fit", "--data", "nowhere", "--out", "x.json"), "nowhere"),
-        (("show", "data.jsonl"), "calibration"),
-    ],
-)
-def test_bad_input_exits_with_2_and_says_why(calibrate, arguments, message):
-    done = calibrate(*arguments)
-    assert done.returncode == 2, done.stdout
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr

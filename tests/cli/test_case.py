@@ -1,11 +1,11 @@
-"""``metajudge case`` and ``policy`` as a user runs them, against a server that speaks the providers' protocols."""
+"""``metajudge case`` as a user runs it, against a server that speaks the providers' protocols."""
 
 import asyncio
 import json
 
 import pytest
 
-from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError, StoreError
+from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store import open_store
 from tests.doubles.cases import ANALYSIS, RELEVANCE, by_stage, flood, reply
@@ -23,35 +23,6 @@ def cases(tmp_path):
 
 def judge(server, name="mini"):
     return ("--judge", f"{name}=openai:gpt-4o-mini@{server.url}")
-
-
-def test_the_worked_example_end_to_end(run, tmp_path):
-    (tmp_path / "case.json").write_text(flood().model_dump_json(indent=2))
-    with LLMServer(by_stage) as server:
-        done = run("case", "case.json", *judge(server), "--json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    (result,) = found["results"]
-    assert result["overall_quality_score"] == pytest.approx(8.736842105)
-    assert result["overall_confidence"] == pytest.approx(0.90375)
-    assert result["action"] == "APPROVE"
-    assert [stage["weighted_score"] for stage in result["stages"]] == pytest.approx([9.0, 8.473684211])
-    assert result["metadata"]["judge_models"] == {"mini": "gpt-4o-mini"}
-    assert (found["decided"], found["calls"], server.count) == (1, 2, 2)
-
-
-def test_several_cases_to_a_file_in_order_and_again_from_the_store(run, cases, tmp_path):
-    with LLMServer(by_stage) as server:
-        first = run("case", cases, *judge(server), "--out", "out.jsonl")
-        again = run("case", cases, *judge(server), "--out", "again.jsonl", "--json")
-        assert server.count == 6
-    assert first.exit_code == again.exit_code == 0
-    assert "Decided 3 of 3 cases" in first.stdout
-    assert "8.47, confidence" in first.stdout
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert [row["case_id"] for row in rows] == ["climate-1", "rules-1", "world-1"]
-    assert [row["metadata"]["weights_used"] for row in rows] == ["climate", "regulatory", "geopolitical"]
-    assert json.loads(again.stdout)["cached_calls"] == 6
 
 
 def test_a_judge_that_fails_is_reported_recorded_and_asked_again(run, tmp_path):
@@ -85,13 +56,6 @@ def test_bad_cases_are_set_aside_with_reasons_and_the_others_judged(run, cases, 
     assert "no weight profile for type 'cyber'" in reasons[0]
     assert "half a JSON object" in reasons[1]
     assert "stages" in reasons[2]
-
-
-def test_a_dry_run_sends_nothing(run, cases):
-    with LLMServer(by_stage) as server:
-        done = run("case", cases, *judge(server), "--dry-run", "--json")
-        assert server.count == 0
-    assert json.loads(done.stdout)["calls"] == 6
 
 
 def test_a_users_mistakes_end_the_run_before_anything_is_sent(run, cases, tmp_path):
@@ -161,44 +125,6 @@ def test_simulating_a_stricter_policy_on_judged_cases(run, cases, tmp_path):
     )
     assert against["changed"] == against["total"] == 3
     assert [len(row["examples"]) for row in against["transitions"]] == [1]
-
-
-def test_policies_in_the_terminal(run, tmp_path):
-    listed = run("policy", "list").stdout
-    assert "risk_analysis" in listed
-    assert "profiles: climate, regulatory, geopolitical" in listed
-    shown = run("policy", "show", "risk_analysis").stdout
-    assert ">= 8.5 with confidence >= 0.85 -> APPROVE" in shown
-    assert "Gate: relevance stated by relevance_check" in shown
-    assert json.loads(run("policy", "show", "verdict", "--json").stdout)["basis"] == "probability"
-    rows = json.loads(run("policy", "list", "--json").stdout)["policies"]
-    assert [row["name"] for row in rows] == ["verdict", "verdict_score", "risk_analysis", "risk_analysis_verified"]
-    mine = tmp_path / "mine.yaml"
-    run("policy", "show", "verdict", "--json")
-    mine.write_text(run("policy", "show", "verdict", "--json").stdout)
-    assert "valid; verdict, 6 bands over probability" in run("policy", "validate", mine).stdout
-    mine.write_text("name: mine\n")
-    with pytest.raises(PolicyError, match="required field 'bands' is missing"):
-        run("policy", "validate", mine)
-    with pytest.raises(StoreError, match="no such store"):
-        run("policy", "simulate", "verdict")
-
-
-@pytest.mark.parametrize("record", ["case", "case_result", "policy", "judgment", "assessment"])
-def test_every_schema_is_valid_and_takes_its_record(run, record):
-    import jsonschema
-
-    schema = json.loads(run("schema", record).stdout)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    if record == "case":
-        jsonschema.Draft202012Validator(schema).validate(json.loads(flood().model_dump_json()))
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.Draft202012Validator(schema).validate({"id": "x", "type": "climate"})
-
-
-def test_the_case_rubric_is_listed_shown_and_no_rubric_for_vetting(run):
-    assert "risk_analysis" in run("rubric", "list").stdout
-    assert f"## {next(iter(RELEVANCE))}" in run("rubric", "show", "risk_analysis", "--prompt").stdout
 
 
 @pytest.mark.slow
@@ -296,24 +222,6 @@ def test_an_approved_case_can_be_forgotten_though_nobody_reviews_it(run, cases):
         run("case", cases, *judge(server))
     assert run("forget", "climate-1", "--yes").exit_code == 0
     assert "About completeness." not in run("show", "climate-1", "--json").stdout
-
-
-def test_a_policy_deleted_while_in_use_goes_on_by_its_name(run, cases, tmp_path):
-    from metajudge.decision.load import load_policy
-
-    text = load_policy("risk_analysis").model_copy(update={"name": "ours"}).model_dump_json(exclude_none=True)
-    (tmp_path / "ours.yaml").write_text(text)
-    with LLMServer(by_stage) as server:
-        assert run("case", cases, *judge(server), "--policy", "ours.yaml").exit_code == 0
-        (tmp_path / "ours.yaml").unlink()
-        with pytest.raises(PolicyError, match="ours"):
-            run("case", cases, *judge(server), "--policy", "ours.yaml")
-        again = run("case", cases, *judge(server), "--policy", "ours", "--json")
-    assert again.exit_code == 0
-    (one, *_) = json.loads(again.stdout)["results"]
-    assert one["decision"]["policy"] == "ours"
-    shown = json.loads(run("show", one["case_id"], "--json").stdout)
-    assert shown["policies"][one["decision"]["policy_digest"]]["name"] == "ours"
 
 
 def test_details_and_a_report_show_what_the_judge_said_and_what_tips_the_decision(run, tmp_path):

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.clashes.record import ClashRecord, recount
+from metajudge.clashes.record import ClashRecord
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.readers import open_judgments
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import criteria_answer, shown_in
 
@@ -55,48 +54,6 @@ def write_items(path, count=4, **changes):
 
 
 class TestOneprompt:
-    def test_three_judges_of_two_protocols_two_candidates_observers_on(self, run):
-        with LLMServer(answer=answer, latency_s=0.02) as server:
-            done = run(
-                "clash", PROMPT, *candidates(server), *judges(server), "--observers",
-                "--criteria-model", f"openai:namer@{server.url}", "--out", "clash.jsonl", "--judgments", "j.jsonl",
-            )  # fmt: skip
-            paths = {request.path for request in server.requests}
-            bodies = server.bodies
-        assert done.exit_code == 0, done.output
-        assert len(paths) == 2
-        assert "winner large, 67% of the panel, margin 0.33; escalate (2 of 3 put large first)" in done.output
-        assert "Observers (not counted):" in done.output
-        (record,) = records()
-        self.check_by_hand(record)
-        assert record.criteria.source == "generated"
-        assert all(one.first_token_s is not None and one.latency_s > 0 for one in record.candidates)
-        ranked = [body for body in bodies if "scores" in json.dumps(requested_schema(body))]
-        assert len(ranked) == 5
-        shown = [body["messages"][-1]["content"] for body in ranked]
-        assert not any(name in text for text in shown for name in ("small", "large", "openai", "anthropic"))
-
-    @staticmethod
-    def check_by_hand(record):
-        points = {one.name: 0 for one in record.candidates}
-        for vote in record.votes:
-            if vote.role == "panel":
-                for place, (name,) in enumerate(vote.ranking.groups, start=1):
-                    points[name] += 2 - place
-        assert points == record.tally.scores == {"large": 2, "small": 1}
-        assert [vote.role for vote in record.votes] == ["panel"] * 3 + ["observer"] * 2
-        assert recount(record) == record.tally
-
-    def test_rankings_are_judgments_that_vet_reads(self, run):
-        with LLMServer(answer=answer) as server:
-            run("clash", PROMPT, *candidates(server), *judges(server), "--judgments", "j.jsonl")
-        found = list(open_judgments(["j.jsonl"]))
-        assert [str(one.verdict) for one in found] == ["large > small", "large > small", "small > large"]
-        with LLMServer() as server:
-            done = run("vet", "j.jsonl", "--agent", f"openai:m@{server.url}", "--out", "v.jsonl", "--store", "v.duckdb")
-            assert 2 <= server.count <= 3  # two judges said the same, and may have had the same labels
-        assert done.exit_code == 0, done.output
-
     def test_a_model_that_names_itself_is_hidden_from_the_judges(self, run):
         def telling(body):
             return "I am gpt-4o-mini." if requested_schema(body) is None else answer(body)
@@ -129,58 +86,8 @@ class TestOneprompt:
         assert "no verdict, 1 of 3 judges gave a ranking, 2 are needed" in done.output
         assert records()[0].tally.voters == 3
 
-    def test_voters_count_one_against_two(self, run):
-        with LLMServer(answer=answer) as server:
-            run("clash", PROMPT, *candidates(server), *judges(server), "--voters", "--out", "clash.jsonl")
-        (record,) = records()
-        assert [vote.weight for vote in record.votes] == [2.0, 2.0, 2.0, 1.0, 1.0]
-        assert record.tally.scores == {"large": 6.0, "small": 2.0}
-
-    def test_json_to_standard_output_is_nothing_but_json(self, run):
-        with LLMServer(answer=answer) as server:
-            done = run("clash", PROMPT, *candidates(server), *judges(server), "--json")
-        data = json.loads(done.stdout)
-        assert data["evaluations"][0]["winner"] == "large"
-        assert data["summary"]["decided"] == 1
-        assert {one["name"] for one in data["standings"]} == {"small", "large"}
-
-    def test_a_report_holds_table_and_plot(self, run):
-        with LLMServer(answer=answer) as server:
-            flags = ("--report", "r.html", "--report", "r.md")
-            priced = ("--candidate", f"openai:gpt-4o-mini@{server.url}", "--candidate", f"openai:gpt-4o@{server.url}")
-            run("clash", PROMPT, *priced, *judges(server), *flags)
-        page = Path("r.html").read_text()
-        assert "<svg" in page
-        assert "Quality against cost" in page
-        assert "| candidate |" in Path("r.md").read_text()
-
 
 class TestFiles:
-    def test_given_responses_are_judged_and_nothing_is_generated(self, run, tmp_path):
-        write_items("items.jsonl", label="a>b")
-        with LLMServer(answer=answer) as server:
-            flags = ("--responses", "given", "--out", "clash.jsonl", "--repeats", "2")
-            done = run("clash", "items.jsonl", *judges(server), *flags)
-            assert server.count == 4 * 3 * 2
-        assert done.exit_code == 0, done.output
-        found = records()
-        assert sorted(one.id for one in found) == sorted(f"q{n}/r{r}" for n in range(4) for r in (1, 2))
-        assert all(
-            one.winner == "a" and one.label.winner == "a" and one.candidates[0].source == "given" for one in found
-        )
-
-    def test_the_same_command_again_asks_nothing_and_appends_nothing(self, run):
-        write_items("items.jsonl")
-        with LLMServer(answer=answer) as server:
-            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
-            run(*command)
-            before = Path("clash.jsonl").read_bytes()
-            count = server.count
-            done = run(*command)
-            assert server.count == count
-        assert Path("clash.jsonl").read_bytes() == before
-        assert "4 evaluations from an earlier run" in done.output
-
     def test_a_lost_judge_is_asked_again_and_the_first_attempt_stays(self, run):
         write_items("items.jsonl", 1)
         lost = ["400"]
@@ -293,13 +200,6 @@ class TestWrongInput:
         done = run("clash", "items.jsonl", "--candidate", "vllm:m", "--judge", "vllm:j")
         assert done.exit_code == 2
 
-    def test_an_out_file_of_something_else_is_left_alone(self, run):
-        write_items("items.jsonl")
-        write_items("others.jsonl")
-        with LLMServer(answer=answer) as server, pytest.raises(InputError, match=r"others\.jsonl:1 is not a record"):
-            run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "others.jsonl")
-        assert len(Path("others.jsonl").read_text().splitlines()) == 4
-
     def test_prompts_are_never_written_over(self, run):
         write_items("items.jsonl")
         for option in ("--out", "--judgments", "--json-out"):
@@ -348,30 +248,3 @@ class TestOneJudge:
         assert sentence in found["sentence"]
         assert sentence in Path("c.html").read_text()
         assert "Blinding: no name to hide." in many.output
-
-    def test_what_was_hidden_is_counted_in_the_output_and_listed_in_the_report(self, run):
-        texts = {"a": "As GPT-4 by OpenAI, I say: it is long.", "b": "no"}
-        with LLMServer(answer=answer) as server:
-            path = write_items("q.jsonl", 2, responses=texts)
-            given = ("--responses", "given", *judges(server), "--out", "clash.jsonl", "--report", "c.html")
-            done = run("clash", path, *given)
-        assert "Blinding: 4 names hidden in 2 answers (2 makers, 2 model families)." in done.output.replace(
-            "2 model families, 2 makers", "2 makers, 2 model families"
-        )
-        page = Path("c.html").read_text()
-        assert "hidden: maker" in page
-        assert "3 to 8" in page
-
-
-@pytest.mark.slow
-def test_a_dry_run_sends_nothing_writes_nothing_and_counts_the_calls_of_the_run(metajudge, tmp_path):
-    items = tmp_path / "items.jsonl"
-    items.write_text(json.dumps({"id": "q", "question": "?", "responses": {"a": "x", "b": "y"}}) + "\n", "utf-8")
-    with LLMServer(answer=lambda body: json.dumps(criteria_answer())) as server:
-        judges = [part for name in "abc" for part in ("--judge", f"openai:{name}@{server.url}")]
-        done = metajudge("clash", items, "--responses", "given", *judges, "--dry-run")
-        assert server.count == 0
-    assert done.returncode == 0, done.stderr
-    assert "1 prompts, 1 evaluations, at most 3 calls" in done.stdout
-    assert "cost unknown" in done.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]

@@ -1,4 +1,4 @@
-"""From prompts to concordance: generate, blind, judge, split to people, people's decisions back."""
+"""From prompts to concordance: generate, blind, judge, people's decisions back."""
 
 import json
 import random
@@ -75,7 +75,7 @@ def test_twelve_prompts_five_candidates_from_one_file_one_command(run, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with LLMServer(answer=answer) as server:
         write_files(server.url)
-        files = ("--out", "clash.jsonl", "--json-out", "c.json", "--report", "clash.html", "--judgments", "j.jsonl")
+        files = ("--out", "clash.jsonl", "--json-out", "c.json")
         command = ("clash", "prompts.jsonl", "--config", "clash.toml", "--observers", "--review-sample", "1")
         done = run(*command, *files, "--store", "s.duckdb")
         bodies = server.bodies
@@ -83,10 +83,6 @@ def test_twelve_prompts_five_candidates_from_one_file_one_command(run, monkeypat
     check_blind(bodies)
     found = json.loads(Path("c.json").read_text())
     records = [ClashRecord.model_validate(one) for one in found["evaluations"]]
-    check_screen(done.output, records, found)
-    check_report(Path("clash.html").read_text(), records)
-    listed = run("review", "list", "--store", "s.duckdb").output
-    assert all(review in listed for review in found["reviews"].values())
     agreed = decide(run, found["reviews"], records)
     check_concordance(run, agreed)
 
@@ -98,32 +94,6 @@ def check_blind(bodies):
     said = json.dumps([body["messages"] for body in ranked])
     assert not [word for word in ("terse", "warm", "house style", "m3", "base") if word in said]
     assert all(len(body.get("response_format", {}).__repr__()) < 9000 for body in ranked)
-
-
-def check_screen(output, records, found):
-    splits = [one for one in records if one.tally.triage == "escalate"]
-    assert 0 < len(splits) < 12
-    assert f"For people to decide: {len(splits)} evaluations." in output
-    for one in splits:
-        assert f"metajudge review show {found['reviews'][one.id]} --store s.duckdb" in output
-    assert "candidate:terse put its own answer first in" in output
-    assert "Categories" in output
-    assert "$0.0000" not in output
-    assert "not known" not in output
-    assert {one["pareto"]["standing"] for one in found["standings"]} <= {"front", "dominated", "undecided"}
-
-
-def check_report(page, records):
-    assert page.count('<details class="fold"') == 12
-    for text in (
-        "Why is it number 7?",
-        records[0].candidates[0].text,
-        "Reasons of j1",
-        "Observers, not counted",
-        "truth",
-    ):
-        assert text in page
-    assert "A0 says most" not in page  # in the reader's names
 
 
 def check_concordance(run, agreed):
@@ -139,5 +109,3 @@ def check_concordance(run, agreed):
         assert (found[name]["agreed"], found[name]["n"]) == (sum(right for _, right in rows), len(rows))
         assert found[name]["low"] == pytest.approx(expected.low)
         assert found[name]["high"] == pytest.approx(expected.high)
-    assert "72 to 83 %" in done.output
-    assert "not measured here" in done.output

@@ -26,10 +26,6 @@ def test_labels_in_a_file_of_records_are_calls(run):
     assert (found["overall"]["agreed"], found["overall"]["n"]) == (3, 4)
     assert (found["divided"]["n"], found["unanimous"]) == (4, None)
 
-    text = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb").output
-    assert 'The rule "accept what is unanimous" promises nothing here' in text
-    assert "72 to 83 %" in text
-
 
 def test_without_any_call_the_message_says_how_to_get_some(run):
     async def empty():

@@ -1,4 +1,4 @@
-"""``metajudge export`` as a user runs it."""
+"""What ``metajudge export`` refuses, and lines that it cannot read."""
 
 import json
 
@@ -8,58 +8,6 @@ from metajudge.cli.app import app
 from metajudge.errors import MetajudgeError
 from metajudge.readers import write_jsonl
 from tests.doubles.crowds import crowd
-from tests.preferences.stored import filled, vetted
-from tests.preferences.vetted import judgment
-
-
-@pytest.fixture
-def fresh(metajudge):
-    write_jsonl(metajudge.folder / "labelled.jsonl", crowd(60))
-    write_jsonl(metajudge.folder / "fresh.jsonl", crowd(20, seed=9, prefix="new", labelled=False))
-    steps = [
-        ("calibrate", "fit", "--data", "labelled.jsonl", "--signals", "order,strength,peers", "--out", "cal.json"),
-        ("calibrate", "threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7"),
-        ("vet", "fresh.jsonl", "--calibration", "cal.json", "--out", "a.jsonl"),
-    ]
-    for step in steps:
-        done = metajudge(*step)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return metajudge
-
-
-@pytest.mark.slow
-def test_from_verdicts_to_a_checked_dataset(fresh):
-    done = fresh(
-        "export", "preferences", "--guarantee", "0.7,0.1", "--split", "0.7,0.3", "--out", "pairs", "--licence", "CC0"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "pairs: train " in done.stdout
-    assert done.stdout.count("with 90 % confidence at least 70 % of all") == 1, "one promise, not one a judge"
-    assert "taken together and not each judge alone" in done.stdout
-    checked, code = fresh.json("export", "check", "pairs")
-    assert (code, checked["ok"], checked["faults"]) == (0, True, [])
-    assert "`sk" not in (fresh.folder / "pairs" / "README.md").read_text()
-
-    by_files, code = fresh.json(
-        "export", "preferences", "--assessments", "a.jsonl", "--judgments", "fresh.jsonl", "--guarantee", "0.7,0.1",
-        "--split", "0.7,0.3", "--out", "again",
-    )  # fmt: skip
-    assert code == 0
-    assert by_files["rows"] == checked["rows"]
-    assert (fresh.folder / "again" / "data" / "train-00000-of-00001.parquet").read_bytes() == (
-        fresh.folder / "pairs" / "data" / "train-00000-of-00001.parquet"
-    ).read_bytes()
-
-    done = fresh("export", "preferences", "--guarantee", "0.95,0.05", "--out", "more")
-    assert done.returncode == 2
-    assert "stored: 0.7 with delta 0.1" in done.stderr
-    assert "labelled questions" in done.stderr
-
-    (fresh.folder / "pairs" / "data" / "train-00000-of-00001.parquet").write_bytes(b"PAR1")
-    done = fresh("export", "check", "pairs")
-    assert done.returncode == 1
-    assert "FAULT digest: data/train-00000-of-00001.parquet" in done.stdout
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -112,36 +60,3 @@ def test_unreadable_lines_are_counted_and_end_with_1_under_strict(metajudge):
     assert "1 input lines could not be read" in done.stderr
     stats = json.loads((metajudge.folder / "d" / "stats.json").read_text())
     assert stats["read"]["unreadable_lines"] == 1
-
-
-@pytest.mark.slow
-def test_the_terminal_counts_people_policy_and_rule_apart_and_names_conflicts(tmp_path, capsys):
-    said = [judgment(number) for number in range(6)] + [judgment(5, judge="jay", question="Something else?")]
-    actions = ["REVIEW", "REVIEW", "REJECT", "REVIEW", None, None, None]
-    store = filled(
-        tmp_path / "s.duckdb",
-        [(one, vetted(one, action)) for one, action in zip(said, actions, strict=True)],
-        [(said[0], ["B>A"]), (said[1], ["reject"])],
-    )
-    command = ["export", "preferences", "--store", str(store), "--all"]
-    app([*command, "--out", str(tmp_path / "d")], standalone_mode=False)
-    shown = capsys.readouterr()
-    assert (
-        "Kept by people 1 (1 with a person's verdict), by a policy 0, by the rule 1; dropped by people 1, by a policy 1, "
-        "by the rule 0; waiting for review 1." in shown.out
-    )
-    assert "1 item ids have two different contents and were left out: item-5." in shown.err
-    app([*command, "--ignore-decisions", "--json", "--out", str(tmp_path / "e")], standalone_mode=False)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["rows"], told["decisions"]["ignored"]) == ({"train": 5}, True)
-    options = ["--judge", "jay", "--since", "2020-01-01", "--run", "run", "--panel", "p" * 8, "--category", "none"]
-    with pytest.raises(MetajudgeError, match="has no category 'none'"):
-        app([*command, *options, "--out", str(tmp_path / "f")], standalone_mode=False)
-    app([*command, *options[:-2], "--out", str(tmp_path / "f")], standalone_mode=False)
-    assert json.loads((tmp_path / "f" / "stats.json").read_text())["request"]["filters"]["judges"] == ["jay"]
-
-
-def test_check_of_a_folder_that_is_none(metajudge):
-    done = metajudge("export", "check", "nothing")
-    assert done.returncode == 2
-    assert "is no folder" in done.stderr

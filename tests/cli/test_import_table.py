@@ -1,4 +1,4 @@
-"""``metajudge import``: a conversation on a terminal, flags in scripts."""
+"""``metajudge import``: a conversation on a terminal."""
 
 import os
 import pty
@@ -27,22 +27,6 @@ def run(folder, *words, stdin=subprocess.DEVNULL):
         text=True,
         timeout=120,
     )
-
-
-@pytest.mark.slow
-def test_a_script_is_told_what_to_pass_and_yes_with_it_saves(folder):
-    refused = run(folder, "import", "t.csv")
-    assert refused.returncode == 2
-    assert "standard input is none: give --yes" in refused.stderr
-    assert "--judge NAME" in refused.stderr
-    assert not (folder / "metajudge-inputs.toml").exists()
-    open_still = run(folder, "import", "t.csv", "--yes")
-    assert (open_still.returncode, "Give --judge NAME" in open_still.stderr) == (2, True)
-    done = run(folder, "import", "t.csv", "--yes", "--judge", "gpt")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "6 judgments by gpt 6; verdicts: B>A 3, A>B 3" in done.stdout
-    assert done.stdout.count("gpt says") == 3, "three judgments, as they will be read"
-    assert '"judge" = "gpt"' in (folder / "metajudge-inputs.toml").read_text()
 
 
 @pytest.mark.slow

@@ -11,31 +11,6 @@ import pytest
 from metajudge.panels.config import load_panel_file
 
 
-@pytest.mark.slow
-def test_from_flags_and_never_over_a_file_that_is_there(metajudge):
-    done = metajudge("init", "--agent", "openai:gpt-4o-mini", stdin="")
-    assert done.returncode == 0, done.stderr
-    path = metajudge.folder / "panel.toml"
-    written = path.read_text()
-    again = metajudge("init", "--agent", "openai:other", stdin="")
-    assert again.returncode == 2
-    assert "give --force" in again.stderr
-    assert path.read_text() == written
-    assert metajudge("init", "--agent", "openai:other", "--force", stdin="").returncode == 0
-    assert "openai:other" in path.read_text()
-
-
-def test_without_a_terminal_the_flags_must_say_it(metajudge):
-    done = metajudge("init", stdin="openai:a\n")
-    assert done.returncode == 2
-    assert "not a terminal" in done.stderr
-    assert "--strategy signals" in done.stderr
-    assert not (metajudge.folder / "panel.toml").exists()
-    refused = metajudge("init", "--agent", "opnai:a", stdin="")
-    assert refused.returncode == 2
-    assert "did you mean 'openai'" in refused.stderr
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_three_questions_on_a_terminal_and_a_slip_is_asked_again(metajudge):
     ours, theirs = pty.openpty()

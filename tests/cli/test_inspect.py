@@ -1,4 +1,4 @@
-"""``metajudge inspect``, and foreign tables in the commands that take judgments."""
+"""Foreign tables in ``metajudge inspect`` and ``vet``: mappings, words and labels that cannot be read or joined."""
 
 import io
 import json
@@ -51,60 +51,6 @@ def votes(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_guess_is_shown_with_reasons_three_records_and_the_command(run: Run, votes: Path) -> None:
-    found = run("inspect", "votes.csv")
-    assert found.returncode == 1, found.stderr
-    lines = found.stdout.splitlines()
-    assert lines[0] == "votes.csv: CSV, 4 rows, 8 columns"
-    assert any(line.startswith("  verdict      = winner") and "gpt-4o, tie, llama, Tie" in line for line in lines)
-    assert [line for line in lines if line[:2] in ("1.", "2.", "3.", "4.")] == [
-        "1. votes:2",
-        "2. votes:3",
-        "3. votes:4",
-    ]
-    assert "  no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge" in lines
-    assert lines[-1] == "To be asked about each column, and save the answers: metajudge import votes.csv"
-    assert lines[-2].startswith("To read it like this: metajudge vet votes.csv --map verdict=winner,")
-    assert lines[-2].endswith("--map judge:=NAME")
-
-
-def test_the_guess_with_a_judge_is_complete_and_kept_on_request(run: Run, votes: Path, tmp_path: Path) -> None:
-    found = run("inspect", "votes.csv", "--judge", "me", "--save")
-    assert found.returncode == 0, found.stderr
-    assert "votes.csv: CSV, mapped, 4 judgments" in found.stdout
-    assert "Verdicts: A=B 2, A>B 1, B>A 1" in found.stdout
-    assert "the mapping of votes.csv is saved in metajudge-inputs.toml" in found.stderr
-    vetted = run("vet", "votes.csv", "--json")
-    assert vetted.returncode == 0, vetted.stderr
-    assert json.loads(vetted.stdout)["judgments"] == 4
-    again = run("inspect", "votes.csv")
-    assert "Read by the mapping saved in metajudge-inputs.toml:" in again.stdout
-
-
-def test_json_has_the_mapping_with_its_reasons_and_null_for_what_is_not_counted(run: Run, votes: Path) -> None:
-    data = json.loads(run("inspect", "votes.csv", "--json").stdout)
-    assert data["mapping"]["columns"]["responses.B"] == "output_2"
-    assert data["missing"] == ["judge"]
-    assert (data["judgments"], data["rejects"], data["rows"], data["complete"]) == (None, None, 4, False)
-    assert {one["confidence"] for one in data["guess"]} <= {"high", "medium", "low"}
-    assert [one["verdict"] for one in data["records"]] == ["A>B", "A=B", "B>A"]
-
-
-def test_known_formats_need_no_mapping(run: Run, tmp_path: Path) -> None:
-    item = {"id": "q", "question": "?", "responses": {"A": "x", "B": "y"}}
-    rows = [{"id": f"j{n}", "item": item, "judge": "g", "verdict": "A>B"} for n in range(5)] + ["bad"]
-    (tmp_path / "own.jsonl").write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
-    assert run("inspect", "own.jsonl", "--strict").returncode == 1
-    found = run("inspect", "own.jsonl", "--save", "--records", "1")
-    assert found.returncode == 0
-    assert found.stdout.startswith(
-        "own.jsonl: metajudge JSONL, 5 judgments, 1 records that cannot be read\nJudges: g 5\n"
-    )
-    assert "own.jsonl:6: not JSON: the line starts with 'bad'" in found.stdout
-    assert "needs no mapping" in found.stderr
-    assert not (tmp_path / "metajudge-inputs.toml").exists()
-
-
 @pytest.mark.parametrize("command", ["inspect", "vet"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -124,25 +70,6 @@ def test_a_wrong_mapping_is_a_users_error(
     assert found.returncode == 2
     assert message in found.stderr
     assert "Traceback" not in found.stderr
-
-
-def test_what_is_not_there_or_no_table_is_refused(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "empty.csv").write_text("a,b\n")
-    (tmp_path / "notes.txt").write_text("Hello.\n")
-    for name in ("missing.csv", "empty.csv", "notes.txt"):
-        found = run("inspect", name)
-        assert (found.returncode, found.stdout) == (2, ""), name
-        assert name in found.stderr
-
-
-def test_vet_keeps_a_mapping_and_needs_none_the_second_time(run: Run, votes: Path, tmp_path: Path) -> None:
-    first = run("vet", "votes.csv", "--map", MAP, "--json")
-    assert first.returncode == 0, first.stderr
-    assert "the next run needs no --map" in first.stderr
-    second = run("vet", "votes.csv", "--json")
-    assert second.returncode == 0, second.stderr
-    assert "needs no --map" not in second.stderr
-    assert json.loads(second.stdout)["judgments"] == 4
 
 
 def test_vet_stops_at_words_it_does_not_know_and_learns_them(run: Run, votes: Path) -> None:
@@ -176,58 +103,12 @@ def test_standard_input_can_be_a_table(run: Run) -> None:
     assert json.loads(found.stdout)["judgments"] == 4
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("calibrate", "fit", "--data", "votes.csv", "--signals", "strength", "--out", "cal.json"),
-        ("export", "preferences", "--out", "pairs", "--all", "--assessments", "a.jsonl", "--judgments", "votes.csv"),
-        ("judge", "votes.csv", "--judge", "openai:x", "--out", "j.jsonl", "--dry-run"),
-        ("vet", "votes.csv", "--dry-run"),
-    ],
-)
-def test_every_command_that_takes_judgments_reads_a_kept_table(run: Run, votes: Path, command: tuple[str, ...]) -> None:
-    assert run("vet", "votes.csv", "--map", MAP, "--out", "a.jsonl").returncode == 0
-    found = run(*command)
-    said = found.stdout + found.stderr
-    assert "no known format" not in said
-    if command[0] == "calibrate":
-        assert "label" in said  # it was read; the table has no labels to learn from
-    else:
-        assert found.returncode == 0, said
-
-
 GRADES = """id,question_id,model,question,response,judge,judge_score
 g1,q1,m1,2+2?,4,gpt,5
 g2,q1,m2,2+2?,5,gpt,1
 g3,q2,m1,3+3?,6,gpt,4
 g4,q2,m2,3+3?,7,gpt,2
 """
-PEOPLE = """question_id,model,human_score,annotator
-q1,m1,5,anna
-q1,m1,4,ben
-q1,m2,1,anna
-q9,m1,4,anna
-"""
-
-
-def test_kinds_people_and_the_rule_are_shown_for_two_files_without_a_mapping(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "grades.csv").write_text(GRADES)
-    (tmp_path / "people.csv").write_text(PEOPLE)
-    found = run("inspect", "grades.csv", "--labels", "people.csv", "--save")
-    assert found.returncode == 0, found.stderr
-    assert "Kind: 4 grades from 1 to 5; right: equal" in found.stdout
-    assert "Labels by people: 3 on 2 of 4 items (labels an item: 1 on 1, 2 on 1), by anna 2, ben 1" in found.stdout
-    assert "3 of 4 labels joined by the item's id and the response (column 'question_id' and 'model')" in found.stdout
-    assert "1 label without a judgment, the first: q9/m1 at people.csv:5." in found.stdout
-    data = json.loads(run("inspect", "grades.csv", "--labels", "people.csv", "--right", "within:1", "--json").stdout)
-    assert (data["kinds"], data["right"], data["grades"]) == ({"grade": 4}, {"grade": "within:1"}, [1.0, 5.0])
-    assert data["labels"]["per_item"] == {"1": 1, "2": 1}
-    assert (data["joined"]["on"], data["joined"]["matched"]) == ("item+response", 3)
-    vetted = run(
-        "vet", "grades.csv", "--labels", "people.csv", "--strategy", "signals", "--json", "--right", "within:1"
-    )
-    assert vetted.returncode == 0, vetted.stderr
-    assert any(one.startswith("3 of 4 labels joined") for one in json.loads(vetted.stdout)["notices"])
 
 
 def test_labels_that_cannot_be_joined_stop_with_both_sides_named(run: Run, tmp_path: Path) -> None:
@@ -252,10 +133,3 @@ def test_meanings_saved_for_the_verdicts_hold_for_the_labels(run: Run, tmp_path:
     assert [one.verdict for one in source] == [Grade(1.0), Grade(0.0)]
     joined = Reading().open(["w.csv"], labelling=Labelling(labels=[tmp_path / "p.csv"]))
     assert [one.item.truth for one in joined] == [Grade(1.0), Grade(1.0)]
-
-
-def test_words_are_said_to_be_categories(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "w.csv").write_text("question,response,judge,verdict,gold\n?,x,g,pass,fail\n?,y,g,fail,fail\n")
-    found = run("inspect", "w.csv")
-    assert "Kind: 2 categories (words: pass, fail); right: equal" in found.stdout
-    assert "Labels by people: 2 on 2 of 2 items" in found.stdout

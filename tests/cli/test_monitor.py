@@ -1,15 +1,11 @@
 """``metajudge monitor`` as a user runs it."""
 
 import asyncio
-import json
 import os
 import random
 
 import pytest
 
-from metajudge.cli.monitor import report_lines
-from metajudge.monitor.records import read_decisions
-from metajudge.monitor.report import report_on
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.store import open_store
 from tests.doubles.crowds import crowd
@@ -17,53 +13,8 @@ from tests.doubles.promised import decide, guaranteed, vetted
 from tests.doubles.webhook_receiver import Receiver
 
 
-@pytest.fixture
-def decisions(tmp_path):
-    """Four hundred audited decisions; the precision falls from .95 to .7 half way, and so does the probability."""
-    path = tmp_path / "decisions.jsonl"
-    rows = [
-        {
-            "id": f"j{k}",
-            "question": f"q{k}",
-            "judge": "a",
-            "category": "math",
-            "correct": k % 20 > 0 if k < 200 else k % 10 > 2,
-            "probability": (0.9 if k < 200 else 0.7) + k % 7 / 100,
-            "identity": {"judge_model": "one" if k < 200 else "two"},
-        }
-        for k in range(400)
-    ]
-    rows += [{"id": f"new{k}", "question": f"new{k}", "judge": "a", "probability": 0.7} for k in range(40)]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
-
-
-def test_the_text_says_what_happened_how_sure_that_is_and_what_to_do(decisions):
-    watched, _ = read_decisions(decisions, target=0.9, delta=0.1)
-    text = "\n".join(report_lines(report_on(watched)))
-    assert "BROKEN" in text
-    assert "promised  90 % of the kept judgments by a are right" in text
-    assert "alarm     e-value reached 10 after 2" in text
-    assert "400 questions of 440 kept judgments" in text
-    assert "precision 82.5 % (" in text
-    assert "400 labels of 400 questions" in text
-    assert "a drop to 80 % is expected to be found after 1" in text
-    assert "probability (a, math): mean 0.93 -> 0.73, last 200 of 400 questions" in text
-    assert "new judge_model (a): two, 200 of the last 200 judgments; known: one" in text
-    assert "carry no guarantee" in text
-
-
 @pytest.mark.slow
 class TestCommand:
-    def test_a_file_with_its_exit_code_and_the_next_labels(self, metajudge, decisions):
-        found, code = metajudge.json("monitor", str(decisions), "--target", "0.9", "--next", "10", "--for", "drift")
-        assert (code, found["promises"][0]["state"]) == (5, "broken")
-        assert {one["judgment_id"][:3] for one in found["next"]} == {"new"}
-        found, code = metajudge.json("monitor", str(decisions), "--target", "0.7")
-        assert (code, found["promises"][0]["state"]) == (0, "holds so far")
-        done = metajudge("monitor", str(decisions))
-        assert (done.returncode, "give --target" in done.stderr) == (2, True)
-
     def test_a_store_whose_promise_breaks_is_recorded_and_sent_and_vet_stamps_no_more(self, metajudge):
         calibration = guaranteed()
         fresh, later = crowd(40, seed=5, prefix="new"), crowd(20, seed=6, prefix="later")
@@ -90,13 +41,6 @@ class TestCommand:
         )
         assert "120 came after monitoring had found the promise broken" in done.stdout
         assert "The guarantee covers 0 of 120 judgments." in done.stdout
-
-    def test_a_store_without_a_promise_says_how_to_get_one(self, metajudge):
-        (metajudge.folder / "plain.jsonl").write_text(crowd(2)[0].model_dump_json())
-        assert metajudge("vet", "plain.jsonl", "--store", "s.duckdb", "--strategy", "signals").returncode == 0
-        done = metajudge("monitor", "--store", "s.duckdb")
-        assert done.returncode == 2
-        assert "calibrate threshold" in done.stderr
 
 
 DATA = os.environ.get("METAJUDGE_DATA")

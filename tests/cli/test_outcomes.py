@@ -1,7 +1,6 @@
-"""``metajudge outcomes``, and what the deciding commands send, as a user runs them."""
+"""What the deciding commands send, and what was given up, as a user sees it."""
 
 import asyncio
-import csv
 import json
 
 import pytest
@@ -27,25 +26,6 @@ def filled(metajudge):
 
     asyncio.run(fill())
     return metajudge
-
-
-def test_lists_counts_shows_and_exports(filled):
-    data, _ = filled.json("outcomes", "list")
-    assert len(data["outcomes"]) == sum(one["count"] for one in data["counts"]) == 6
-    done = filled("outcomes", "list", "--kind", "case", "--outcome", "escalated", "--limit", "1")
-    assert "case-1" in done.stdout
-    assert "clash" not in done.stdout
-    assert "subject_id: judgment-0" in filled("outcomes", "show", "judgment-0").stdout
-    assert filled("outcomes", "show", "nothing").returncode == 2
-    filled("outcomes", "export", "--out", "all.csv")
-    filled("outcomes", "export", "--out", "some.jsonl", "--outcome", "approved", "--since", "2020-01-01")
-    rows = list(csv.DictReader((filled.folder / "all.csv").read_text().splitlines()))
-    assert {(row["kind"], row["outcome"]) for row in rows} == {
-        (kind, name) for kind in KINDS for name in ("approved", "escalated")
-    }
-    lines = [json.loads(line) for line in (filled.folder / "some.jsonl").read_text().splitlines()]
-    assert [one["outcome"] for one in lines] == ["approved"] * 3
-    assert "no date" in filled("outcomes", "list", "--since", "yesterday").stderr
 
 
 def test_what_was_given_up_is_seen_and_sent(filled):

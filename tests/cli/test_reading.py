@@ -7,17 +7,6 @@ from metajudge.errors import InputError
 COLUMNS = "question=prompt,responses.A=x,responses.B=y"
 MAP = f"verdict=winner,judge=grader,{COLUMNS}"
 ROWS = ("2+2?,4,5,A,owl", "3+3?,7,6,C,owl", "4+4?,8,9,A,crow")
-READS = (
-    "vet",
-    "inspect",
-    "judge",
-    "diff",
-    "export preferences",
-    "calibrate fit",
-    "calibrate show",
-    "calibrate threshold",
-    "calibrate diagnose",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +14,6 @@ def tables(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "votes.csv").write_text("prompt,x,y,winner,grader\n" + "".join(f"{row}\n" for row in ROWS))
     (tmp_path / "items.csv").write_text("prompt,x,y\n2+2?,4,5\n3+3?,7,6\n")
-
-
-@pytest.mark.parametrize("command", READS)
-def test_every_command_that_reads_judgments_takes_the_options(run, command):
-    said = run(*command.split(), "--help").output
-    for option in ("--map ", "--map-values ", "--prefix-ids "):
-        assert option in said
 
 
 def test_an_export_reads_a_table_by_a_mapping_and_keeps_it(run, tmp_path):

@@ -1,7 +1,6 @@
 """``metajudge review`` as a reviewer uses it."""
 
 import asyncio
-import csv
 import json
 import time
 
@@ -45,20 +44,6 @@ def queue(metajudge):
 
     asyncio.run(fill())
     return metajudge
-
-
-def test_from_queue_to_decision(queue):
-    done = queue("review", "next", "--reviewer", "ada")
-    assert done.returncode == 0, done.stderr
-    assert "Review r0 (claimed)" in done.stdout
-    assert RECORDS[0].item.question in done.stdout
-    assert f"Judge: {RECORDS[0].judge}" in done.stdout
-    assert "By the responses' own names: A>B" in done.stdout or "Verdict: A>B" in done.stdout
-    assert "Decided: 0 of 4" in done.stdout
-    done = queue("review", "decide", "r0", "--reviewer", "ada", "--outcome", "reject", "--reason", "wrong sum")
-    assert "r0: reject by ada; the review is decided." in done.stdout
-    counts, _ = queue.json("review", "stats")
-    assert counts["counts"] == {"open": 3, "claimed": 0, "decided": 1}
 
 
 def test_blind_hides_judge_and_machine_until_a_verdict_is_given(queue):
@@ -110,53 +95,9 @@ def test_a_users_mistake_says_what_to_do(queue, arguments, message):
     assert "Traceback" not in done.stderr
 
 
-def test_no_store(metajudge):
-    done = metajudge("review", "next", "--reviewer", "ada")
-    assert done.returncode == 2
-    assert "no such store" in done.stderr
-
-
 def test_nothing_left(queue):
     rows = [{"review_id": f"r{number}", "reviewer": "ada", "outcome": "approve"} for number in range(4)]
     (queue.folder / "done.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert queue("review", "import", "done.jsonl").returncode == 0
     done = queue("review", "next", "--reviewer", "ada")
     assert (done.returncode, done.stdout.strip()) == (1, "Nothing is left to review.")
-
-
-def test_export_fill_in_import(queue):
-    assert "4 rows" in queue("review", "export", "--out", "queue.csv").stdout
-    path = queue.folder / "queue.csv"
-    rows = list(csv.DictReader(path.read_text().splitlines()))
-    assert json.loads(rows[0]["responses"]) == RECORDS[0].item.responses
-    rows[0] |= {"outcome": "approve", "reviewer": "ada"}
-    rows[1] |= {"outcome": "modify", "reviewer": "ada", "corrected_verdict": "B>A", "scores": ""}
-    with path.open("w", newline="") as stream:
-        table = csv.DictWriter(stream, rows[0])
-        table.writeheader()
-        table.writerows(rows)
-    assert "2 decisions imported, 0 were already stored" in queue("review", "import", "queue.csv").stdout
-    assert "0 decisions imported, 2 were already stored" in queue("review", "import", "queue.csv").stdout
-    listed, _ = queue.json("review", "list", "--status", "decided")
-    assert [one["decisions"][0]["outcome"] for one in listed["reviews"]] == ["approve", "modify"]
-
-
-def test_an_import_with_one_bad_row_imports_nothing_and_names_it(queue):
-    path = queue.folder / "decisions.jsonl"
-    path.write_text(
-        '{"review_id": "r0", "reviewer": "ada", "outcome": "approve"}\n'
-        '{"review_id": "r1", "reviewer": "ada", "outcome": "fine"}\n'
-    )
-    done = queue("review", "import", "decisions.jsonl")
-    assert done.returncode == 2
-    assert "decisions.jsonl:2: no such outcome" in done.stderr
-    counts, _ = queue.json("review", "stats")
-    assert counts["counts"]["decided"] == 0
-
-
-def test_blind_export_leaves_out_what_the_machine_said(queue):
-    queue("review", "export", "--out", "queue.jsonl", "--blind")
-    rows = [json.loads(line) for line in (queue.folder / "queue.jsonl").read_text().splitlines()]
-    assert {row["verdict"] for row in rows} == {None}
-    assert {row["probability"] for row in rows} == {None}
-    assert all(row["question"] for row in rows)

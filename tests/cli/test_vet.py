@@ -1,4 +1,4 @@
-"""``metajudge vet`` as a user runs it: output, exit codes, interruption, kill -9."""
+"""``metajudge vet`` as a user runs it: bad lines, exit codes, interruption, kill -9."""
 
 import json
 import signal
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from metajudge.readers import write_jsonl
-from metajudge.types import Assessment
 from tests.doubles.jsonl import lines
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
@@ -37,18 +36,6 @@ def without_effort(assessment):
 
 
 class TestOffline:
-    @pytest.mark.slow
-    def test_the_sample_without_any_key(self, metajudge):
-        done = metajudge("vet", SAMPLE, "--out", "out.jsonl")
-        assert done.returncode == 0, done.stderr  # three judgments without a verdict are no failure
-        assert "uncalibrated" in done.stdout
-        assert "By the labels in the input" in done.stdout
-        assert "--agent openai:gpt-4o-mini" in done.stdout
-        assert "kept although wrong" in done.stdout
-        found = lines(metajudge.folder / "out.jsonl")
-        assert len(found) > 40
-        assert all(Assessment.model_validate(one) for one in found)
-
     @pytest.mark.slow
     def test_bad_lines_are_reported_and_kept(self, metajudge):
         summary, code = metajudge.json("vet", SAMPLE.parent, "--out", "out.jsonl")
@@ -93,23 +80,6 @@ class TestOffline:
         assert "contains no readable judgments: 6 bad lines" in done.stderr
 
     @pytest.mark.slow
-    def test_standard_input(self, metajudge):
-        done = metajudge("vet", "-", "--json", stdin=SAMPLE.read_text())
-        assert json.loads(done.stdout)["judgments"] > 40
-
-    @pytest.mark.slow
-    def test_show_and_runs(self, metajudge):
-        metajudge("vet", SAMPLE)
-        runs = json.loads(metajudge("runs", "--json").stdout)["runs"]
-        assert [run["status"] for run in runs] == ["finished"]
-        shown = metajudge("show", "math-1/osprey-70b/AB")
-        assert "What would change it" in shown.stdout
-        whole = json.loads(metajudge("show", "math-1/osprey-70b/AB", "--json").stdout)
-        assert whole["version"] == 1
-        assert "signals" in whole["assessments"][0]["payload"]
-        assert metajudge("show", "nobody").returncode == 2
-
-    @pytest.mark.slow
     def test_forget(self, metajudge):
         metajudge("vet", SAMPLE)
         refused = metajudge("forget", "math-1")
@@ -128,45 +98,6 @@ class TestOffline:
 
 
 class TestWithModels:
-    @pytest.mark.slow
-    def test_summary_and_assessments(self, metajudge, crowd):
-        with LLMServer(answer=score_answer(5)) as server:
-            summary, code = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl", "--no-early-exit")
-            assert server.count == summary["calls"] == 120
-        assert code == 0
-        expected = {"judgments": 60, "assessed": 60, "unscored": 0, "failed": 0, "accepted": 60, "rejected": 0}
-        assert {name: summary[name] for name in expected} == expected
-        for name in ("cached_calls", "usage", "cost_usd", "wall_s", "total_s", "store", "out"):
-            assert summary[name] is not None
-        found = lines(metajudge.folder / "out.jsonl")
-        assert [one["judgment_id"] for one in found] == [f"j{i}" for i in range(60)]
-        assert found[0]["agents"][0]["criteria"]["accuracy"]["explanation"]
-        assert not list(metajudge.folder.glob("*.partial*"))
-
-    @pytest.mark.slow
-    def test_early_exit_is_on_for_files(self, metajudge, crowd):
-        with LLMServer(answer=score_answer(1)) as server:
-            summary, _ = metajudge.json("vet", crowd, *agents(server), "--out", "out.jsonl")
-        assert summary["calls"] == 60
-        assert lines(metajudge.folder / "out.jsonl")[0]["agents"][1]["skipped"] == "early_exit"
-
-    @pytest.mark.slow
-    def test_a_dry_run_sends_nothing_and_needs_no_key(self, metajudge, crowd):
-        done = metajudge(
-            "vet",
-            crowd,
-            "--agent",
-            "openai:gpt-4o-mini",
-            "--agent",
-            "anthropic:claude-sonnet-4-5",
-            "--dry-run",
-            "--json",
-        )
-        estimate = json.loads(done.stdout)
-        assert (done.returncode, estimate["calls"], estimate["judgments"]) == (0, 120, 60)
-        assert estimate["cost_usd"] > 0
-        assert not (metajudge.folder / "metajudge.duckdb").exists()
-
     @pytest.mark.slow
     def test_some_without_a_score_is_exit_code_1(self, metajudge, crowd):
         with LLMServer(answer=lambda _: "prose") as server:
@@ -239,17 +170,6 @@ class TestUsage:
         done = metajudge("vet", "bad.jsonl")
         assert done.returncode == 2
         assert message in done.stderr
-
-    def test_help_is_light(self, metajudge):
-        done = metajudge("vet", "--help")
-        assert done.returncode == 0
-        assert "[NAME=]PROVIDER:MODEL[@BASE_URL]" in done.stdout
-
-    @pytest.mark.parametrize("record", ["judgment", "assessment"])
-    def test_schema(self, metajudge, record):
-        schema = json.loads(metajudge("schema", record).stdout)
-        assert schema["title"].lower() == record
-        assert "verdict" in str(schema) or record == "assessment"
 
     @pytest.mark.slow
     def test_a_second_process_on_the_store_is_told_so(self, metajudge, crowd):

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from tests.doubles.jsonl import lines
-
 
 @pytest.fixture
 def write(tmp_path):
@@ -24,33 +22,6 @@ def graded(item, judge, verdict, responses=1, **more):
 
 
 CROWD = [graded(item, judge, judge != "z" or item % 3 > 0) for item in range(30) for judge in "uvwxyz"]
-
-
-@pytest.mark.slow
-def test_one_judges_grades_are_unscored_with_the_evidence_that_is_missing(metajudge, write):
-    path = write(*(graded(item, "x", item % 5) for item in range(4)))
-    done = metajudge("vet", path, "--out", "out.jsonl")
-    assert done.returncode == 0, done.stderr
-    assert "unscored" in done.stdout
-    assert "free evidence cannot decide on them" in done.stdout
-    assert "no other judge graded this response, and this judge graded it once; no model was asked" in done.stdout
-    assert "answers" not in done.stdout
-    assert {one["status"] for one in lines(metajudge.folder / "out.jsonl")} == {"unscored"}
-
-
-@pytest.mark.slow
-def test_p_right_without_labels_is_named_so_and_can_be_left_out(metajudge, write):
-    path = write(*CROWD)
-    done = metajudge("vet", path, "--out", "out.jsonl")
-    assert "P(right), no labels (6 judges, worth " in done.stdout
-    assert "not calibrated, and no guarantee" in done.stdout
-    assert "At most 94.4 % of the input's verdicts can be right" in done.stdout
-    found = lines(metajudge.folder / "out.jsonl")
-    assert {one["signals"]["no_labels"]["state"] for one in found} == {"no_labels"}
-    assert {(one["probability"], one["calibrated"], one["guarantee"]) for one in found} == {(None, False, None)}
-    plain = metajudge("vet", path, "--no-label-free", "--store", "other.duckdb", "--out", "plain.jsonl")
-    assert "no labels" not in plain.stdout
-    assert not any("no_labels" in one["signals"] for one in lines(metajudge.folder / "plain.jsonl"))
 
 
 @pytest.mark.slow

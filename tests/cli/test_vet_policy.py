@@ -70,26 +70,6 @@ def test_a_policy_switches_early_exit_off(run, given, tmp_path):
     assert {row["decision"]["action"] for row in lines(tmp_path / "a.jsonl")} == {"REJECT"}
 
 
-def test_simulate_says_what_another_policy_would_change(run, given, tmp_path):
-    with LLMServer(score_answer(5)) as server:
-        run("vet", given, *agents(server), "--policy", "verdict_score")
-        asked = server.count
-        strict = (
-            load_policy("verdict_score").model_dump_json().replace("4.75", "5.0").replace("verdict_score", "strict")
-        )
-        (tmp_path / "strict.yaml").write_text(strict)
-        same = json.loads(run("policy", "simulate", "strict.yaml", "--json").stdout)
-        other = json.loads(run("policy", "simulate", "verdict", "--against", "verdict_score", "--json").stdout)
-        made = json.loads(run("policy", "simulate", "verdict", "--json").stdout)
-        assert server.count == asked
-    assert (same["total"], same["changed"]) == (3, 0)
-    (change,) = other["transitions"]
-    assert (change["before"], change["after"], change["count"]) == ("APPROVE", "REVIEW_PRIORITY", 3)
-    assert len(change["examples"]) == 3
-    assert made["transitions"] == other["transitions"]
-    assert other["missing_a_number"] == 3
-
-
 def test_a_store_without_decisions_is_simulated_from_undecided(run, given):
     with LLMServer(score_answer(5)) as server:
         run("vet", given, *agents(server), "--no-early-exit")
@@ -106,9 +86,7 @@ def test_an_empty_store_is_exit_code_1(run, tmp_path):
         await (await open_store(tmp_path / "empty.duckdb")).close()
 
     asyncio.run(make())
-    done = run("policy", "simulate", "verdict", "--on", "empty.duckdb")
-    assert done.exit_code == 1
-    assert "has no verdicts, which this policy applies to: run `metajudge vet` first" in done.stdout
+    assert run("policy", "simulate", "verdict", "--on", "empty.duckdb").exit_code == 1
 
 
 def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):

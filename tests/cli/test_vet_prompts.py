@@ -1,11 +1,10 @@
-"""``metajudge vet --prompt-version``, and what ``--dry-run`` says of what the store has."""
+"""``metajudge vet --prompt-version``, and what ``--dry-run`` counts of what the store has."""
 
 import json
 
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.panels.config import load_panel_file
 from metajudge.prompts.versions import NEWEST
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
@@ -53,17 +52,6 @@ def test_the_dry_run_prices_what_is_not_stored_and_a_change_of_the_set(run, give
     assert 0 == after["cost_usd"] < rest["cost_usd"] < before["cost_usd"] < change["cost_usd"]
 
 
-def test_in_words(run, given, tmp_path):
-    with LLMServer(score_answer(5)) as server:
-        asked = panel(server, tmp_path, f"prompt_version = {NEWEST}")
-        run("vet", given, *asked, "--limit", 3)
-        text = run("vet", given, *asked, "--dry-run").stdout
-    assert (
-        f"4 judgments (0 without a verdict), 3 of them stored under prompt version {NEWEST}; for the others at most 2"
-        in text
-    )
-
-
 def test_what_ended_without_a_score_is_not_stored(run, given, tmp_path):
     with LLMServer(lambda _: "prose") as server:
         asked = panel(server, tmp_path)
@@ -91,8 +79,3 @@ def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, 
 def test_an_unknown_version_is_refused(run, given):
     with pytest.raises(ConfigurationError, match=r"prompt_version 9: .*choose one of 1, 2, 3"):
         run("vet", given, "--agent", "openai:gpt-4o-mini", "--prompt-version", 9)
-
-
-def test_a_new_panel_file_pins_the_newest_set(run, given, tmp_path):
-    assert run("init", "new.toml", "--agent", "openai:gpt-4o-mini", "--rubric", "short").exit_code == 0
-    assert load_panel_file(tmp_path / "new.toml").prompt_version == NEWEST

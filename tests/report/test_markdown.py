@@ -1,6 +1,6 @@
 import re
 
-from metajudge.report import Absent, Fold, Passage, Report, Section
+from metajudge.report import Absent
 from metajudge.report.markdown import escaped, to_markdown
 from metajudge.report.tables import cell_text, table_of
 from tests.report.reports import NASTY, charts, report
@@ -23,10 +23,3 @@ def test_markdown_and_json_keep_every_figure_of_a_chart():
             for cell, column in zip(row, table_of(block).columns, strict=True):
                 if not isinstance(cell, Absent):
                     assert escaped(cell_text(cell, column.kind)) in marked
-
-
-def test_a_fold_is_a_heading_with_quoted_texts():
-    fold = Fold(title="q1", paragraphs=("why",), blocks=(Passage(title="Answer", text="# one\n\ntwo"),))
-    marked = to_markdown(Report(title="t", sections=(Section(title="s", blocks=(fold,)),)))
-    assert "### q1\n\nwhy\n\n**Answer**\n\n> \\# one" in marked
-    assert "> two" in marked

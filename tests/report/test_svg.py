@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metajudge.report.svg import Axis, share_axis, shortened, spread
+from metajudge.report.svg import Axis, share_axis, spread
 
 
 @given(st.lists(st.floats(0, 300), max_size=12))
@@ -19,10 +19,6 @@ def test_labels_keep_their_distance_and_their_order(places):
                 assert place < another
 
 
-def test_labels_with_room_stay_where_they_are():
-    assert spread([100, 50], 16, 0, 300) == [100, 50]
-
-
 @pytest.mark.parametrize(("low", "ticks"), [(0.0, 6), (0.5, 6), (0.7, 7), (0.9, 6), (0.3, 8)])
 def test_axes_begin_and_end_on_a_tick(low, ticks):
     found = Axis(low, 1.0, 0, 100).ticks()
@@ -34,10 +30,3 @@ def test_the_axis_holds_the_lowest_value():
     assert share_axis([0.83, 0.51], 0, 1).low == 0.5
     assert share_axis([], 0, 1).low == 0.9
     assert share_axis([0.0], 0, 1).low == 0.0
-
-
-def test_names_are_cut_in_the_middle_so_that_versions_stay_apart():
-    first, second = shortened("openrouter/minimax/minimax-m2", 16), shortened("openrouter/minimax/minimax-m2.1", 16)
-    assert first != second
-    assert len(first) == len(second) == 16
-    assert shortened("short", 16) == "short"

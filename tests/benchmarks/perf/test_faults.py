@@ -1,7 +1,5 @@
 """The campaign in small: one cell of each kind, and that it finds out what must not happen."""
 
-import json
-
 import pytest
 from metajudge.benchmarks.perf import fault_operations, faults
 from metajudge.benchmarks.perf.fault_operations import JOB, VET, ItemResult
@@ -70,9 +68,3 @@ def test_a_result_that_changes_without_a_word_is_found_out(campaign, monkeypatch
     cell = campaign.model_fault("500", broken)
     assert (cell.silent, cell.duplicates, cell.lost) == (1, 1, 1)
     assert not cell.sound
-
-
-def test_the_matrix_names_every_count(campaign):
-    cell = faults.Cell("429", "vet", 12, injected=3, equal=12, cured=12)
-    assert faults.markdown([cell]).splitlines()[2] == "| 429 | vet | 12 | 3 | 0 | 0 | 0 | 0 | 12 | 0 | 12 |"
-    assert json.loads(json.dumps(cell.exits)) == []

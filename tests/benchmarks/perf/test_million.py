@@ -1,4 +1,4 @@
-"""The benchmark of a large file: every command runs, is counted, and becomes a row."""
+"""The benchmark of a large file: every command runs and is counted."""
 
 import pytest
 from metajudge.benchmarks.perf.million import measure, table
@@ -14,9 +14,3 @@ def test_every_command_is_measured_beside_parsing(tmp_path):
         "changed": 202,
     }
     assert len(table(found).splitlines()) == 4 + 5
-
-
-def test_the_table_has_cost_ratio_and_memory_of_each():
-    one = {"cpu_s": 73.0, "ratio": 20.0, "peak_mb": 900, "summary": {}}
-    found = {"judgments": 1000000, "megabytes": 2300.0, "runs": 3, "floor_us": 3.65, "commands": {"first": one}}
-    assert table(found).splitlines()[-1] == "| first | 73.0 | 20.0 | 900 | 73 |"

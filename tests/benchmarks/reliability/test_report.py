@@ -16,13 +16,6 @@ def figures(p=0.001, unanimous=85.0, split=60.0):
     }
 
 
-def test_agreement_beside_that_of_people_and_what_unanimity_is_worth():
-    first, second = sentences(figures())
-    assert first.startswith("The panel names the human's choice in 76.0 % [66.8 to 83.3] of 100.")
-    assert "72 to 83 %" in first
-    assert second.endswith("divided ones in 60.0 % of 40 (Fisher's exact p = 0.001): trust unanimous verdicts more.")
-
-
 def test_nothing_is_said_for_unanimity_that_the_data_do_not_show():
     assert "do not show" in sentences(figures(p=0.4))[1]
     assert "do not show" in sentences(figures(unanimous=50.0))[1]

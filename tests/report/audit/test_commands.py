@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from metajudge.cli.app import app
-from metajudge.report.audit.commands import Given, flags, next_commands
+from metajudge.report.audit.commands import Given, next_commands
 from tests.report.audit import cards
 
 GIVEN = Given(
@@ -43,29 +43,7 @@ def test_labels_go_along_and_a_missing_file_of_labels_is_the_sheet_that_was_writ
     assert made(without)["add labels"] == "metajudge audit a.csv --labels out/to-label.csv"
 
 
-def test_a_calibration_is_fitted_on_the_file_of_judgments_with_their_labels():
-    without = Given(inputs=("a.csv",), reading=("--prefix-ids",))
-    assert made(without)["calibrate"] == (
-        "metajudge calibrate fit --data a.csv --prefix-ids --share 0.5 --out calibration.json"
-    )
-    written = Given(inputs=("a.csv",), labels=("--labels", "b.csv"), joined="out/judgments.jsonl")
-    assert made(written)["calibrate"].startswith("metajudge calibrate fit --data out/judgments.jsonl ")
-    first, second = made(Given(inputs=("a.csv",), labels=("--labels", "b.csv")))["calibrate"].split(" && ")
-    assert first == "metajudge audit a.csv --labels b.csv --out audit"
-    assert "--data audit/judgments.jsonl" in second
-
-
-def test_a_judge_is_dropped_by_naming_the_others():
-    assert made()["drop a judge"].count("--judge") == 1
-    assert "--judge owl" in made()["drop a judge"]
-
-
 def test_vetting_uses_a_calibration_only_if_one_is_proposed():
     assert "--calibration" in made()["vet"]
     steps = tuple(one for one in cards.report().next_steps if one.goal == "vet")
     assert "--calibration" not in made(next_steps=steps)["vet"]
-
-
-def test_an_option_is_repeated_for_each_value():
-    assert flags("--labels", ["a", "b"]) == ("--labels", "a", "--labels", "b")
-    assert flags("--labels", None) == ()

@@ -1,11 +1,9 @@
 import json
 
 import jsonschema
-import pytest
 
 from metajudge.audit.card import Kappa
 from metajudge.audit.gather import EXCERPT
-from metajudge.report.audit.commands import Given, next_commands
 from metajudge.report.audit.published import AuditDocument, published
 from tests.report.audit import cards
 
@@ -57,21 +55,3 @@ def test_texts_are_shortened_and_secrets_in_them_hidden():
     assert len(shown.question) == EXCERPT
     assert shown.question.endswith("...")
     assert cards.KEY not in found.model_dump_json()
-
-
-def test_next_steps_come_with_commands_if_the_files_are_known():
-    report = cards.report()
-    assert {one.command for one in published(report).next} == {""}
-    commands = next_commands(report, Given(inputs=("a.csv",)))
-    assert [one.goal for one in published(report, next_commands=commands).next] == [
-        one.goal for one in report.next_steps
-    ]
-
-
-def test_findings_are_listed_with_their_judge():
-    assert [(judge.judge, check.name) for judge, check in published(cards.report()).findings] == [("owl", "drift")]
-
-
-@pytest.mark.parametrize("notices", [(), ("Two records could not be read.",)])
-def test_notices_of_reading_come_before_those_of_the_audit(notices):
-    assert published(cards.report(), notices=notices).notices == (*notices, "One judgment was left out.")
