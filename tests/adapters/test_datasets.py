@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from metajudge.adapters.datasets import COLUMNS, kept, vetted
+from metajudge.adapters.datasets import COLUMNS, vetted
 from metajudge.errors import InputError
-from tests.doubles.llm_server import LLMServer, score_answer
 
 MAP = "question=prompt,responses.A=x,responses.B=y,verdict=winner,rationale=why"
 
@@ -21,21 +20,6 @@ def batch(**changes: Any) -> dict[str, list[Any]]:
         "why": ["Sum.", "Sum.", ""],
     }
     return {**columns, **changes}
-
-
-def test_each_row_gets_its_decision_and_what_is_absent_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with LLMServer(answer=score_answer(5)) as server:
-        function = vetted(MAP, judge="gpt", values={1: "A", 2: "B"}, agents=[f"openai:gpt-4o-mini@{server.url}"])
-        found = function(batch())
-    assert found["metajudge_decision"] == ["keep", "keep", "ask"]
-    assert found["metajudge_score"] == [5.0, 5.0, None]
-    assert found["metajudge_probability"] == [None, None, None]
-    assert "the judge gave no verdict" in found["metajudge_reason"][2]
-    rows = [dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)]
-    assert [kept()(row) for row in rows] == [True, True, False]
-    assert [kept(0.5)(row) for row in rows] == [False, False, False]
-    assert kept(0.5, prefix="p_")({"p_probability": 0.5})
 
 
 def test_a_row_that_cannot_be_read_keeps_its_place_and_says_why() -> None:

@@ -33,20 +33,6 @@ async def said(client, tool, **given):
     return text if result.is_error else json.loads(text)
 
 
-async def test_it_lists_its_tools_and_resources(folder):
-    async with Client(served(folder)) as client:
-        tools = {one.name: one for one in (await client.list_tools()).tools}
-        assert list(tools) == ["vet_verdict", "audit_file", "rank_file", "show_assessment"]
-        assert "keep it, ask a person, or discard it" in tools["vet_verdict"].description
-        assert tools["vet_verdict"].input_schema["required"] == ["judgment"]
-        names = json.loads((await client.read_resource("rubrics://all")).contents[0].text)
-        assert {"short", "long"} <= set(names)
-        rubric = json.loads((await client.read_resource("rubric://short")).contents[0].text)
-        assert rubric["name"] == "short"
-        card = json.loads((await client.read_resource("card://verdicts.jsonl")).contents[0].text)
-        assert card["judges"]
-
-
 async def test_a_verdict_is_vetted_kept_and_shown(folder):
     with LLMServer(answer=score_answer(5)) as models:
         async with Client(served(folder, f"openai:gpt-4o-mini@{models.url}")) as client:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.adapters.vetting import Vetting, reason_of, summary_of
+from metajudge.adapters.vetting import Vetting
 from metajudge.client import ServiceError
 from metajudge.errors import ConfigurationError
 from metajudge.providers.scripted import ScriptedModel
@@ -54,17 +54,6 @@ def test_one_vetting_serves_several_event_loops():
 def test_options_that_would_be_ignored_are_refused(options, said):
     with pytest.raises(ConfigurationError, match=said):
         Vetting(**options)
-
-
-async def test_what_was_decided_is_one_sentence():
-    kept = await Vetting([model(5)]).vet(judgment())
-    assert reason_of(kept) == "metajudge keeps the judgment: score 5.00, threshold 4.5, by meta (meta)"
-    lost = await Vetting([model(1)]).vet(judgment())
-    assert reason_of(lost).startswith("metajudge discards the judgment: score 1.00")
-    none = await Vetting([ScriptedModel(["?", "?"], name="meta")]).vet(judgment())
-    assert "could not decide" in reason_of(none)
-    assert summary_of(none)["accepted"] is None
-    assert summary_of(none)["failure"]["message"]
 
 
 @pytest.mark.slow

@@ -72,17 +72,6 @@ def test_another_content_type_is_told_which_one_to_send(service, path, kind):
     assert "send application/json" in answer.json()["detail"]
 
 
-def test_no_body_at_all_is_a_missing_one(service):
-    answer = service[0].post("/v1/vet")
-    assert (answer.status_code, "Field required" in answer.json()["detail"]) == (422, True)
-
-
-def test_where_a_json_breaks_off_is_told(service):
-    answer = service[0].post("/v1/vet", content=b'{"id": ', headers=JSON)
-    assert answer.status_code == 422
-    assert answer.json()["detail"] == "body: not JSON: Expecting value (character 7)"
-
-
 @pytest.mark.parametrize("policy", ["nothing", "risk_analysis", "../secret.yaml"])
 def test_a_batch_or_stream_by_a_policy_that_cannot_decide_is_refused_before_it_begins(service, policy):
     client, server = service
@@ -91,13 +80,3 @@ def test_a_batch_or_stream_by_a_policy_that_cannot_decide_is_refused_before_it_b
     assert [batch.status_code, stream.status_code] == [422, 422]
     assert client.get("/v1/jobs").json()["jobs"] == []
     assert server.count == 0
-
-
-def test_a_list_of_jobs_that_goes_on_nowhere_is_an_error_and_no_empty_page(service):
-    client, _ = service
-    first = client.post("/v1/vet/batch", json=[record()]).json()["job_id"]
-    client.get(f"/v1/jobs/{first}/events")
-    client.delete(f"/v1/jobs/{first}")
-    for before in (first, "nonsense", "\x00"):
-        answer = client.get("/v1/jobs", params={"before": before})
-        assert (answer.status_code, "start again" in answer.json()["detail"]) == (422, True)

@@ -56,19 +56,6 @@ def test_what_is_copied_is_there_and_is_all_that_the_package_needs(steps):
     assert needed <= set(sources)
 
 
-def test_its_versions_are_pinned_by_digest(steps):
-    (base,) = given(steps, "FROM")
-    assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
-    (install,) = [rest for rest in given(steps, "RUN") if rest.startswith("pip install")]
-    assert install == "pip install -r requirements/service.txt && pip install --no-deps ."
-
-
-def test_it_is_given_time_for_the_requests_in_flight(compose):
-    options = app_module.ServiceOptions()
-    stop_s = int(compose["services"]["metajudge"]["stop_grace_period"].removesuffix("s"))
-    assert stop_s >= server.grace_s(options.limits) + server.CLOSE_S
-
-
 def test_it_does_not_run_as_root_and_owns_its_data(steps):
     names = [name for name, _ in steps]
     assert given(steps, "USER")[-1] not in ("root", "0")

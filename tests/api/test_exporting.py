@@ -17,7 +17,6 @@ import pytest
 
 from metajudge.preferences.export_process import COMMAND, Order
 from metajudge.store import open_store
-from metajudge.types.location import store_location
 from tests.api.service_process import process
 from tests.doubles.filled_store import fill
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -103,12 +102,6 @@ class TestDecisionsAndFilters:
         assert (summary["conflicting_items"], summary["conflicting_item_ids"]) == (1, ["item-4"])
         assert left_behind(folder) == []
 
-    @pytest.mark.slow
-    def test_filters_and_the_opt_out(self, decided):
-        client, _ = decided
-        answer = client.post(URL, json={"ignore_decisions": True, "filters": {"judges": ["owl"]}, "format": "jsonl"})
-        assert {row["item_id"] for row in rows_in(answer)} == {f"item-{number}" for number in range(5)}
-
     @pytest.mark.parametrize(
         ("body", "said"),
         [
@@ -128,15 +121,6 @@ class TestDecisionsAndFilters:
         assert (answer.status_code, said in answer.json()["detail"]) == (422, True), answer.text
         assert str(folder) not in answer.text
         assert left_behind(folder) == []
-
-
-@pytest.mark.slow
-def test_an_empty_store_is_422_and_no_export_is_on_record(tmp_path):
-    with process(tmp_path) as (_, client):
-        answer = client.post(URL, json={})
-        assert answer.status_code == 422
-        assert "contains no vetted judgments yet" in answer.json()["detail"]
-        assert client.get("/v1/changes").json() == []
 
 
 @pytest.mark.slow
@@ -279,11 +263,3 @@ class TestPostgres:
         assert {row["item_id"] for row in rows_in(answer)} == set(rows)
         assert json.loads(answer.headers["x-export-summary"])["kept"] == result.stats["decisions"]["kept"]
         assert left_behind(tmp_path) == []
-
-    def test_twenty_thousand_judgments(self, url, tmp_path):
-        fill(store_location(url), 20_000)
-        with process(tmp_path, "--store", url) as (one, client):
-            before = memory_kb(one.pid)
-            answer = client.post(URL, json={}, timeout=110)
-            assert answer.status_code == 200, answer.text
-            assert memory_kb(one.pid) - before < 50 * MEGABYTE

@@ -239,25 +239,7 @@ class TestMetrics:
         assert untold.json()["checks"] == {"store": "not ok: send a key to see why", "providers": "ok"}
 
 
-class TestIdempotencyKeys:
-    @pytest.mark.parametrize("path", ["/v1/rank", "/v1/peers", "/v1/vet/stream", "/v1/feedback/proposals"])
-    def test_one_that_would_be_ignored_is_refused(self, serve, tmp_path, path):
-        answer = serve(store=tmp_path / "s.duckdb").post(path, json={}, headers={"idempotency-key": "k"})
-        assert answer.status_code == 422
-        assert "takes no Idempotency-Key" in answer.json()["detail"]
-
-
 class TestUnknownAddresses:
-    def test_a_browser_gets_a_page_and_a_program_a_problem(self, serve):
-        client = serve()
-        page = client.get("/nowhere", headers={"accept": "text/html,*/*"})
-        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert "there is no such page here" in page.text
-        assert "default-src 'none'" in page.headers["content-security-policy"]
-        for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
-            problem = client.get(path, headers={"accept": accept})
-            assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
-
     @pytest.mark.parametrize(
         ("method", "path", "allowed"),
         [

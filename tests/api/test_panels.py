@@ -31,20 +31,6 @@ def test_weights_are_used_where_votes_are_weighed_and_named_where_not(serve, mod
     assert {vote["weight"] for vote in clash["votes"]} == {2.0}
 
 
-def test_an_unknown_panel_is_refused_with_those_there_are(serve, models):
-    client = serve(panels={"default": panel(models())})
-    answer = client.post("/v1/judge", json={"item": ITEM, "panel": "other"})
-    assert (answer.status_code, "this service has default" in answer.json()["detail"]) == (422, True)
-
-
-def test_a_panel_that_can_keep_nothing_is_logged_when_the_service_starts(serve, models, caplog):
-    server = models()
-    serve(panels={"default": panel(server), "never": panel(server, threshold=5)})
-    assert [one.getMessage().partition(":")[0] for one in caplog.records if one.name == "metajudge.api"] == [
-        "nothing can be kept"
-    ]
-
-
 class TestPoliciesThatDoNotFit:
     def test_a_vote_under_a_policy_over_scores_is_refused_before_anybody_is_asked(self, serve, models):
         server = models()
@@ -58,20 +44,3 @@ class TestPoliciesThatDoNotFit:
         assert server.count == 0
         found = client.post("/v1/vet", json=asked).json()
         assert (found["strategy"], found["do"]["source"]) == ("weighted_average", "policy")
-
-    def test_without_a_calibration_a_decision_on_probabilities_says_why_it_asks(self, serve):
-        found = serve().post("/v1/vet", json={"judgment": record(), "policy": "verdict"}).json()
-        assert found["do"]["action"] == "ask"
-        assert "without a calibration" in found["do"]["reason"]
-
-    @pytest.mark.parametrize(("path", "body"), [("/v1/vet", {"judgment": record()}), ("/v1/cases/batch", None)])
-    def test_an_unknown_one_is_told_with_the_service_s_own_and_without_a_path(self, serve, tmp_path, path, body):
-        client = serve(store=tmp_path / "s.duckdb")
-        policy = client.get("/v1/policies/verdict_score").json()["policy"]
-        assert client.put("/v1/policies/mine", json={**policy, "name": "mine"}).status_code == 200
-        asked = {"json": {**body, "policy": "none"}} if body else {"json": [], "params": {"policy": "none"}}
-        answer = client.post(path, **asked)
-        assert answer.status_code == 422
-        assert answer.json()["detail"] == (
-            "unknown policy 'none'; this service has verdict, verdict_score, risk_analysis, risk_analysis_verified, mine"
-        )

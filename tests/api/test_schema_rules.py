@@ -47,7 +47,6 @@ def _absolute(schema):
 
 RUBRIC = {"name": "mine", "title": "t", "description": "d"}
 BALLOT = {"question_id": "q", "evaluator": "e"}
-FAILED = {"kind": "auth", "message": "no"}
 REFUSED = [
     ("POST /v1/vet", {**JUDGMENT, "verdict": None}),
     ("POST /v1/vet", {**JUDGMENT, "item": {**JUDGMENT["item"], "responses": {"A": "x", "not an id": "y"}}}),

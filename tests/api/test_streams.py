@@ -1,34 +1,14 @@
-"""Streams and traces of one vet."""
+"""Streams of one vet."""
 
 import importlib
-import json
 
 import pytest
 
-from metajudge.panels.config import panel_config
 from tests.doubles.judgments import judgment
-from tests.doubles.llm_server import score_answer
 
 
 def record():
     return judgment().model_dump(mode="json")
-
-
-def panel(server, **options):
-    agents = [{"name": n, "model": f"openai:{n}@{server.url}", "price": {"input": 1, "output": 1}} for n in "ab"]
-    return {"default": panel_config({"agents": agents, **options})}
-
-
-@pytest.mark.parametrize("strategy", ["majority_vote", "panel_discussion", "rejudge"])
-def test_every_strategy_tells_each_agent_as_it_comes(serve, models, strategy):
-    server = models(answer=score_answer(5))
-    client = serve(panels=panel(server, strategy=strategy))
-    answer = client.post("/v1/vet/stream", json=record())
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    lines = answer.text.splitlines()
-    assert [line for line in lines if line.startswith("event: ")] == ["event: agent"] * 2 + ["event: assessment"]
-    assessment = json.loads([line for line in lines if line.startswith("data: ")][-1].removeprefix("data: "))
-    assert {one["agent"] for one in assessment["agents"]} == {"a", "b"}
 
 
 @pytest.mark.parametrize(

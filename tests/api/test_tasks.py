@@ -1,4 +1,4 @@
-"""Clashes and cases as jobs: each item once, through a kill, on a file and on PostgreSQL; and clashes with candidates."""
+"""Clashes and cases as jobs: each item once, through a kill, on a file and on PostgreSQL."""
 
 import importlib
 import json
@@ -10,9 +10,8 @@ import pytest
 from metajudge.types.location import PostgresUrl
 from tests.api.conftest import panel_of
 from tests.api.nouns import record
-from tests.api.routes.test_judging import divided
 from tests.api.service_process import process
-from tests.api.test_jobs import NDJSON, all_results, ended, lines
+from tests.api.test_jobs import all_results, ended
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -21,10 +20,6 @@ tasks = importlib.import_module("metajudge.api.tasks")
 panels = importlib.import_module("metajudge.api.panels")
 candidates = importlib.import_module("metajudge.clashes.candidates")
 ITEM = {**record()["item"], "label": None, "responses": {"A": "a long answer", "B": "no"}}
-
-
-def items(count):
-    return [{**ITEM, "id": f"i{n}", "question": f"Question {n}?"} for n in range(count)]
 
 
 def cases(count):
@@ -45,27 +40,6 @@ def store(request, tmp_path):
         return
     with stores_on_postgres() as make:
         yield PostgresUrl(make())
-
-
-def test_clashes_as_a_job_with_its_reviews_pages_and_events(store, serve, models):
-    client = serve(panels={"default": panel_of(divided(models))}, store=store)
-    sent = client.post("/v1/clash/batch", params={"seed": 3}, content=lines(items(5)), headers=NDJSON)
-    assert (sent.status_code, sent.json()["kind"]) == (202, "clash")
-    place = sent.headers["location"]
-    assert ended(client, place)["by_status"] == {"tie": 5}
-    found = all_results(client, place)
-    assert [(one["item"], one["clash"]["item_id"], one["clash"]["seed"]) for one in found] == [
-        (n, f"i{n}", 3) for n in range(5)
-    ]
-    assert [
-        json.loads(line)
-        for line in client.get(f"{place}/results", headers={"accept": NDJSON["content-type"]}).text.splitlines()
-    ] == found
-    assert len(client.get("/v1/reviews").json()["reviews"]) == 5, "divided verdicts are not queued"
-    events = client.get(f"{place}/events").text
-    assert '"item_id":"i4"' in events.replace(" ", "")
-    assert "event: end" in events
-    assert client.get(place.removeprefix("/v1")).status_code == 200, "its page"
 
 
 def test_cases_as_a_job_and_one_that_the_policy_cannot_judge_has_its_error(store, serve, models):
@@ -101,76 +75,6 @@ def test_a_batch_is_refused_whole_before_anybody_is_asked(client, path, body, sa
     answer = client.post(path, json=body)
     assert answer.status_code == 422
     assert said in answer.json()["detail"]
-
-
-def answering(models):
-    """A server whose candidates answer with their own names, and whose judges like the longest answer best."""
-    ranks = divided(models)._answer
-
-    def answer(body):
-        if "response_format" not in body:
-            return f"{body['model']} answers" + "!" * len(body["model"])
-        return ranks({**body, "model": "a"})
-
-    return models(answer=answer)
-
-
-class TestCandidates:
-    @pytest.fixture
-    def service(self, serve, models, tmp_path):
-        server = answering(models)
-        prompted = {
-            "model": f"openai:p@{server.url}",
-            "name": "prompted",
-            "system": "Be brief and to the point, please.",
-        }
-        return serve(
-            panels={"judges": panel_of(server, "xyz"), "models": panel_of(server, ["m", "nn"])},
-            candidates={
-                "set": (
-                    candidates.candidate_config({"model": f"openai:qqq@{server.url}"}, "1"),
-                    candidates.candidate_config(prompted, "2"),
-                )
-            },
-            store=tmp_path / "s.duckdb",
-        )
-
-    def test_the_agents_of_a_panel_answer_and_are_ranked_blind(self, service):
-        question = {"id": "q", "question": "Who are you?"}
-        asked = {"question": question, "candidates": "models", "criteria_model": "x", "observers": True}
-        found = service.post("/v1/clash", json=asked).json()
-        assert {one["name"] for one in found["candidates"]} == {"m", "nn"}
-        assert found["tally"]["ranking"][0] == ["nn"]
-        assert "brevity" in json.dumps(found["criteria"]), "the criteria model was not asked"
-        assert [one["judge"] for one in found["votes"] if one["role"] == "observer"] == ["candidate:m", "candidate:nn"]
-
-    def test_a_set_of_candidates_with_prompts_of_their_own_may_vote(self, service):
-        question = {"id": "q", "question": "Who are you?"}
-        asked = {"question": question, "candidates": "set", "voters": True, "judge_weight": 3}
-        found = service.post("/v1/clash", json=asked).json()
-        assert found["tally"]["ranking"] == [["qqq"], ["prompted"]]
-        assert {one["judge"]: one["weight"] for one in found["votes"]} == {
-            **dict.fromkeys("xyz", 3.0),
-            "candidate:qqq": 1.0,
-            "candidate:prompted": 1.0,
-        }
-
-    def test_a_batch_of_questions(self, service):
-        sent = service.post("/v1/clash/batch", params={"candidates": "models"}, json=[{"id": "q", "question": "Who?"}])
-        place = sent.headers["location"]
-        assert ended(service, place)["by_status"] == {"ok": 1}
-
-    @pytest.mark.parametrize(
-        ("body", "said"),
-        [
-            ({}, "give either an item"),
-            ({"question": {"id": "q", "question": "Who?"}}, "a question needs candidates"),
-            ({"item": ITEM, "candidates": "models", "observers": True, "voters": True}, "give one of them"),
-        ],
-    )
-    def test_what_makes_no_sense_is_refused(self, service, body, said):
-        answer = service.post("/v1/clash", json=body)
-        assert (answer.status_code, said in answer.json()["detail"]) == (422, True)
 
 
 class TestIdempotency:

@@ -13,14 +13,6 @@ def test_a_stage_is_there_once():
         Case(id="c", type="t", stages=[stage, stage])
 
 
-def test_a_judge_sees_json_in_the_order_given_and_text_as_it_is():
-    one = Case(id="c", type="t", stages=[{"name": "s", "output": {"b": 1, "a": [2]}, "context": "as it is"}])
-    stage = one.stage("s")
-    assert stage.output_text == '{\n  "b": 1,\n  "a": [\n    2\n  ]\n}'
-    assert stage.context_text == "as it is"
-    assert one.stage("t") is None
-
-
 def test_the_callers_own_data_is_no_part_of_what_is_judged():
     assert flood(meta={"ticket": 1}).digest == flood().digest
     assert flood(type="regulatory").digest != flood().digest

@@ -4,7 +4,6 @@ import pytest
 
 from metajudge.cases.run import CaseTotals, Reviewing, judge_case, judge_cases
 from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, PolicyError
-from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
@@ -36,23 +35,10 @@ def where(tmp_path):
 
 
 class TestJudgeCase:
-    async def test_plain_data_is_a_case_and_is_decided(self):
-        async with Session([scores()]) as session:
-            result = await judge_case(session, CASES[0].model_dump())
-        assert (result.case_id, result.action) == ("c0", "APPROVE")
-        assert result.overall_quality_score == pytest.approx(8.736842105)
-
     async def test_what_is_no_case_is_named(self):
         async with Session([scores()]) as session:
             with pytest.raises(InputError, match=r"the case is not valid: .*stages"):
                 await judge_case(session, {"id": "x", "type": "climate"})
-
-    async def test_judges_in_any_form_answer_in_place_of_the_sessions_own(self):
-        unused, given = scores(name="unused"), scores(name="given")
-        async with Session([unused]) as session:
-            result = await judge_case(session, CASES[0], judges=[given])
-        assert result.metadata.judge_models == {"given": "given"}
-        assert unused.requests == []
 
     async def test_a_session_without_agents_asks_nobody(self):
         async with Session() as session:
@@ -64,15 +50,6 @@ class TestJudgeCase:
             for policy in ("nothing", "legal_brief"):
                 with pytest.raises(PolicyError):
                     await judge_case(session, CASES[0], policy=policy)
-
-    async def test_settings_that_only_vetting_uses_are_named(self):
-        panel = panel_config(
-            {"agents": [{"name": "judge", "model": "openai:m@http://x", "role": "critic", "weight": 2}]}
-        )
-        said = []
-        async with Session([scores()], panel=panel, notify=said.append) as session:
-            await judge_case(session, CASES[0])
-        assert said == ["agent judge: role, weight dropped: only vetting uses such settings"]
 
     async def test_a_spent_budget_is_an_error(self):
         async with Session([ends_with(BudgetExceeded("spent"))]) as session:

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, Place, evaluate
 from metajudge.clashes.record import recount
-from metajudge.errors import ConfigurationError, FailureKind, ModelTimeoutError
+from metajudge.errors import FailureKind, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel
 from tests.clashes.candidates import answers, generated
 from tests.clashes.evaluations import LONG, SHORT, one
@@ -78,12 +78,6 @@ class TestErrorsOfTheStudy:
         item = question()
         places = [Place(cycle, repeat, 2, 2) for cycle in (1, 2) for repeat in (1, 2)]
         assert len({place.key(item, clash) for place in places}) == len({place.id_of(item) for place in places}) == 4
-
-    async def test_no_judge_and_no_candidate_counts_twice(self):
-        with pytest.raises(ConfigurationError, match="j1 is a voter twice"):
-            Clash(judges=(Judge("j1", ranks_by(LONG)), Judge("j1", ranks_by(SHORT))))
-        with pytest.raises(ConfigurationError, match="candidate a is given more than once"):
-            generated(("a", answers("1")), ("a", answers("2")), judges=(Judge("j", ranks_by(LONG)),))
 
 
 async def test_swapping_candidates_or_renaming_them_never_changes_winner_or_ties():

@@ -1,14 +1,11 @@
-"""What a clash reads: prompts, files of questions, items with responses; and the judgments it writes."""
+"""What a clash reads: prompts, files of questions, items with responses."""
 
 import json
 
 import pytest
 
-from metajudge.clashes.clash import evaluate
-from metajudge.clashes.files import open_asked, write_judgments
+from metajudge.clashes.files import open_asked
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
-from tests.doubles.ranking import panel, question, ranks_by
 
 ITEM = {"id": "q1", "question": "Why?", "responses": {"a": "x", "b": "y"}, "category": "c", "label": "a>b"}
 
@@ -18,12 +15,6 @@ def items(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps(ITEM) + "\n" + json.dumps(ITEM | {"id": "q2"}) + "\nnonsense\n")
     return str(path)
-
-
-def test_a_prompt_is_one_question():
-    found = open_asked("Why is the sky blue?", given=False)
-    assert [one.question for one in found.items] == ["Why is the sky blue?"]
-    assert (found.from_file, list(found.rejects)) == (False, [])
 
 
 def test_a_file_of_items_gives_questions_or_items_with_their_responses(items):
@@ -42,9 +33,3 @@ def test_given_responses_need_a_file_that_holds_some(tmp_path):
     path.write_text('{"id": "q", "question": "Why?"}\n')
     with pytest.raises(InputError):
         open_asked(str(path), given=True)
-
-
-async def test_rankings_are_written_as_judgments(tmp_path):
-    records = await evaluate(question(), panel(ranks_by(len), ranks_by(len)))
-    assert write_judgments(tmp_path / "j.jsonl", records) == 2
-    assert [str(one.verdict) for one in open_judgments([str(tmp_path / "j.jsonl")])] == ["x > y", "x > y"]

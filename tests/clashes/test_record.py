@@ -1,4 +1,3 @@
-from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.record import ClashRecord, recount
 from metajudge.clashes.reviews import wants_person
 from metajudge.judging.blinding import blind
@@ -26,20 +25,6 @@ async def test_labels_can_be_drawn_again_from_the_record_alone():
 
 
 class TestNobodyAgreesAlone:
-    async def test_one_judge_is_not_unanimous_and_the_record_says_why(self):
-        record = await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))
-        assert record.winner == "x"
-        assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
-        assert record.tally.why == "one voter cannot agree with itself"
-        assert recount(record) == record.tally
-
-    async def test_the_same_model_under_two_names_is_one_voter(self):
-        clash = Clash(judges=(Judge("j", ranks_by(LONG, name="m")), Judge("k", ranks_by(LONG, name="m"))))
-        record = await one(question(x="a long answer", y="b"), clash)
-        assert record.tally.independent == 1
-        assert record.tally.triage == "escalate"
-        assert recount(record) == record.tally
-
     async def test_a_record_of_an_earlier_version_loses_the_unanimity_of_one(self):
         data = (await one(question(x="a long answer", y="b"), panel(ranks_by(LONG)))).model_dump(mode="json")
         del data["tally"]["independent"], data["blinding"]

@@ -1,4 +1,4 @@
-"""A run of clashes over a session: files, totals, stored runs, plain data, models from scripts."""
+"""A run of clashes over a session: files, totals, how runs end, models from scripts."""
 
 import json
 
@@ -16,9 +16,6 @@ from metajudge.types import Item, Reply
 from tests.doubles.ranking import fails, ranks_by, reply, shown
 
 PAIR = {"id": "q1", "question": "Why?", "responses": {"x": "a long answer", "y": "short"}}
-FILE = panel_config(
-    {"agents": [{"name": name, "model": "openai:gpt-4o"} for name in ("ann", "ben")], "retry": {"attempts": 1}}
-)
 
 
 def judges(*names, preference=len):
@@ -41,25 +38,6 @@ def asked(*models):
     return sum(len(one.requests) for one in models)
 
 
-async def test_plain_items_are_judged_by_the_sessions_agents():
-    async with Session(judges()) as session:
-        found = await clash(session, [PAIR], seed=4)
-    (record,) = found.records
-    assert (record.winner, record.seed, record.panel) == ("x", 4, ("ann", "ben", "cat"))
-    assert (found.totals.prompts, found.totals.decided, found.totals.end) == (1, 1, RunEnd.FINISHED)
-    assert found.totals.exit_code == 0
-    assert found.totals.blinding.sentence() == "Blinding: no name to hide."
-
-
-async def test_questions_are_answered_by_candidates_and_their_domain_is_the_category():
-    given = ["Why?", {"id": "q2", "question": "How?", "domain": "math", "reference": "so"}]
-    async with Session(judges()) as session:
-        found = await clash(session, given, candidates=[answers("ant", "yes"), answers("bee", "certainly")])
-    first, second = found.records
-    assert first.item_id.startswith("prompt-")
-    assert (second.item_id, second.category, second.winner) == ("q2", "math", "bee")
-
-
 async def test_the_responses_of_items_play_no_part_where_candidates_answer():
     async with Session(judges()) as session:
         (record,) = (
@@ -69,30 +47,6 @@ async def test_the_responses_of_items_play_no_part_where_candidates_answer():
         ).records
     assert set(record.answered) == {"ant", "b"}
     assert record.models == {}
-
-
-async def test_scripted_models_stand_in_for_a_panel_files_agents_as_judges_candidates_and_voters():
-    standing = judges("ann", "ben")
-    ant, bee = answers("ant", "short"), answers("bee", "a longer one")
-    async with Session(standing, panel=FILE) as session:
-        found = await clash(session, ["Why?"], candidates=[ant, bee], voters=True)
-    (record,) = found.records
-    assert [(vote.judge, vote.role, vote.weight) for vote in record.votes] == [
-        ("ann", "panel", 2.0),
-        ("ben", "panel", 2.0),
-        ("candidate:ant", "voter", 1.0),
-        ("candidate:bee", "voter", 1.0),
-    ]
-    assert (record.winner, record.complete, asked(*standing, ant, bee)) == ("bee", True, 6)
-
-
-async def test_a_candidate_given_as_text_is_answered_by_the_sessions_object_of_its_name():
-    objects = [*judges("ann"), answers("ant", "an answer"), answers("bee", "no")]
-    specs = ["ant=openai:gpt-4o", "bee=anthropic:claude-sonnet-4-5"]
-    async with Session(objects) as session:
-        (record,) = (await clash(session, ["Why?"], candidates=specs, judges=["ann=openai:gpt-4o-mini"])).records
-    assert record.answered == {"ant": "an answer", "bee": "no"}
-    assert record.panel == ("ann",)
 
 
 async def test_a_model_given_for_one_role_does_not_answer_for_another_of_its_name():
@@ -141,14 +95,6 @@ class TestFiles:
 
 
 class TestEnds:
-    async def test_a_run_is_recorded_with_its_totals(self, tmp_path):
-        path = tmp_path / "s.duckdb"
-        async with Session(judges(), store=path, command="clash") as session:
-            found = await clash(session, [PAIR])
-        async with Session(store=path) as session:
-            run = next(one for one in await session.store.runs(5) if one.run_id == found.totals.run_id)
-        assert (run.status, run.summary["decided"]) == ("finished", 1)
-
     async def test_a_run_that_an_error_ended_is_recorded_as_failed(self, tmp_path):
         path = tmp_path / "s.duckdb"
         async with Session(judges(), store=path) as session:

@@ -1,4 +1,4 @@
-"""From settings to a clash: who is asked, what is hidden, what is said about the panel."""
+"""From settings to a clash: who is asked, what is hidden."""
 
 from dataclasses import replace
 
@@ -9,7 +9,6 @@ from metajudge.clashes.run import clash, clash_item
 from metajudge.clashes.setup import ClashSettings, build_clash, candidate_name, repeat_numbers
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import panel_config
-from metajudge.providers.model import Parameters
 from metajudge.session import Session
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by
@@ -24,13 +23,6 @@ LEAK = Item(
 
 def judges(*names):
     return [ranks_by(len, name=name) for name in names]
-
-
-async def notices(settings, *names, panel=None):
-    async with Session(judges(*names), panel=panel) as session:
-        made = build_clash(session, settings, [LEAK])
-        assert set(made.notices) <= set(session.notices)
-        return made.notices
 
 
 class TestBlinding:
@@ -56,37 +48,6 @@ class TestBlinding:
         assert (readable.hide_names, readable.hide_identities) == ((), False)
         assert Place().key(LEAK, made) != Place().key(LEAK, readable)
 
-    async def test_switching_it_off_is_said(self):
-        (said,) = await notices(ClashSettings(hide_identities=False), "a", "b", "c")
-        assert "not blind" in said
-
-
-class TestNotices:
-    async def test_an_even_panel_and_a_single_judge(self):
-        assert await notices(ClashSettings(), "a", "b") == ("2 judges tie more often than an odd number of them",)
-        (said,) = await notices(ClashSettings(), "a")
-        assert "cannot agree with itself" in said
-        assert await notices(ClashSettings(), "a", "b", "c") == ()
-
-    async def test_a_judge_that_is_a_candidate_or_of_its_family(self):
-        panel = panel_config(
-            {"agents": [{"model": "vllm:gpt-4o@http://x.test"}, {"model": "vllm:gpt-5@http://x.test"}]}
-        )
-        settings = ClashSettings(given=True, candidates=["mine=vllm:gpt-4o@http://x.test"])
-        same, kin, even = await notices(settings, panel=panel)
-        assert same == "judge gpt-4o is candidate mine, too: it votes on its own answer, without knowing it"
-        assert kin == "judge gpt-5 is of the same family as candidate mine"
-        assert even.startswith("2 judges")
-
-    async def test_dropped_settings_and_the_panel_stand_in_every_record(self):
-        panel = panel_config({"agents": [{"name": "ann", "model": "openai:x", "role": "critic", "weight": 3}]})
-        async with Session(judges("ann"), panel=panel) as session:
-            record = await clash_item(session, LEAK)
-        dropped, single = record.notices
-        assert dropped.startswith("agent ann: role dropped")
-        assert "one judge" in single
-        assert record.votes[0].weight == 3.0
-
 
 class TestSettings:
     @pytest.mark.parametrize(
@@ -107,16 +68,6 @@ class TestSettings:
         async with Session() as session:
             with pytest.raises(ConfigurationError, match="no model to ask"):
                 await clash(session, [LEAK])
-
-    async def test_answers_and_votes_have_settings_of_their_own(self):
-        ant = ranks_by(len, name="ant/7b")
-        settings = ClashSettings(candidates=[ant], observers=True, temperature=0.7, max_tokens=9)
-        async with Session(judges("ann"), seed=5) as session:
-            made = build_clash(session, settings, [])
-        (candidate,), (observer,) = made.candidates, made.observers
-        assert candidate.name == observer.name == observer.own == "ant-7b"
-        assert candidate.parameters == Parameters(temperature=0.7, max_tokens=9)
-        assert (observer.parameters.temperature, observer.parameters.seed) == (None, 5)
 
     async def test_an_observer_of_given_responses_owns_one_only_where_it_has_one(self):
         async with Session(judges("ann")) as session:

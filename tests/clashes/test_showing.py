@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.showing import blind_texts, labels_of, ranking_by_label
+from metajudge.clashes.showing import blind_texts, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.types import Item, Ranking
 from tests.doubles.ranking import ranks_by
@@ -30,17 +30,6 @@ async def test_names_are_hidden_from_a_person_in_a_record_of_an_earlier_version(
     found = ClashRecord.model_validate(data)
     assert found.blinding is None
     assert blind_texts(found)["a"] == "I am [name hidden] from [name hidden]."
-
-
-async def test_labels_are_the_same_every_time_and_say_nothing():
-    found = await record({"gpt-4o": "a", "claude": "bb", "c": "ccc"})
-    assert labels_of(found, "r1") == labels_of(found, "r1")
-    assert set(labels_of(found, "r1")) == {"R1", "R2", "R3"}
-    assert len({tuple(labels_of(found, f"r{n}").values()) for n in range(40)}) == 6
-
-
-async def test_a_label_is_never_a_candidates_name():
-    assert set(labels_of(await record({"R1": "a", "R2": "bb"}), "r")) == {"S1", "S2"}
 
 
 @pytest.mark.parametrize(

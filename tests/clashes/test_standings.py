@@ -25,12 +25,6 @@ class TestCandidates:
         assert record.winner == "x"
         assert record.spent_usd == pytest.approx(0.02)
 
-    async def test_candidates_see_the_question_alone(self):
-        model = answers("a")
-        await one(question(), generated(("x", model), ("y", answers("bb")), judges=(Judge("j", ranks_by(LONG)),)))
-        (request,) = model.requests
-        assert (request.system, [m.text for m in request.messages]) == ("", ["What is it? (q1)"])
-
     async def test_a_failed_candidate_is_recorded_and_the_others_are_ranked(self):
         clash = generated(
             ("x", answers("long")), ("y", fails(ModelTimeoutError("late"))), ("z", answers("zz")),

@@ -1,4 +1,4 @@
-"""Drafts in a store: made once, tried on what they have not seen, put in force by a person alone."""
+"""Drafts in a store: tried on what they have not seen, put in force by a person alone."""
 
 import pytest
 
@@ -6,9 +6,8 @@ from metajudge.errors import InputError
 from metajudge.feedback.comparison import Comparison, Paired
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.drafts import DraftKind, draft_id
-from metajudge.feedback.rejudging import estimate_rejudging, held_out_records, rejudge
+from metajudge.feedback.rejudging import held_out_records, rejudge
 from metajudge.feedback.writing import write_draft
-from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.session import Session
 from metajudge.store import open_store
@@ -37,20 +36,6 @@ def where(made, tmp_path):
 def book(store):
     clock = iter(range(1000, 10**9))
     return DraftBook(store, clock=lambda: float(next(clock)))
-
-
-async def test_drafts_are_made_once_of_one_half_and_nothing_changes(where):
-    store = await open_store(where)
-    drafts = await book(store).draft("risk_analysis")
-    again = await book(store).draft("risk_analysis")
-    assert [one.kind for one in drafts] == [DraftKind.INSTRUCTION]
-    assert [one.draft_id for one in drafts] == [one.draft_id for one in again]
-    assert len(await book(store).drafts("risk_analysis")) == 1
-    for one in drafts:
-        assert set(one.drafted_on).isdisjoint(one.held_out)
-        assert len(one.drafted_on) + len(one.held_out) == len(CASES)
-    assert (await book(store).loop.active("risk_analysis")).digest == RISK.digest
-    await store.close()
 
 
 def stored(draft, kind):
@@ -130,20 +115,6 @@ async def test_an_instruction_is_judged_anew_and_compared_with_people(where, see
         assert again.calls == 0
         assert len(await session.store.audit_log.entries("case")) == len(CASES)  # nothing is decided anew
         assert (await drafts.comparison(told.draft_id)).score_error == found.score_error
-
-
-async def test_other_judges_are_asked_under_both_versions(where):
-    model = judge("other")
-    async with Session([model], store=where) as session:
-        drafts = book(session.store)
-        (told,) = await drafts.draft("risk_analysis")
-        found = await rejudge(session, drafts, told, now=1.0)
-        assert len(model.requests) == 3 * found.records  # the first stage's prompt is the same under both
-        held = await held_out_records(session.store, drafts, told, now=1.0)
-        panel = panel_config({"agents": [{"name": "x", "model": "openai:gpt-4o-mini@http://localhost:1"}]})
-        price = estimate_rejudging(panel, RISK, told, held.records)
-        assert price.calls == 4 * len(held.records)
-        assert price.cost_usd > 0
 
 
 async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(where):

@@ -2,21 +2,17 @@
 
 import pytest
 
-from metajudge.decision import case_rubric, load_policy
+from metajudge.decision import load_policy
 from metajudge.errors import InputError
 from metajudge.feedback.drafts import (
     corrections,
-    criterion_of,
     halves,
-    instruction_text,
     mean_shift,
     reasons_of,
-    with_instruction,
 )
 from tests.doubles.decided_cases import case, said
 
 RISK = load_policy("risk_analysis")
-COMPLETENESS = criterion_of(case_rubric(RISK), "completeness")
 
 
 def corrected(number, machine=8, people=5, reason="no follow-on effect is treated."):
@@ -30,25 +26,11 @@ def corrected(number, machine=8, people=5, reason="no follow-on effect is treate
 
 
 LENIENT = corrections([corrected(n) for n in range(6)], "completeness")
-STRICT = corrections([corrected(n, machine=3, people=7, reason="costs are given") for n in range(6)], "completeness")
 
 
 def test_too_few_corrections_are_an_error_and_no_draft():
     with pytest.raises(InputError, match="4 corrections to draft on are too few: at least 5"):
         mean_shift(LENIENT[:4])
-
-
-def test_an_instruction_names_direction_size_and_reasons_once():
-    text = instruction_text(COMPLETENESS, LENIENT)
-    assert "completeness (Completeness) was scored too high, by 3 points on average" in text
-    assert text.count("no follow-on effect") == 1
-    assert "too low, by 4 points" in instruction_text(COMPLETENESS, STRICT)
-
-
-def test_a_policy_carries_the_instruction():
-    new = with_instruction(RISK, "completeness", "Look twice.")
-    assert new.cases.instructions == {"completeness": "Look twice."}
-    assert new.digest != RISK.digest
 
 
 def test_halves_are_by_question_and_drawn_from_the_seed_alone():

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from metajudge.decision import load_policy
 from metajudge.errors import PolicyError
 from metajudge.feedback.in_force import FRESH_S, PoliciesInForce
-from metajudge.feedback.loop import ACTIVATION, POLICY
+from metajudge.feedback.loop import ACTIVATION
 from metajudge.store import open_store
 
 
@@ -18,23 +17,9 @@ class Clock:
         return self.now
 
 
-class Asked:
-    """An audit log that counts what it is asked."""
-
-    def __init__(self, inner):
-        self.inner, self.count = inner, 0
-        self.append, self.appended = inner.append, inner.appended
-
-    async def entries(self, *given, **options):
-        self.count += 1
-        await asyncio.sleep(0)
-        return await self.inner.entries(*given, **options)
-
-
 @pytest.fixture
 async def store(tmp_path):
     opened = await open_store(tmp_path / "s.duckdb")
-    opened.audit_log = Asked(opened.audit_log)
     yield opened
     await opened.close()
 
@@ -60,17 +45,6 @@ def stricter(policy):
     return type(policy).model_validate(data)
 
 
-async def test_many_vets_ask_once_and_register_once(store, policies):
-    found = await asyncio.gather(*(policies.named("verdict") for _ in range(50)))
-    assert {one.digest for one in found} == {load_policy("verdict").digest}
-    assert len(await store.audit_log.inner.entries(POLICY, "verdict")) == 1
-    await policies.named("verdict")  # it was registered meanwhile: looked up once more
-    before = store.audit_log.count
-    for _ in range(50):
-        await policies.named("verdict")
-    assert store.audit_log.count == before
-
-
 async def test_what_is_put_in_force_here_decides_the_very_next_vet(store, policies):
     first = await policies.named("verdict")
     new = stricter(first)
@@ -88,15 +62,6 @@ async def test_what_another_process_puts_in_force_is_seen_in_time(store, policie
     assert (await policies.named("verdict")).digest == first.digest
     clock.now += FRESH_S
     assert (await policies.named("verdict")).digest == new.digest
-
-
-async def test_other_entries_change_nothing(store, policies):
-    await policies.named("verdict")
-    await policies.named("verdict")
-    before = store.audit_log.count
-    await store.audit_log.append("change", "j1", {}, now=1.0)
-    await policies.named("verdict")
-    assert store.audit_log.count == before
 
 
 async def test_one_put_in_force_while_it_is_looked_up_is_not_missed(store, policies):

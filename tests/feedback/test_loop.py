@@ -156,29 +156,12 @@ async def test_the_same_cases_give_the_same_proposals_once(store, loop):
     assert len(await loop.proposals("verdict")) == len(first)
 
 
-async def test_nothing_decided_says_where_to_begin(loop):
-    with pytest.raises(InputError, match="metajudge review next"):
-        await loop.propose("verdict")
-
-
-async def test_unknown_proposal(loop):
-    with pytest.raises(InputError, match="there is no proposal 'x'"):
-        await loop.activate("x", by="ada")
-
-
 async def test_a_policy_whose_file_is_gone_is_still_known(store, loop):
     mine = Policy.model_validate({**VERDICT.model_dump(mode="json"), "name": "mine"})
     await loop.register(mine)
     await loop.register(mine)
     assert len(await store.audit_log.entries("policy", "mine")) == 1
     assert (await loop.active("mine")).digest == mine.digest
-
-
-async def test_a_snapshot_is_kept(store, loop):
-    await decided(store, crowd(50, 3))
-    await loop.snapshot("verdict")
-    (entry,) = await store.audit_log.entries("snapshot", "verdict")
-    assert entry.payload["overall"]["accuracy"]["n"] == 50
 
 
 @pytest.mark.slow

@@ -31,14 +31,6 @@ async def test_three_to_five_criteria_with_weights_that_sum_to_one():
     assert found.criteria[2].weight == pytest.approx(0.5)
 
 
-async def test_the_model_sees_the_request_alone_at_its_own_temperature():
-    model = says(json.dumps(criteria_answer()))
-    await generate_criteria(model, "Merge two lists.")
-    (request,) = model.requests
-    assert "Merge two lists." in request.messages[0].text
-    assert (request.parameters.temperature, request.parameters.max_tokens) == (0.3, 150)
-
-
 @pytest.mark.parametrize(
     ("said", "kind"),
     [

@@ -48,16 +48,6 @@ class TestVerdicts:
         games = [await fond.compare(item(), order) for order in orders_of(item())]
         assert [str(game.verdict) for game in games] == ["A>B", "A>B"]
 
-    async def test_the_text_is_the_reasoning_and_the_request_says_everything(self):
-        owl, model = judge(verdict(reasoning="I get 4."), parameters=Parameters(temperature=0.0, seed=3))
-        game = await owl.compare(item(), ("A", "B"))
-        assert (game.text, game.replies, game.failure, game.no_verdict) == ("I get 4.", 1, None, None)
-        request = model.requests[0]
-        assert request.system == game.instruction
-        assert request.schema.name == "pairwise_judgment"
-        assert request.parameters == Parameters(temperature=0.0, seed=3)
-        assert game.reported_model == "scripted-judge"
-
     @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
     @pytest.mark.slow
     async def test_renaming_and_turning_everything_mirrors_the_verdict(self, question, first, second):

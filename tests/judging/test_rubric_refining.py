@@ -11,7 +11,6 @@ from metajudge.judging.rubric_refining import (
     parse_rubric,
     read_notes,
     refine_rubric,
-    rubric_name,
     rubric_yaml,
 )
 from metajudge.providers.scripted import ScriptedModel
@@ -66,12 +65,6 @@ class TestNotes:
 
     def test_a_broken_yaml_file_is_text(self):
         assert read_notes("a: [1, 2\nb: {", "r.yaml").count == 0
-
-    @pytest.mark.parametrize(
-        ("source", "name"), [("Code Review.md", "code_review"), ("42.txt", "rubric_42"), ("_.md", "rubric")]
-    )
-    def test_a_name_is_made_of_the_files(self, source, name):
-        assert rubric_name(source) == name
 
 
 class TestParsing:

@@ -1,11 +1,9 @@
 """Judging items on a session: games, records, combined verdicts, and how the run is recorded."""
 
-import json
-
 import pytest
 
 from metajudge.errors import BadRequestError, BudgetExceeded, ConfigurationError, InputError
-from metajudge.judging.run import JudgeTotals, grade_item, grade_items, judge_item, judge_items
+from metajudge.judging.run import JudgeTotals, grade_items, judge_item, judge_items
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
@@ -32,17 +30,6 @@ def failing(at=0, name="broken"):
 
 
 class TestJudgeItems:
-    async def test_every_judge_compares_every_pair_in_both_orders_in_the_order_of_the_input(self):
-        async with Session([fond(), first_shown()]) as session:
-            found = await judge_items(session, ITEMS)
-        assert [one.id for one in found.judgments] == [
-            f"i{number}/{name}/{order}" for number in range(3) for name in ("fond", "first")
-            for order in ("given", "swapped")
-        ]  # fmt: skip
-        assert [str(one.verdict) for one in found.judgments[:4]] == ["A>B", "A>B", "A>B", "B>A"]
-        assert (found.totals.judgments, found.totals.calls, found.totals.end) == (12, 12, RunEnd.FINISHED)
-        assert found.totals.by_judge["fond"].preferences == 6
-
     async def test_plain_data_is_an_item_and_anything_else_is_named(self):
         async with Session([fond()]) as session:
             found = await judge_items(session, [ITEMS[0].model_dump(), ITEMS[1]], orders="given")
@@ -51,13 +38,6 @@ class TestJudgeItems:
                 await judge_items(session, [ITEMS[0], {"id": "x"}])
             with pytest.raises(InputError, match="item 1 is a str; give an Item"):
                 await judge_items(session, ["x"])
-
-    async def test_a_rule_makes_one_verdict_of_both_games(self):
-        async with Session([fond(), first_shown()]) as session:
-            found = await judge_items(session, ITEMS, rule="agree")
-        assert [one.id for one in found.combined[:2]] == ["i0/fond/agree", "i0/first/agree"]
-        assert [str(one.verdict) for one in found.combined[:2]] == ["A>B", "A=B"]
-        assert found.totals.combined == 6
 
     async def test_a_judge_that_could_not_be_asked_leaves_no_record_and_no_combined_verdict(self):
         async with Session([failing(at=1)]) as session:
@@ -81,16 +61,6 @@ class TestJudgeItems:
         assert "Your task" in asked[0]
         assert len(judge.requests) >= 4
         assert not any(models["A"] in part for part in asked)
-
-    async def test_results_that_are_received_one_by_one_are_not_kept(self):
-        taken, combined = {}, {}
-        async with Session([first_shown()]) as session:
-            found = await judge_items(
-                session, iter(ITEMS), rule="sum", on_game=taken.__setitem__, on_combined=combined.__setitem__
-            )
-        assert (found.games, found.combined) == ([], [])
-        assert (sorted(taken), sorted(combined)) == ([0, 1, 2, 3, 4, 5], [0, 1, 2])
-        assert taken[3].item.id == "i1"
 
     @pytest.mark.parametrize(
         ("agents", "options", "error"),
@@ -153,17 +123,6 @@ class TestTheRun:
         assert newest.status == newest.summary["end"] == "failed"
 
 
-class TestGradeItems:
-    async def test_every_response_is_graded_alone(self):
-        judge = ScriptedModel(lambda _request: json.dumps({"reasoning": "r", "grade": 7}), name="g")
-        async with Session([judge]) as session:
-            found = await grade_items(session, ITEMS[:2])
-        assert [one.id for one in found.judgments] == ["i0/g/A", "i0/g/B", "i1/g/A", "i1/g/B"]
-        assert [one.verdict.value for one in found.judgments] == [7.0] * 4
-        assert found.totals.by_judge["g"].grades == 4
-        assert not any("five" in request.messages[0].text for request in judge.requests[::2])
-
-
 class TestOneItem:
     async def test_it_asks_and_gives_what_the_run_does(self):
         alone, many = first_shown(), first_shown()
@@ -173,12 +132,6 @@ class TestOneItem:
             run = await judge_items(session, ITEMS[:1], rule="agree", with_reference=True)
         assert alone.requests == many.requests
         assert (found.judgments, found.combined) == (run.judgments, run.combined)
-
-    async def test_a_grade(self):
-        judge = ScriptedModel(lambda _request: json.dumps({"reasoning": "r", "grade": 3}), name="g")
-        async with Session([judge]) as session:
-            found = await grade_item(session, ITEMS[0])
-        assert [one.id for one in found.judgments]
 
     async def test_other_judges_than_the_sessions(self):
         async with Session([first_shown()]) as session:

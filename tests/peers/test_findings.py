@@ -38,10 +38,6 @@ class TestFigures:
         assert one == same
         assert one.standings != other.standings
 
-    def test_json_and_back(self):
-        found = analyse(ballots(6, phi=0.7), Options(resamples=100), [HUMAN])
-        assert type(found).model_validate_json(found.model_dump_json()) == found
-
     def test_domains_are_figured_apart_and_only_where_there_are_several(self):
         given = [
             one.model_copy(update={"domain": "math" if one.question_id < "q4" else "code"})

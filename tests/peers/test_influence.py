@@ -1,4 +1,4 @@
-"""Evaluators left out, and at their worst, on one's own ballots; the consensus of each question."""
+"""Evaluators left out, and at their worst, on one's own ballots."""
 
 import pytest
 
@@ -25,13 +25,6 @@ def found(said, **options):
 
 
 TWO_TO_ONE = {"e1": "abc", "e2": "abc", "e3": "bac"}
-
-
-def test_the_consensus_of_each_question_carries_its_id():
-    result = found(TWO_TO_ONE)
-    assert [(one.question_id, one.ranking, one.ballots, one.optima) for one in result.by_question] == [
-        (f"q{n}", (("a",), ("b",), ("c",)), 3, 1) for n in range(3)
-    ]
 
 
 def test_who_carries_the_result_is_seen_by_leaving_them_out():

@@ -1,4 +1,4 @@
-"""``run_peers`` over a session: models from scripts, plain questions, with and without files."""
+"""``run_peers`` over a session: models from scripts, files, and how runs end."""
 
 import json
 
@@ -6,7 +6,6 @@ import pytest
 
 from metajudge.errors import ConfigurationError, InputError, ModelTimeoutError
 from metajudge.panels.config import panel_config
-from metajudge.peers import analyse
 from metajudge.peers.run import PeersTotals, answers_path, run_peers
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
@@ -36,22 +35,6 @@ def peers(**options):
     return [peer(name, **options) for name in LENGTH]
 
 
-async def test_every_model_answers_and_ranks_without_any_file():
-    models = peers()
-    async with Session(models) as session:
-        found = await run_peers(session, QUESTIONS)
-    assert [len(one.requests) for one in models] == [4, 4, 4]
-    assert {one.place for one in found.ballots} == {
-        (question, name) for question in (found.ballots[0].question_id, "q2") for name in LENGTH
-    }
-    assert all(one.ranking == (("ant",), ("bee",), ("cow",)) for one in found.ballots)
-    assert analyse(found.ballots).overall == (("ant",), ("bee",), ("cow",))
-    totals = found.totals
-    assert (totals.questions, totals.answers, totals.ballots, totals.failed, totals.exit_code) == (2, 6, 6, 0, 0)
-    assert "ballots" not in found.provenance
-    assert found.provenance["run"] == totals.run_id
-
-
 async def test_the_domain_of_a_question_chooses_the_criteria():
     async with Session(peers()) as session:
         found = await run_peers(session, QUESTIONS)
@@ -59,15 +42,6 @@ async def test_the_domain_of_a_question_chooses_the_criteria():
         "q2": "math"
     }
     assert sum(one.domain is None for one in found.ballots) == 3
-
-
-async def test_scripted_models_stand_in_for_a_panel_files_agents():
-    panel = panel_config({"agents": [{"name": name, "model": "openai:gpt-4o"} for name in LENGTH]})
-    models = peers()
-    async with Session(models, panel=panel) as session:
-        found = await run_peers(session, QUESTIONS)
-    assert {one.evaluator for one in found.ballots} == set(LENGTH)
-    assert sum(len(one.requests) for one in models) == 12
 
 
 async def test_models_given_for_the_run_are_asked_in_place_of_the_sessions():
@@ -133,12 +107,3 @@ async def test_one_model_has_no_peers():
     async with Session([peer("ant")]) as session:
         with pytest.raises(ConfigurationError, match="at least two models"):
             await run_peers(session, ["Why?"])
-
-
-async def test_settings_that_only_vetting_uses_are_said_to_be_dropped():
-    panel = panel_config({"agents": [{"name": "ant", "model": "openai:x", "rubric": "long", "weight": 2.0}]})
-    async with Session([peer("ant"), peer("bee")], panel=panel) as session:
-        found = await run_peers(session, ["Why?"])
-    assert [one for one in found.totals.notices if "dropped" in one] == [
-        "agent ant: rubric, weight dropped: only vetting uses such settings"
-    ]

@@ -42,25 +42,6 @@ def told(folder, judgments, *names, policy=None, then=None):
 
 
 @pytest.mark.slow
-def test_a_judgment_an_item_and_a_run(tmp_path, judgments):
-    judgment, item, run = told(tmp_path, judgments, NAME, "code-4", "run")
-    assert judgment.splitlines()[0] == f"Judgment {NAME}"
-    for words in (
-        "DISCARD: the score",
-        "kestrel-mini says B>A, shown in the order B, A",
-        "In the other order the judge chose another winner.",
-        "A score above 4.5:",
-        "Against it: None of the other judges agrees with this verdict.",
-        "the verdict is wrong",
-    ):
-        assert words in judgment, words
-    assert item.count("Judgment code-4/") == len(judgments)
-    assert "Evidence" not in item, "an item's judgments are told in short"
-    assert f"{len(judgments)} judgments: " in run
-    assert "--report vet.html" in run
-
-
-@pytest.mark.slow
 def test_what_people_have_to_judge_blind_is_told_without_its_result(tmp_path, judgments):
     policy = load_policy("verdict_score").model_copy(update={"review": ReviewRule(labels=True)})
     waiting = next(one for one in judgments if one.id == "code-4/osprey-70b/AB")

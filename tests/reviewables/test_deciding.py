@@ -5,18 +5,15 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.evidence.columns import SIGNALS
 from metajudge.reviewables.cases import CaseReviewable
 from metajudge.reviewables.clashes import ClashReviewable
-from metajudge.reviewables.comparing import asked_for, verdicts
 from metajudge.reviewables.deciding import carries_over, import_answers
 from metajudge.reviewables.files import COLUMNS, export_rows, read_answers, write_rows
 from metajudge.reviewables.judgments import JudgmentReviewable
 from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.wording import _SIGNALS, _TITLES
 from metajudge.reviews import Outcome, ReviewState, ReviewStatus
 from metajudge.store import open_store
-from metajudge.types import Category, Grade, parse_verdict
+from metajudge.types import Grade, parse_verdict
 from tests.api.pages.filled_store import made_judgment
 from tests.reviewables.planted import FIRST, SECOND, case_review, clash_review, judgment_review, plant, run
 
@@ -68,18 +65,6 @@ class TestOwnVerdicts:
         for choice in one.blind_view("ada").choices:
             scores = ("depth=3",) if choice.value == "modify" else ()
             assert one.decide("ada", Answer(choice.value, scores=scores), decided_at=1.0).outcome == choice.value
-
-    def test_every_kind_of_answer_has_its_choices(self):
-        assert next(one.value for one in verdicts("comparison", ["R2", "R1"], None, None)) == "R2>>R1"
-        assert [one.value for one in verdicts("ranking", ["R2", "R1", "R3"], None, None)] == [
-            *("R2>R1=R3", "R1>R2=R3", "R3>R1=R2", "R1=R2=R3")
-        ]
-        assert verdicts("grade", ["R1"], Grade(3), (1, 5)) == ()
-        assert [one.value for one in verdicts("category", ["R1"], Category("a"), ("a", "b"))] == ["a", "b"]
-        assert [one.value for one in verdicts("category", ["R1"], Category(False), None)] == ["true", "false"]
-        assert (asked_for(None, 3), asked_for(parse_verdict("A>B"), 2), asked_for(None, 1)) == (
-            *("ranking", "comparison", "outcome"),
-        )
 
 
 class TestCarryingOver:
@@ -137,12 +122,6 @@ def test_a_row_that_is_no_answer_is_named(tmp_path, row, told):
     file.write_text(json.dumps({"review_id": "r", **row}) + "\n")
     with pytest.raises(InputError, match=told):
         read_answers(file)
-
-
-def test_every_state_of_every_signal_has_words():
-    for name in SIGNALS:
-        assert name in _TITLES
-        assert any(found == name for found, _ in _SIGNALS)
 
 
 @pytest.mark.parametrize("decided_at", ["nan", "inf", "-inf", "-1"])

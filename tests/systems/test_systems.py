@@ -176,14 +176,6 @@ def test_keys_are_read_from_the_variables_of_the_systems_own_client(environ, hea
     assert heads.get("authorization") == head
 
 
-def test_phoenix_takes_its_key_and_address_from_its_variables():
-    with PhoenixServer() as server:
-        given = {"PHOENIX_COLLECTOR_ENDPOINT": server.url, "PHOENIX_API_KEY": "k"}
-        with closing(open_system("phoenix", given, per_second=1e9)) as system:
-            next(system.pull(None))
-    assert {name.lower(): value for name, value in server.heads[0].items()}["authorization"] == "Bearer k"
-
-
 def test_an_unknown_system_or_rate_is_an_error():
     with pytest.raises(ConfigurationError, match="there are mlflow, phoenix, langfuse, langsmith, argilla"):
         open_system("wandb", {})

@@ -130,20 +130,3 @@ def fill_eventful(path, count=8, *, alone=False):
     """Fills the store at a path; with ``alone`` also with a clash that the panel decided alone."""
     with ThreadPoolExecutor(1) as thread:  # a test of a browser has an event loop of its own
         thread.submit(lambda: asyncio.run(_fill(path, count, alone))).result()
-
-
-async def _fill_judges(path, names):
-    store = await open_store(path)
-    try:
-        for place, name in enumerate(names):
-            for number in range(3):
-                judgment = made_judgment(number, judge=name).model_copy(update={"id": f"j{number}-{place}"})
-                await store.save_assessment(f"{name} {number}", judgment, made_assessment(judgment, number), "run-1")
-    finally:
-        await store.close()
-
-
-def fill_judges(path, names):
-    """Fills the store at a path with the judgments of several judges on the same items."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(lambda: asyncio.run(_fill_judges(path, names))).result()

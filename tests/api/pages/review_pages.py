@@ -1,8 +1,3 @@
-import importlib
-
-case_view = importlib.import_module("metajudge.api.pages.case_view")
-
-
 def state_of(visitor, review_id):
     """The review as the HTTP interface tells it."""
     found = visitor.get(f"/v1/reviews/{review_id}")

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.api.pages.conftest import key, words
+from tests.api.pages.conftest import words
 from tests.api.pages.filled_store import SCRIPT
 
 
@@ -12,16 +12,6 @@ def rows(page):
 
 
 class TestList:
-    def test_an_empty_store_says_so_and_what_to_do(self, filled):
-        said = words(filled(0, cases=False).see("/assessments"))
-        assert "No assessments yet" in said
-        assert "POST /v1/vet" in said
-
-    def test_no_store_is_an_error_for_people(self, visit):
-        response = visit().get("/assessments")
-        assert response.status_code == 503
-        assert "start it with --store" in words(response.text)
-
     def test_newest_first_and_pages_go_both_ways(self, filled):
         visitor = filled(60)
         first = visitor.see("/assessments")
@@ -62,16 +52,6 @@ class TestList:
         for query in ("outcome=x", "decision=x", "since=yesterday", "before=-1", "before=x", "q=" + "a" * 300):
             assert "422" in words(visitor.see(f"/assessments?{query}", 422))
 
-    def test_the_wishes_stay_in_the_addresses(self, filled):
-        page = filled(60).see("/assessments?judge=owl-large&q=train")
-        assert "judge=owl-large&amp;q=train&amp;before=" in page
-        assert 'value="train"' in page
-
-    def test_htmx_gets_the_list_alone(self, filled):
-        part = filled(3).get("/assessments", headers={"hx-request": "true"}).text
-        assert part.lstrip().startswith("<section")
-        assert "<html" not in part
-
     def test_scripts_in_names_and_texts_stay_text(self, filled):
         visitor = filled(1, hostile=True)
         for page in (visitor.see("/assessments"), visitor.see("/assessments", params={"judge": f'"{SCRIPT}'})):
@@ -80,25 +60,6 @@ class TestList:
 
 
 class TestOne:
-    def test_everything_is_there(self, filled):
-        said = words(filled(3).see("/assessments/4"))
-        for part in (
-            "by weighted average; threshold 4.5",
-            "over the valid answers alone",
-            "REVIEW PRIORITY by policy verdict_score: doubtful: the score is in the middle band",
-            "Based on score 1.7, confidence 0.6",
-            "Response A is better than Response B A>B",
-            "3 apart",
-            "strict on accuracy: the steps are checked one by one.",
-            "timeout no reply within 60 s",
-            "against it In the other order the judge chose another winner.",
-            "$0.0025, 3 requests",
-            "metajudge 0.1.0",
-            "The store has no requests for it",
-            '"item_id": "item-1"',
-        ):
-            assert part in said, part
-
     def test_responses_stand_in_the_order_the_judge_saw(self, filled):
         said = words(filled(1).see("/assessments/1"))
         assert "Response B the judge saw it first, as A" in said
@@ -118,16 +79,6 @@ class TestOne:
         assert 'href="javascript' not in page
         assert "agent &lt;script&gt;" in page
 
-    def test_who_read_it_decides_nothing_about_it_blind(self, filled):
-        visitor = filled(2)
-        marked = "your decision is not recorded as blind"
-        visitor.submit("/preferences", {"blind": "true"})
-        assert not any(marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews)
-        visitor.submit("/preferences", {"blind": "false"})
-        visitor.see("/assessments/2")
-        visitor.submit("/preferences", {"blind": "true"})
-        assert [marked in visitor.see(f"/reviews/{name}") for name in visitor.reviews].count(True) == 1
-
     def test_forgotten_texts_are_said_to_be_gone(self, filled):
         visitor = filled(2)
         portal = visitor.portal
@@ -135,20 +86,3 @@ class TestOne:
         said = words(visitor.see("/assessments/4"))
         assert "they were deleted" in said
         assert "A train leaves" not in said
-
-
-class TestScopes:
-    def test_nobody_is_sent_to_log_in(self, visit, tmp_path):
-        visitor = visit(store=tmp_path / "s.duckdb", keys=(key("reader", "read"),))
-        response = visitor.get("/assessments?judge=x")
-        assert response.status_code == 303
-        assert response.headers["location"] == "/login?next=/assessments%3Fjudge%3Dx"
-
-    def test_a_key_that_may_only_vet_may_not_look(self, visit, tmp_path):
-        visitor = visit(store=tmp_path / "s.duckdb", keys=(key("vetter", "vet"), key("reader", "read")))
-        visitor.see("/login")
-        visitor.submit("/login", {"key": ("vetter" * 32)[:32]})
-        assert visitor.get("/assessments").status_code == 403
-        assert visitor.get("/dashboard").status_code == 403
-        assert visitor.get("/runs").status_code == 403
-        assert visitor.get("/jobs").status_code == 200

@@ -1,14 +1,12 @@
-"""The audit log's page, and sentences for its records."""
+"""The audit log's page."""
 
 import importlib
 import re
 
-from metajudge.store.overview import Entry
 from tests.api.pages.conftest import words
 from tests.api.pages.test_start import eventful, visitor
 
 __all__ = ["eventful", "visitor"]
-entries = importlib.import_module("metajudge.api.pages.entries")
 
 
 def numbers(page):
@@ -50,17 +48,3 @@ def test_pages_go_on_without_gaps(visitor, monkeypatch):
 def test_blind_it_is_refused_while_a_review_waits(visitor):
     visitor.submit("/preferences", {"blind": "true"})
     assert "blind mode" in words(visitor.see("/audit-log", 403))
-
-
-def line(kind, subject="s", text="{}", is_cut=False):
-    return entries.entry_line(Entry(1, kind, subject, 0.0, text, is_cut))
-
-
-def test_sentences_and_links():
-    put = line("activation", "verdict", '{"proposal_id":"p/1","by":"boss"}')
-    assert (put.words, put.who, put.link) == ("Policy verdict: proposal p/1 put in force", "boss", "/proposals/p%2F1")
-    assert line("policy", "a b").link == "/policies/a%20b"
-    assert line("change", "r1", '{"action":"review.decide","by":"Ada"}').link == "/reviews/r1"
-    assert line("new kind", "x").words == "x"
-    cut = line("proposal", "verdict", '{"prop', is_cut=True)
-    assert (cut.words, cut.link) == ("Proposal for policy verdict", "/proposals")

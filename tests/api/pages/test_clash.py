@@ -13,7 +13,7 @@ from metajudge.errors import InputError
 from metajudge.reviews import Outcome
 from metajudge.store import open_store
 from metajudge.types import Ranking
-from tests.api.pages.conftest import key, words
+from tests.api.pages.conftest import words
 from tests.api.pages.filled_store import SCRIPT, made_clash
 
 SPLIT = made_clash()
@@ -44,27 +44,7 @@ def opened(filled):
     return start
 
 
-class TestDifferences:
-    def test_any_two_of_several_answers_are_compared_with_what_differs_marked(self, opened):
-        visitor, where, page = opened()
-        labels = labels_of(SPLIT, where)
-        said = words(page[page.index('id="differences"') :])
-        assert "Differences between Answer R" in said
-        assert '<details class="card differences" id="differences">' in page, "closed until it is asked for"
-        first, second = (next(label for label, name in labels.items() if name == one) for one in ("bear-1", "owl"))
-        chosen = visitor.see(f"/reviews/{where}?status=all&first={first}&second={second}")
-        found = chosen[chosen.index('id="differences" open') :]
-        assert f"Differences between Answer {first} and Answer {second}" in words(found)
-        assert '<mark class="differs">Lyon</mark>' in found
-        assert '<input type="hidden" name="status" value="all">' in found, "the queue's filters are kept"
-        assert "bear-1" not in words(found), "names stay hidden"
-        assert visitor.get(f"/reviews/{where}?first=nobody&second={first}").status_code == 200
-
-
 class TestAdding:
-    def test_without_any_the_page_says_what_to_do(self, filled):
-        assert "No clashes yet" in words(filled(0, cases=False).see("/clash"))
-
     @pytest.mark.parametrize(
         ("content", "name"),
         [
@@ -127,13 +107,6 @@ class TestAdding:
         visitor.see("/clash")
         assert visitor.submit("/clash").status_code == 422
 
-    def test_a_reader_cannot_add(self, filled):
-        visitor = filled(0, cases=False, keys=(key("reader", "read"),))
-        visitor.see("/login")
-        visitor.submit("/login", {"key": ("reader" * 32)[:32]})
-        assert "Add clashes" not in visitor.see("/clash")
-        assert visitor.post("/clash", data={"csrf": visitor.token}, files={"file": ("x", b"")}).status_code == 403
-
     def test_what_the_panel_was_divided_on_is_reviewed_before_what_it_agreed_on(self):
         split, agreed = (clash_reviews.review_of_clash(one, now=1.0) for one in (SPLIT, UNANIMOUS))
         assert split.priority < agreed.priority
@@ -165,11 +138,6 @@ class TestBlind:
         decide(visitor, one, page, UNANIMOUS, "owl")
         assert "owl wins; accept: unanimous" in words(visitor.see("/clash"))
 
-    def test_a_clash_is_its_review(self, opened):
-        visitor, one, _ = opened()
-        assert visitor.get(f"/clash/{one}").headers["location"] == f"/reviews/{one}"
-        assert "capital of France" in visitor.see("/clash")
-
     def test_a_review_of_something_else_is_no_clash(self, filled):
         visitor = filled(1)
         for one in visitor.reviews:
@@ -186,16 +154,6 @@ def decide(visitor, review, page, record, name):
 
 
 class TestPeople:
-    def test_decisions_are_compared_with_the_panel_beside_the_papers_figures(self, opened):
-        visitor, one, page = opened(UNANIMOUS)
-        before = words(visitor.see("/clash/people"))
-        assert "Nobody has decided a clash yet" in before
-        decide(visitor, one, page, UNANIMOUS, "owl")
-        after = words(visitor.see("/clash/people"))
-        assert "unanimous 100.0% [20.7% to 100.0%], 1 of 1 evaluation" in after
-        assert "72 to 83 %" in after
-        assert "not measured here" in after
-
     def test_what_the_panel_says_is_compared_by_the_winner(self):
         tie = Ranking((("a", "b"),))
         assert clash_reviews.outcome_of(tie, Ranking((("a",), ("b",)))) is Outcome.MODIFY

@@ -3,12 +3,10 @@
 import asyncio
 import html
 import importlib
-import json
 import re
 
 import pytest
 
-from metajudge.feedback.loop import FeedbackLoop
 from metajudge.stats.intervals import wilson
 from metajudge.store import open_store
 from tests.api.pages.conftest import words
@@ -76,61 +74,11 @@ def test_people_change_what_is_right(visitor):
     assert "12 human reviews of what a policy found doubtful" in words(visitor.see("/dashboard"))
 
 
-def test_judges_costs_and_failures(visitor, kept):
-    said = words(visitor.see("/dashboard"))
-    owls = [one for one, _ in kept if one.judge == "owl-large"]
-    assert f"owl-large 30 {sum(one.accepted for one in owls)} " in said
-    assert f"${sum(one.cost_usd or 0 for pair in kept for one in pair[0].agents):.2f} spent on models" in said
-    assert "rate limited 0 " in said
-    assert "fox-2" in said
-
-
-def test_agreement_is_counted_one_by_one(visitor, kept):
-    agents = [tuple(agent.score > one.threshold for agent in one.agents) for one, _ in kept]
-    same = sum(first == second for first, second in agents)
-    said = words(visitor.see("/dashboard"))
-    assert f"{100 * same / len(agents):.0f} %" in said[said.index("Agents agree") : said.index("Judges agree")]
-    items = {}
-    for one, judgment in kept:
-        items.setdefault(one.item_id, {})[one.judge] = judgment.verdict.winner
-    same = sum(judges["jay"] == judges["crow-2"] for judges in items.values())
-    assert f"{100 * same / len(items):.0f} %" in said[said.index("Judges agree") :]
-
-
-def test_feedback_figures_are_the_librarys(visitor, path):
-    said = words(visitor.see("/dashboard"))
-    store = visitor.app.state.service.engine.store
-    report = visitor.portal.call(FeedbackLoop(store, clock=lambda: 0.0).report, "verdict_score")
-    metric = report.overall["accuracy"]
-    assert f"accuracy {100 * metric.value:.1f} %" in said
-    assert "12 decided cases" in said
-
-
-def test_the_script_gets_the_counts(visitor):
-    page = visitor.see("/dashboard")
-    ladder = json.loads(html.unescape(re.search(r"data-ladder='([^']*)'", page)[1]))
-    assert sum(row[1] for row in ladder["steps"]) + ladder["without"] == 90
-    assert sum(row[2] for row in ladder["steps"]) == 87
-    assert ladder["without"] == 3
-
-
 def test_probabilities_have_thresholds_of_their_own(visitor, kept):
     page = visitor.see("/dashboard?basis=probability&keep=0.7")
     above = [one for one, _ in kept if one.probability is not None and round(one.probability, 9) >= 0.7]
     assert now(page)["kept"] == str(len(above))
     assert "Keep probabilities from" in page
-
-
-def test_an_empty_store_says_so(visit, tmp_path):
-    said = words(visit(store=tmp_path / "e.duckdb").see("/dashboard?days=0"))
-    assert "Nothing was judged yet" in said
-    assert "%" not in said
-
-
-def test_a_quiet_period_leads_to_all_time(visit, filled):
-    said = words(filled(0, cases=False).see("/dashboard?days=7"))
-    assert "Nothing was judged in this period" in said
-    assert "Show all time" in said
 
 
 def test_without_labels_nothing_is_said_to_be_precise(visit, tmp_path):
@@ -142,14 +90,6 @@ def test_without_labels_nothing_is_said_to_be_precise(visit, tmp_path):
     assert now(page)["kept"] != "0"
     assert "has both a probability (vet with a calibration) and a label" in words(page)
     assert "precision-line" not in page
-
-
-def test_the_curve_stands_as_a_table_too(visitor, kept):
-    said = words(visitor.see("/dashboard?labels=truth"))
-    lowest = min(one.final_score for one, _ in kept if one.final_score is not None)
-    scored = [judgment for one, judgment in kept if one.final_score is not None]
-    right = wilson(sum(judgment.correct for judgment in scored), len(scored))
-    assert f"{lowest - 0.01:.2f} {100 * len(scored) / len(kept):.1f} % {100 * right.estimate:.1f} %" in said
 
 
 def test_thresholds_beyond_the_scale_are_drawn_to_its_ends(visitor):
@@ -167,7 +107,3 @@ def test_scripts_in_names_stay_text(filled):
     assert "<script>window" not in page
     assert "<img" not in page
     assert "judge &lt;script&gt;" in page
-
-
-def test_no_store_is_an_error_for_people(visit):
-    assert "start it with --store" in words(visit().see("/dashboard", 503))

@@ -83,44 +83,6 @@ class TestThreshold:
         assert page.input_value("#discard") == page.input_value("#keep")
         assert page.get_attribute("#keep", "aria-valuetext") == page.inner_text("#keep-value")
 
-    def test_by_mouse_in_the_chart(self, browse, serve_pages, path):
-        page = browse(serve_pages(store=path))
-        page.goto("/dashboard?labels=truth")
-        chart = page.locator(".drag svg")
-        chart.scroll_into_view_if_needed()
-        box = chart.bounding_box()
-        plane = json.loads(page.get_attribute("#threshold", "data-plane"))
-        at = lambda share: box["x"] + (plane[0] + share * (plane[1] - plane[0])) / 720 * box["width"]  # noqa: E731
-        coverages = []
-        page.mouse.move(at(0.3), box["y"] + box["height"] / 2)
-        page.mouse.down()
-        for share in (0.35, 0.5, 0.7, 0.85):
-            page.mouse.move(at(share), box["y"] + box["height"] / 2, steps=4)
-            assert shown(page) == expected(page)
-            coverages.append(float(page.inner_text("#now-coverage").split()[0]))
-            assert abs(coverages[-1] - 100 * share) < 8
-            line = float(page.get_attribute("#precision-line", "x1"))
-            assert line == pytest.approx(plane[0] + coverages[-1] / 100 * (plane[1] - plane[0]), abs=0.5)
-        assert coverages == sorted(coverages)
-        page.mouse.up()
-        before = shown(page)
-        page.mouse.move(at(0.1), box["y"] + box["height"] / 2)
-        assert shown(page) == before, "moved without being held"
-        kept = page.input_value("#keep")
-        page.wait_for_url(f"**keep={kept}*")
-        page.reload()
-        assert page.input_value("#keep") == kept
-        assert shown(page) == before
-
-    def test_without_scripts_a_button_sends_them(self, browse, serve_pages, path):
-        page = browse(serve_pages(store=path), java_script_enabled=False)
-        page.goto("/dashboard")
-        page.fill("#keep", "2.5")
-        page.fill("#discard", "2")
-        page.click("text=Show at these thresholds")
-        assert page.input_value("#keep") == "2.5"
-        assert shown(page) == expected(page)
-
 
 class TestLook:
     @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -134,13 +96,6 @@ class TestLook:
                 screenshot(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
                 check_axe(page)
                 check_width(page)
-
-    def test_empty_pages(self, browse, serve_pages, tmp_path):
-        page = browse(serve_pages(store=tmp_path / "e.duckdb"))
-        for name in ("dashboard", "assessments", "jobs", "runs"):
-            page.goto(f"/{name}")
-            screenshot(page, f"{name}-empty", tmp_path)
-            check_axe(page)
 
     def test_scripts_in_judged_texts_do_nothing(self, browse, serve_pages, tmp_path):
         fill(tmp_path / "h.duckdb", 1, hostile=True)
@@ -209,15 +164,3 @@ class TestLiveJob:
         check_axe(page)
         page.wait_for_timeout(2500)
         assert page.locator("[hx-trigger]").count() == 0, "it goes on asking"
-
-    def test_the_cancel_button_cancels(self, browse, serve_pages, models, tmp_path):
-        address = serve_pages(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
-        job_id = self.send(address, 3000)
-        page = browse(address, viewport=PHONE, scheme="dark")
-        page.goto(f"/jobs/{job_id}")
-        page.click("text=Cancel the job")
-        page.wait_for_selector("#state:text-is('cancelled')", timeout=30_000)
-        assert page.locator("#cancel").count() == 0
-        screenshot(page, "job-cancelled-phone", tmp_path)
-        check_axe(page)
-        check_width(page)

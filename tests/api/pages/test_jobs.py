@@ -1,7 +1,5 @@
 """Jobs and runs, called as a browser without scripts would."""
 
-import json
-import re
 import time
 
 import pytest
@@ -46,46 +44,9 @@ def log_in(visitor, name):
     assert visitor.submit("/login", {"key": (name * 32)[:32]}).status_code == 303
 
 
-def test_a_job_to_its_end_and_its_results(visit, models, tmp_path):
+def test_scripts_in_names_stay_text_on_the_page_of_a_job(visit, models, tmp_path):
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
-    assert "No jobs yet" in words(visitor.see("/jobs"))
-    job_id = send(visitor, 30)
-    running = visitor.see(f"/jobs/{job_id}")
-    assert 'hx-trigger="every 2s"' in running
-    assert 'role="progressbar"' in running
-    assert 'aria-valuemax="30"' in running
-    part = visitor.get(f"/jobs/{job_id}", headers={"hx-request": "true"}).text
-    assert part.lstrip().startswith('<div id="job"')
-    done = ended(visitor, job_id)
-    assert "hx-trigger" not in done
-    assert "30 of 30 judgments, 100 %" in words(done)
-    assert "30 assessed" in words(done)
-    assert f"/jobs/{job_id}/cancel" not in done
-    assert "<script>window" not in done
-    (link,) = re.findall(rf'href="(/jobs/{job_id}\?after=\d+)"', done)
-    shown = re.findall(r'id="item-(\d+)"', done + visitor.see(link))
-    assert sorted(map(int, shown)) == list(range(30)), "the pages skip or repeat a result"
-    listed = visitor.see("/jobs")
-    assert f"/jobs/{job_id}" in listed
-    assert "hx-trigger" not in listed
-    file = visitor.get(f"/jobs/{job_id}/results.jsonl")
-    assert "attachment" in file.headers["content-disposition"]
-    assert [json.loads(line)["item"] for line in file.text.splitlines()] == list(range(30))
-
-
-def test_a_full_page_leads_on_only_where_there_is_more(visit, models, tmp_path, monkeypatch):
-    monkeypatch.setattr("metajudge.api.pages.jobs.ROWS", 3)
-    visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
-    jobs = [send(visitor, 3) for _ in range(3)]
-    for job_id in jobs:
-        assert "after=" not in ended(visitor, job_id), "all its results are on the page"
-    assert ">Older<" not in visitor.see("/jobs")
-    jobs.append(send(visitor, 4))
-    assert f'href="/jobs/{jobs[-1]}?after=' in ended(visitor, jobs[-1])
-    listed = visitor.see("/jobs")
-    assert f'href="/jobs?before={jobs[1]}"' in listed
-    assert [f"/jobs/{job_id}" in listed for job_id in jobs] == [False, True, True, True]
-    assert f"/jobs/{jobs[0]}" in visitor.see(f"/jobs?before={jobs[1]}")
+    assert "<script>window" not in ended(visitor, send(visitor))
 
 
 def test_cancelling_takes_the_page_the_scope_and_leaves_results(visit, models, tmp_path):
@@ -139,31 +100,3 @@ def test_what_is_not_there_is_said_for_people(visit, tmp_path):
     )
     visitor.see("/runs?limit=0", 422)
     assert "start again" in words(visitor.see("/jobs?before=nothing", 422))
-
-
-def test_runs_with_counts_and_failures(filled):
-    visitor = filled(4, cases=False)
-    said = words(visitor.see("/runs"))
-    assert (
-        "vet: A train leaves at 9:40 and arrives at 11:05. **How long** does it take? (0) judge owl-large, run-1"
-        in said
-    )
-    assert "finished 4 4 discarded 0 none $0.0000" in said
-    one = words(visitor.see("/runs/run-1"))
-    assert '"panel": "default"' in one
-    assert "4, 4 discarded show" in one
-
-
-def test_runs_of_a_store_with_failed_requests(visit, tmp_path):
-    from tests.api.pages.dashboard_store import fill_dashboard
-
-    fill_dashboard(tmp_path / "s.duckdb", 4, decided=0)
-    said = words(visit(store=tmp_path / "s.duckdb").see("/runs/run-7"))
-    assert "rate limited" in said
-    assert "Assessments 12," in said
-
-
-def test_without_a_store_jobs_are_shown_and_runs_say_why_not(visit):
-    visitor = visit()
-    assert "No jobs yet" in words(visitor.see("/jobs"))
-    assert "start it with --store" in words(visitor.see("/runs", 503))

@@ -53,31 +53,6 @@ def test_the_list_shows_each_judgment_once_with_the_decision_made_last(visitor):
     assert "no policy" not in words(page.split('id="list"')[1])
 
 
-def test_a_run_counts_judgments(visitor):
-    (run,) = visitor.portal.call(visitor.app.state.service.engine.store.runs)
-    page = visitor.see(f"/runs/{run.run_id}")
-    assert f"Assessments {COUNT}, {COUNT} discarded" in words(page)
-    assert len(rows_of(visitor.see(f"/assessments?run={run.run_id}"))) == COUNT
-    assert f" {COUNT} " in words(visitor.see("/runs"))
-
-
-def test_a_reviews_history_says_once_that_it_was_added(visitor):
-    review = visitor.get("/v1/reviews").json()["reviews"][0]["review"]["review_id"]
-    assert words(visitor.see(f"/reviews/{review}")).count("Added to the queue") == 1
-
-
-def test_rows_that_were_replaced_are_labelled_as_history(visitor):
-    number = rows_of(visitor.see("/assessments"))[0][0]
-    newest = visitor.see(f"/assessments/{number}")
-    assert "Other versions of this judgment by this panel" in words(newest)
-    assert "This version is history" not in words(newest)
-    older = re.findall(r'<li><a href="/assessments/(\d+)">', newest)
-    assert len(older) == 3  # as vetted, and by two policies before
-    said = visitor.see(f"/assessments/{older[-1]}")
-    assert f'This version is history: <a href="/assessments/{number}">' in said
-    assert "current : discarded" in words(said)
-
-
 def test_another_panel_is_another_line(visitor):
     visitor.post("/v1/vet", json={"judgment": judgment("j0").model_dump(mode="json"), "panel": "other"})
     assert len(rows_of(visitor.see("/assessments"))) == COUNT + 1

@@ -74,3 +74,9 @@ class TestFormTokens:
         visitor.see("/login")
         response = visitor.post("/login", data={"key": KEY}, headers={"x-csrf-token": visitor.token})
         assert response.status_code == 303
+
+
+@pytest.mark.parametrize("path", ["/assessments", "/dashboard", "/reviews", "/runs"])
+def test_a_page_that_needs_a_store_is_an_error_for_people_where_there_is_none(visit, path):
+    response = visit().get(path)
+    assert (response.status_code, "start it with --store" in words(response.text)) == (503, True)

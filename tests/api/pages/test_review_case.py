@@ -10,7 +10,7 @@ from metajudge.reviewables.labels import labels_for
 from metajudge.reviews.opening import review_of
 from metajudge.store import open_store
 from metajudge.types import Pairwise
-from tests.api.pages.conftest import key, words
+from tests.api.pages.conftest import words
 from tests.api.pages.filled_store import SCRIPT, fill, made_assessment, made_judgment
 from tests.api.pages.review_pages import state_of
 
@@ -28,19 +28,6 @@ class TestDeciding:
         visitor.see("/reviews")
         where = visitor.submit("/reviews/next").headers["location"]
         return visitor, where.partition("?")[0].rpartition("/")[2]
-
-    @pytest.mark.parametrize("outcome", ["approve", "reject", "cannot_tell"])
-    @pytest.mark.slow
-    def test_an_outcome_is_what_the_interface_would_have_recorded(self, filled, outcome):
-        visitor, one = self.taken(filled)
-        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": outcome, "reason": " because "})
-        assert response.status_code == 303
-        assert response.headers["location"].endswith(f"?done={one}")
-        decision = state_of(visitor, one)["decisions"][0]
-        assert (decision["outcome"], decision["reviewer"], decision["reason"]) == (outcome, "Ada", "because")
-        assert (decision["blind"], decision["origin"], decision["verdict"]) == (False, "review", None)
-        assert decision["policy"]["name"] == "verdict_score"
-        assert "Recorded:" in visitor.see(response.headers["location"])
 
     def test_modify_with_a_verdict_and_scores(self, filled):
         visitor, one = self.taken(filled)
@@ -90,22 +77,6 @@ class TestDeciding:
         page = words(visitor.see(f"/reviews/{one}"))
         assert "You have decided this review" in page
         assert "approve by Ada" in page
-
-    def test_after_the_last_one_the_queue_says_so(self, filled):
-        visitor = filled(1, cases=False)
-        visitor.submit("/reviews/next")
-        where = visitor.submit(f"/reviews/{visitor.reviews[0]}/decide", {"outcome": "approve"}).headers["location"]
-        assert where == f"/reviews?done={visitor.reviews[0]}"
-        assert "Recorded: approve" in words(visitor.see(where))
-
-    def test_a_case_is_decided_without_a_verdict(self, filled):
-        visitor = filled(0)
-        one = visitor.reviews[0]
-        page = visitor.see(f"/reviews/{one}")
-        assert "a drought" in words(page)
-        visitor.submit(f"/reviews/{one}/claim")
-        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "modify", "score.accuracy": "3"}).status_code == 303
-        assert state_of(visitor, one)["decisions"][0]["scores"] == {"accuracy": 3.0}
 
     @pytest.mark.slow
     def test_others_are_not_seen_until_one_has_decided_oneself(self, filled):
@@ -171,14 +142,6 @@ class TestBlindMode:
         assert "owl-large" in page
         assert f"Assistant A [{best if made_judgment(0).order[0] == 'B' else other}] adds hours" in words(page)
 
-    def test_cannot_tell(self, filled):
-        visitor = self.blind(filled, 1, cases=False)
-        one = visitor.reviews[0]
-        visitor.submit(f"/reviews/{one}/claim")
-        visitor.submit(f"/reviews/{one}/decide", {"outcome": "cannot_tell", "blind": "true"})
-        decision = state_of(visitor, one)["decisions"][0]
-        assert (decision["outcome"], decision["blind"]) == ("cannot_tell", True)
-
     def test_who_has_looked_before_does_not_decide_blind(self, filled):
         visitor = filled(1, cases=False)
         one = visitor.reviews[0]
@@ -189,113 +152,6 @@ class TestBlindMode:
         assert "not recorded as blind" in words(page)
         visitor.submit(f"/reviews/{one}/decide", {"verdict": choice(page, "Equally good")})
         assert state_of(visitor, one)["decisions"][0]["blind"] is False
-
-
-class TestAmendments:
-    @pytest.mark.slow
-    def test_undo_replaces_the_decision_and_keeps_it(self, filled):
-        visitor = filled(6)
-        visitor.see("/reviews")
-        where = visitor.submit("/reviews/next").headers["location"]
-        one = where.rpartition("/")[2]
-        following = visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"}).headers["location"]
-        page = visitor.see(following)
-        undo = re.search(r'<a href="([^"]+)" data-key="z">Undo', page)[1]
-        assert f"/reviews/{one}/amend" in visitor.see(undo)
-        refused = visitor.submit(f"/reviews/{one}/amend", {"outcome": "reject"})
-        assert refused.status_code == 422
-        assert "needs a reason" in words(refused.text)
-        sent = {"outcome": "reject", "reason": "undone"}
-        assert visitor.submit(f"/reviews/{one}/amend", sent).status_code == 303
-        state = state_of(visitor, one)
-        assert [made["outcome"] for made in state["decisions"]] == ["reject"]
-        assert [made["outcome"] for made in state["history"]] == ["approve", "reject"]
-        page = words(visitor.see(f"/reviews/{one}"))
-        assert "Amended: reject by Ada: undone" in page
-        assert "Decided: approve, replaced by Ada" in page
-
-    @pytest.mark.slow
-    def test_comments_and_assignment(self, filled):
-        visitor = filled(2, cases=False)
-        one, other = visitor.reviews[:2]
-        visitor.submit(f"/reviews/{one}/comment", {"text": "see the units"})
-        visitor.submit(f"/reviews/{one}/assign", {"reviewer": "Bob"})
-        page = words(visitor.see(f"/reviews/{one}"))
-        assert "Comment: see the units by Ada" in page
-        assert "for Bob" in page
-        assert visitor.submit(f"/reviews/{one}/comment", {"text": " "}).status_code == 422
-        assert visitor.submit(f"/reviews/{one}/claim").status_code == 409
-        assert visitor.submit("/reviews/next").headers["location"] == f"/reviews/{other}"
-
-
-class TestTheSameItem:
-    @pytest.mark.slow
-    def test_an_own_verdict_holds_for_every_judge_of_the_item(self, visit, tmp_path):
-        path = tmp_path / "s.duckdb"
-        item = made_judgment(3).item
-        both = [made_judgment(3, judge=judge, verdict=verdict, item=item.model_dump(mode="json"))
-                for judge, verdict in (("owl", "A>B"), ("hawk", "B>A"))]  # fmt: skip
-
-        async def keep():
-            store = await open_store(path)
-            reviews = [review_of(one, made_assessment(one, 3), now=1.0, audit_share=1.0) for one in both]
-            for one in both:
-                await store.save_assessment(one.id, one, made_assessment(one, 3), "run-1")
-            await store.reviews.open(reviews)
-            await store.close()
-            return [one.review_id for one in reviews]
-
-        first, second = asyncio.run(keep())
-        visitor = visit(store=path)
-        visitor.get("/reviews")
-        visitor.see("/reviews")
-        visitor.submit("/preferences", {"reviewer": "Ada"})
-        assert "2 reviews of one item" in words(visitor.see("/reviews"))
-        visitor.submit(f"/reviews/{first}/claim")
-        assert "holds for 1 more review of this item" in words(visitor.see(f"/reviews/{first}"))
-        labels = labels_for("AB", both[0].item.digest)
-        better = next(label for label, name in labels.items() if name == "A")
-        visitor.submit(f"/reviews/{first}/decide", {"verdict": better, "item": "true"})
-        made = [state_of(visitor, one)["decisions"][0] for one in (first, second)]
-        assert [one["outcome"] for one in made] == ["approve", "modify"]
-        assert made[1]["verdict"] == "A>B"
-        assert [one.get("bulk", False) for one in made] == [False, True]
-
-
-KEYS = (key("reader", "read"), key("judge", "review"), key("bot", "vet"))
-
-
-class TestScopes:
-    def log_in(self, visitor, name):
-        visitor.see("/login")
-        visitor.submit("/login", {"key": (name * 32)[:32]})
-        return visitor
-
-    def test_a_reader_looks_and_decides_nothing(self, filled):
-        visitor = self.log_in(filled(6, keys=KEYS), "reader")
-        visitor.see("/reviews")
-        page = visitor.see(f"/reviews/{visitor.reviews[0]}")
-        assert "deciding needs the scope review" in words(page)
-        assert "/decide" not in page
-        for path in ("/reviews/next", f"/reviews/{visitor.reviews[0]}/claim", f"/reviews/{visitor.reviews[0]}/decide"):
-            assert visitor.submit(path, {"outcome": "approve"}).status_code == 403
-
-    def test_a_reviewer_decides_under_the_keys_name(self, filled):
-        visitor = self.log_in(filled(6, keys=KEYS), "judge")
-        visitor.see("/reviews")
-        where = visitor.submit("/reviews/next").headers["location"]
-        visitor.submit(f"{where}/decide", {"outcome": "approve"})
-        assert "approve by judge" in words(visitor.see(where))
-
-    def test_any_other_key_is_refused(self, filled):
-        visitor = self.log_in(filled(1, keys=KEYS), "bot")
-        assert visitor.get("/reviews").status_code == 403
-        assert visitor.submit("/reviews/next").status_code == 403
-
-    def test_nobody_is_sent_to_the_login(self, filled):
-        visitor = filled(1, keys=KEYS)
-        where = visitor.get("/reviews?category=math").headers["location"]
-        assert where == "/login?next=/reviews%3Fcategory%3Dmath"
 
 
 class TestHostileText:
@@ -376,14 +232,6 @@ class TestSingleResponses:
         assert visitor.submit(f"/reviews/{one}/decide", {"typed": "9"}).status_code == 422
         assert visitor.submit(f"/reviews/{one}/decide", {"typed": "2"}).status_code == 303
         assert state_of(visitor, one)["decisions"][0]["verdict"] == 2.0
-
-    def test_a_boolean_given_blind(self, visit, tmp_path):
-        visitor, one = self.opened(visit, tmp_path / "s.duckdb", True)
-        visitor.submit("/preferences", {"blind": "true"})
-        value = choice(visitor.see(f"/reviews/{one}"), "no \\(false\\)")
-        assert visitor.submit(f"/reviews/{one}/decide", {"verdict": value, "blind": "true"}).status_code == 303
-        decision = state_of(visitor, one)["decisions"][0]
-        assert (decision["outcome"], decision["verdict"]) == ("modify", False)
 
     def test_what_people_say_is_shown_after_the_own_decision(self, visit, tmp_path):
         visitor, one = self.opened(visit, tmp_path / "s.duckdb", "fair", ["poor", "fair"])

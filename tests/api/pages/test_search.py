@@ -2,9 +2,6 @@
 
 import re
 
-import pytest
-
-from metajudge.store import browsing
 from tests.api.pages.conftest import words
 from tests.api.pages.test_start import eventful, visitor
 
@@ -38,17 +35,6 @@ def test_every_kind_is_found_by_texts_ids_and_names_and_not_by_names_of_fields(v
         assert ("Nothing has this text" in page) == (not found)
 
 
-def test_a_hit_says_the_question_the_verdict_and_the_judge(visitor):
-    said = words(visitor.see("/search?q=item-4"))
-    assert re.search(r"does it take\? \(4\) A>B by owl-large discarded REVIEW reasoning j4/owl-large", said)
-
-
-def test_nothing_asked_is_nothing_searched_and_htmx_gets_the_results_alone(visitor):
-    assert "Type what you look for" in visitor.see("/search")
-    part = visitor.get("/search?q=train", headers={"hx-request": "true"}).text
-    assert part.lstrip().startswith('<section id="results"')
-
-
 def test_blind_it_tells_nothing_of_what_waits_for_the_person(visitor):
     visitor.submit("/preferences", {"blind": "true"})
     waits = words(visitor.see("/search", params={"q": "(4)"}))
@@ -67,18 +53,6 @@ def test_who_saw_a_hit_does_not_decide_blind(visitor):
     visitor.see("/search", params={"q": f"item-{number}"})
     visitor.submit("/preferences", {"blind": "true"})
     assert "not recorded as blind" in words(visitor.see(f"/reviews/{review}"))
-
-
-def test_an_id_is_found_without_a_search_in_texts_and_says_so(visitor, monkeypatch):
-    monkeypatch.setattr(browsing, "_with_texts_of", lambda *_: pytest.fail("texts were searched"))
-    for name in ("item-4", "j4/owl-large", "run-1", "case-2"):
-        page = visitor.see("/search", params={"q": name})
-        assert "This is an id" in page, name
-        assert "Nothing has this text" not in page
-    review = re.search(r"/reviews/(\w{16})", visitor.see("/reviews"))[1]
-    assert f"/reviews/{review}" in visitor.see("/search", params={"q": review})
-    monkeypatch.undo()
-    assert "This is an id" not in visitor.see("/search", params={"q": "item-"})
 
 
 def test_blind_an_id_of_what_waits_is_no_id(visitor):

@@ -7,12 +7,11 @@ from collections import Counter
 import pytest
 
 from metajudge.stats.intervals import wilson
-from metajudge.store.dashboard import JudgeCount, Spending
-from metajudge.store.labelled import Group, PairCount, Step, Tenth
+from metajudge.store.dashboard import Spending
+from metajudge.store.labelled import PairCount, Step, Tenth
 
 standing_module = importlib.import_module("metajudge.api.pages.standing")
 view = importlib.import_module("metajudge.api.pages.dashboard_view")
-figures = importlib.import_module("metajudge.api.pages.figures")
 standing, Ladder = standing_module.standing, standing_module.Ladder
 
 
@@ -81,24 +80,6 @@ def test_heat_maps_are_symmetric_and_hold_intervals():
     assert view.heat_map([PairCount("a", f"m{n}", n + 1, 1) for n in range(20)]).left_out == 9
 
 
-def group(n, labelled=0, right=0, **changes):
-    values = {"judge": "owl", "accepted": True, "kind": "pairwise", "threshold": 4.5, "policy": None}
-    return Group(**(values | changes), n=n, labelled=labelled, right=right)
-
-
-def test_kinds_and_judges_are_summed_over_groups():
-    groups = [
-        group(5, 3, 2),
-        group(4, 2, 0, accepted=False, kind="grade"),
-        group(1, kind="grade", threshold=4.0),
-        group(2, judge="crow", kind=None),
-    ]
-    assert view.kinds_of(groups) == {"pairwise verdicts": 5, "grades": 5, "without a verdict": 2}
-    (row, other) = view.judge_rows([JudgeCount("owl", 10, 6, 4, 0), JudgeCount("jay", 1, 0, 0, 1)], groups)
-    assert (row.raw, row.kept) == (wilson(2, 5), wilson(2, 3))
-    assert (other.raw, other.kept) == (None, None)
-
-
 def test_reliability_is_the_librarys():
     import numpy as np
 
@@ -120,29 +101,11 @@ def test_reliability_is_the_librarys():
     assert "dashed" in view.calibration_chart(ours)
 
 
-def test_long_periods_get_wider_columns_and_lose_nothing():
-    spent = [Spending(day, f"m{day % 9}", 1, 0, 0.5, 0, 10, 5) for day in range(1000, 1400)]
-    chart = view.cost_over_time(spent)
-    assert len(chart.rows) <= view.COLUMNS
-    assert sum(chart.totals) == pytest.approx(200)
-    assert "all other models" in chart.parts
-    assert chart.rows[0][0] == "1972-09-27 to 1972-10-03"
-    assert view.cost_over_time([Spending(1, "m", 1, 0, 0.0, 1, 0, 0)]) is None
-    assert view.over_time("x", "X", [], view.OUTCOMES) is None
-    rows = view.model_rows([*spent, Spending(1, "dear", 2, 1, 900.0, 1, 7, 8)])
-    assert (rows[0].model, rows[0].failed, rows[0].unpriced) == ("dear", 1, 1)
-
-
 def test_names_in_charts_are_only_names():
     hostile = "<script>alert(1)</script>&\"'"
     chart = view.cost_over_time([Spending(day, hostile, 1, 0, 1.0, 0, 1, 1) for day in (1, 2)])
     assert "<script" not in chart.svg
     assert "&lt;script&gt;" in chart.svg
-
-
-@pytest.mark.parametrize(("value", "above"), [(0, 4), (1, 1), (7, 8), (20, 20), (53, 60), (0.051, 0.06), (101, 120)])
-def test_axes_end_at_round_numbers(value, above):
-    assert figures.round_above(value) == pytest.approx(above)
 
 
 def test_halves_are_rounded_upwards_as_the_script_does():

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.api.conftest import panel_of
-from tests.api.nouns import changes, record
+from tests.api.nouns import record
 from tests.doubles.llm_server import requested_schema
 from tests.doubles.ranking import criteria_answer, shown_in
 
@@ -35,38 +35,11 @@ def divided(models):
 
 
 class TestProducingVerdicts:
-    def test_judges_compare_in_both_orders_or_the_given_one(self, client):
-        both = client.post("/v1/judge", json={"item": ITEM, "panel": "two"}).json()
-        given = client.post("/v1/judge", json={"item": ITEM, "panel": "two", "orders": "given"}).json()
-        assert len(both["judgments"]) + len(both["failed"]) == 4
-        assert len(given["judgments"]) + len(given["failed"]) == 2
-
-    def test_judges_grade_each_response(self, client):
-        found = client.post("/v1/judge", json={"item": ITEM, "grade": True, "panel": "one"}).json()
-        assert len(found["judgments"]) + len(found["failed"]) == 2
-
     def test_a_judge_who_cannot_be_asked_is_told_with_why(self, serve, models):
         server = models(faults=["401"] * 8)
         found = serve(panels={"default": panel_of(server, "a")}).post("/v1/judge", json={"item": ITEM}).json()
         assert [one["failure"]["kind"] for one in found["failed"]] == ["auth", "auth"]
         assert found["judgments"] == []
-
-    def test_a_clash_ranks_blind_with_its_seed_on_record(self, client):
-        found = client.post("/v1/clash", json={"item": ITEM, "panel": "two", "seed": 7}).json()
-        assert found["item_id"] == ITEM["id"]
-        assert found["seed"] == 7
-
-    def test_a_clash_says_what_is_to_be_known_of_its_panel(self, serve, models):
-        panel = panel_of(divided(models), "bc")
-        agents = tuple(one.model_copy(update={"role": "critic", "weight": 3.0}) for one in panel.agents)
-        client = serve(panels={"default": panel.model_copy(update={"agents": agents})})
-        found = client.post("/v1/clash", json={"item": ITEM}).json()
-        assert found["notices"] == [
-            *(f"agent {one.name}: role dropped: only vetting uses such settings" for one in agents),
-            *(one for one in found["notices"] if one.startswith("judge ")),
-            "2 judges tie more often than an odd number of them",
-        ]
-        assert [vote["weight"] for vote in found["votes"]] == [3.0, 3.0]
 
     def test_a_clash_the_judges_are_divided_on_is_queued_once_for_its_page(self, serve, models, tmp_path):
         client = serve(panels={"default": panel_of(divided(models))}, store=tmp_path / "s.duckdb")
@@ -110,23 +83,9 @@ class TestProducingVerdicts:
         answer = client.post(path, json={"item": many, "grade": True} if path == "/v1/judge" else {"item": many})
         assert (answer.status_code, "51 responses" in answer.json()["detail"]) == (422, True)
 
-    def test_three_responses_are_not_compared_in_pairs(self, client):
-        three = {**ITEM, "responses": {"A": "x", "B": "y", "C": "z"}}
-        assert client.post("/v1/judge", json={"item": three}).status_code == 422
-
     def test_a_panel_without_agents_cannot_judge(self, serve):
         answer = serve().post("/v1/judge", json={"item": ITEM})
         assert (answer.status_code, "choose one with agents" in answer.json()["detail"]) == (422, True)
-
-    def test_a_case_is_judged_decided_and_on_record(self, client):
-        module = importlib.import_module("metajudge.api.routes.judging")
-        answer = client.post("/v1/cases", json={"case": module.EXAMPLE_CASE, "panel": "two"})
-        assert answer.status_code == 200
-        assert answer.json()["decision"]["action"]
-        assert [one["action"] for one in changes(client, "case-1")] == ["case.decide"]
-        assert client.get("/v1/assessments/case-1").json()["audit_log"]
-        wrong = client.post("/v1/cases", json={"case": module.EXAMPLE_CASE, "policy": "nothing"})
-        assert wrong.status_code == 422
 
 
 class TestRankings:
@@ -165,16 +124,6 @@ class TestRankings:
             "3": [1, 2],
         }
         assert json.loads(encoding.plain_json({"none": float("nan")}).body) == {"none": None}
-
-    def test_peers(self, client):
-        ballots = [
-            {"question_id": f"q{n}", "evaluator": name, "ranking": [["a"], ["b"], ["c"]]}
-            for n in range(3)
-            for name in "abc"
-        ]
-        assert client.post("/v1/peers", json={"ballots": ballots}).json()["overall"] == [["a"], ["b"], ["c"]]
-        assert client.post("/v1/peers", json={"ballots": []}).status_code == 422
-        assert client.post("/v1/peers", json={"ballots": ballots, "rule": "loudest"}).status_code == 422
 
     @pytest.mark.slow
     def test_few_computations_at_once(self, serve, monkeypatch):

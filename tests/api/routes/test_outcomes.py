@@ -65,23 +65,6 @@ def test_lists_pages_counts_and_streams_that_resume(serve, tmp_path):
     assert events(client, headers={"last-event-id": "nonsense"}) == streamed
 
 
-def test_the_page_lists_and_filters(serve, tmp_path):
-    client = serve(store=filled(tmp_path / "s.duckdb"))
-    text = client.get("/outcomes").text
-    assert all(f"{kind}-1" in text for kind in KINDS)
-    assert text.count('class="chip warn"') == 3
-    only = client.get("/outcomes", params={"kind": "case", "outcome": "approved", "by": ""}).text
-    assert "case-0" in only
-    assert "clash-0" not in only
-    assert "No matching outcomes" in client.get("/outcomes", params={"by": "people"}).text
-
-
-def test_a_service_without_outcomes_says_what_to_do(serve, tmp_path):
-    client = serve(store=tmp_path / "s.duckdb")
-    assert "metajudge vet --policy" in client.get("/outcomes").text
-    assert client.get("/v1/outcomes").json()["outcomes"] == []
-
-
 @pytest.mark.slow
 def test_what_the_service_decides_goes_to_its_webhook(models, tmp_path):
     """Vetting, a job, a case, and a person's decision over HTTP."""

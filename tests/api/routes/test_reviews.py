@@ -1,7 +1,3 @@
-import importlib
-import threading
-import time
-
 import pytest
 
 from tests.api.nouns import changes, record, vetted
@@ -20,20 +16,6 @@ class TestReviews:
     def waiting(self, client):
         """Ids of three reviews, as the queue has them."""
         return opened(client, 3)
-
-    def test_from_the_queue_to_a_decision(self, client, waiting):
-        first = waiting[0]
-        claimed = client.post(f"/v1/reviews/{first}/claim", json={"reviewer": "ada", "lease_s": 60})
-        assert claimed.json()["state"]["status"] == "claimed"
-        assert claimed.json()["judgment"]["id"]
-        said = {"reviewer": "ada", "outcome": "modify", "verdict": "A>B", "reason": "The other one is right."}
-        decided = client.post(f"/v1/reviews/{first}/decide", json=said).json()["state"]
-        assert decided["status"] == "decided"
-        assert decided["decisions"][0]["policy"]["name"] == "verdict_score"
-        assert client.post(f"/v1/reviews/{first}/decide", json=said).json()["state"] == decided
-        actions = [(one["action"], one["reviewer"]) for one in changes(client, first)]
-        assert actions == [("review.claim", "ada"), ("review.decide", "ada")]
-        assert client.get(f"/v1/reviews/{first}").json()["state"] == decided
 
     def test_who_reviews_is_the_key_s_name_unless_said(self, client, waiting):
         client.post(f"/v1/reviews/{waiting[0]}/claim", json={})
@@ -123,78 +105,3 @@ class TestReviews:
         assert [made["outcome"] for made in state["decisions"]] == ["reject"]
         assert [made["outcome"] for made in state["history"]] == ["approve", "reject"]
         assert [change["action"] for change in changes(client, one)][-1] == "review.amend"
-
-    def test_assignment_comments_and_progress(self, client, waiting):
-        one = waiting[0]
-        state = client.post(f"/v1/reviews/{one}/assign", json={"reviewer": "eve"}).json()["state"]
-        assert state["assigned"] == ["eve"]
-        assert client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"}).status_code == 409
-        found = client.get("/v1/reviews", params={"assigned": "eve"}).json()["reviews"]
-        assert [row["review"]["review_id"] for row in found] == [one]
-        client.post(f"/v1/reviews/{one}/comment", json={"reviewer": "eve", "text": "see page 3"})
-        comments = client.get(f"/v1/reviews/{one}").json()["state"]["comments"]
-        assert [(made["author"], made["text"]) for made in comments] == [("eve", "see page 3")]
-        before = client.get("/v1/reviews/progress", params={"reviewer": "eve"}).json()
-        client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "eve"})
-        client.post(f"/v1/reviews/{one}/decide", json={"reviewer": "eve", "outcome": "cannot_tell"})
-        after = client.get("/v1/reviews/progress", params={"reviewer": "eve"}).json()
-        assert (after["done"], after["total"], after["timed"]) == (before["done"] + 1, before["total"], 1)
-
-    def test_one_outcome_for_several_is_recorded_as_bulk_on_those_in_hand(self, client, waiting):
-        for one in waiting[:2]:
-            client.post(f"/v1/reviews/{one}/claim", json={"reviewer": "ada"})
-        said = {"reviewer": "ada", "outcome": "cannot_tell", "reviews": waiting}
-        done = client.post("/v1/reviews/decide", json=said).json()
-        assert [row["decisions"][0]["bulk"] for row in done["recorded"]] == [True, True]
-        assert list(done["left_out"]) == [waiting[2]]
-        assert "claim it before deciding" in done["left_out"][waiting[2]]
-
-    @pytest.mark.slow
-    def test_pages_and_filters(self, client, waiting):
-        found, cursor = [], None
-        for _ in range(100):
-            page = client.get("/v1/reviews", params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
-            found += [one["review"]["review_id"] for one in page["reviews"]]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                break
-        assert len(found) == len(set(found))
-        assert [one for one in found if one in waiting] == waiting
-        assert client.get("/v1/reviews", params={"judge": "nobody"}).json()["reviews"] == []
-        decided = client.get("/v1/reviews", params={"status": "decided", "limit": 500}).json()["reviews"]
-        assert not {one["review"]["review_id"] for one in decided} & set(waiting)
-        assert client.get("/v1/reviews", params={"cursor": "nowhere"}).status_code == 422
-        assert client.get("/v1/reviews", params={"status": "odd"}).status_code == 422
-
-    def test_an_unknown_review_is_404(self, client):
-        assert client.get("/v1/reviews/none").status_code == 404
-        for what, body in [("claim", {}), ("release", {}), ("decide", {"outcome": "approve"})]:
-            answer = client.post(f"/v1/reviews/none/{what}", json={"reviewer": "ada", **body})
-            assert (answer.status_code, answer.json()["status"]) == (404, 404)
-
-    @pytest.mark.slow
-    def test_after_ten_disagreements_the_loop_looks_and_nobody_waits_for_it(self, client, monkeypatch):
-        loop = importlib.import_module("metajudge.feedback.loop").FeedbackLoop
-        looked = []
-
-        async def propose(self, name):
-            looked.append((name, threading.current_thread().name))
-            return []
-
-        monkeypatch.setattr(loop, "propose", propose)
-        for one in opened(client, 10):
-            client.post(f"/v1/reviews/{one}/claim", json={})
-            body = {"outcome": "modify", "scores": {"overall": 1}, "reason": "Far too kind."}
-            body = (
-                body
-                if client.get(f"/v1/reviews/{one}").json()["state"]["review"]["criteria"]
-                else {"outcome": "reject"}
-            )
-            assert client.post(f"/v1/reviews/{one}/decide", json=body).status_code == 200
-        report = client.get("/v1/feedback", params={"policy": "verdict_score"}).json()
-        deadline = time.monotonic() + 20
-        while sum(report["disagreements"].values()) >= 10 and not looked:
-            assert time.monotonic() < deadline, "nobody looked"
-            time.sleep(0.05)
-        assert report["cases"] >= 10
-        assert all(name == "verdict_score" and "computing" in thread for name, thread in looked)

@@ -7,7 +7,6 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.panels.config import panel_config
 from metajudge.types import Assessment, Judgment
-from tests.api.test_jobs import all_results, ended
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
@@ -20,16 +19,6 @@ def panel(server, name="mini", **options):
 
 def record(**changes):
     return judgment(**changes).model_dump(mode="json")
-
-
-def test_a_judgment_record_as_it_is(serve, models):
-    server = models(answer=score_answer(5))
-    response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
-    assert response.status_code == 200
-    assessment = Assessment.model_validate(response.json())
-    assert (assessment.status, assessment.accepted, assessment.final_score) == ("assessed", True, 5.0)
-    assert assessment.agents[0].criteria["accuracy"].explanation
-    assert response.headers["x-request-id"]
 
 
 KINDS = [
@@ -69,36 +58,6 @@ def test_every_kind_of_verdict_is_vetted_with_a_policy_and_comes_back_out_of_the
     assert server.count == len(KINDS)
 
 
-def test_a_batch_of_every_kind_of_verdict(serve, models, tmp_path):
-    client = serve(panels={"default": panel(models(answer=score_answer(5)))}, store=tmp_path / "s.duckdb")
-    bodies = list(kinds())
-    location = client.post("/v1/vet/batch", json=bodies).headers["location"]
-    assert ended(client, location)["by_status"] == {"assessed": len(bodies)}
-    digests = [one["assessment"]["judgment_digest"] for one in all_results(client, location)]
-    assert digests == [Judgment.model_validate(body).digest for body in bodies]
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_document_describes_every_kind_of_verdict(serve):
-    schemas = serve().get("/openapi.json").json()["components"]["schemas"]
-    verdict = next(one for name, one in schemas.items() if name.startswith("Judgment"))["properties"]["verdict"]
-    described = verdict.get("anyOf", [verdict])
-    types = {
-        kind for one in described for kind in [one.get("type"), *(part.get("type") for part in one.get("anyOf", ()))]
-    }
-    assert {"string", "boolean", "object", "array", "number", "null"} <= types
-
-
-def test_panel_and_rubric_by_name(serve, models):
-    server = models(answer=score_answer(4))
-    panels = {"strict": panel(server), "lax": panel(server, threshold=3.0)}
-    client = serve(panels=panels)
-    default = client.post("/v1/vet", json={"judgment": record()}).json()
-    lax = client.post("/v1/vet", json={"judgment": record(), "panel": "lax", "rubric": "baseline"}).json()
-    assert (default["accepted"], default["rubric"], default["threshold"]) == (False, "short", 4.5)
-    assert (lax["accepted"], lax["rubric"], lax["threshold"]) == (True, "baseline", 3.0)
-
-
 def test_the_same_judgment_is_not_asked_about_twice(serve, models, tmp_path):
     server = models(answer=score_answer(5))
     client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
@@ -114,11 +73,6 @@ def test_a_models_failure_is_an_answer_with_a_typed_reason_not_a_server_error(se
     assert response.status_code == 200
     assert response.json()["status"] == "failed"
     assert response.json()["failure"]["kind"] == "auth"
-
-
-def test_without_a_model_it_says_that_the_score_is_uncalibrated(serve):
-    body = serve().post("/v1/vet", json=record()).json()
-    assert (body["strategy"], body["calibrated"]) == ("signals", False)
 
 
 @pytest.mark.parametrize(
@@ -141,17 +95,6 @@ def test_bad_requests_are_problem_details_that_name_the_field(serve, body, detai
     assert problem["status"] == 422
     assert problem["request_id"] == response.headers["x-request-id"]
     assert "function-after" not in response.text
-
-
-def test_half_a_json(serve):
-    response = serve().post("/v1/vet", content=b'{"id": 3', headers={"content-type": "application/json"})
-    assert response.status_code == 422
-    assert "not JSON" in response.json()["detail"]
-
-
-def test_every_field_of_a_missing_record_is_named(serve):
-    problem = serve().post("/v1/vet", json={}).json()
-    assert len(problem["errors"]) >= 4
 
 
 class TestCalibration:
