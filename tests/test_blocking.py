@@ -1,7 +1,6 @@
 """The functions for scripts and notebooks."""
 
 import asyncio
-import json
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from tests.doubles.cases import reply as case_reply
 from tests.doubles.judging import item, prefers, verdict
 from tests.doubles.judgments import judgment
 from tests.doubles.judgments import reply as score
-from tests.doubles.ranking import ranks_by, says
+from tests.doubles.ranking import ranks_by
 
 TASKS = ("metajudge.cases", "metajudge.clashes", "metajudge.judging", "metajudge.peers", "jinja2")
 
@@ -78,10 +77,6 @@ def case_scores(request):
 
 
 class TestVet:
-    def test_one_and_several(self):
-        one = vet(judgment("a"))
-        assert vet([judgment("a")]) == [one]
-
     def test_no_judgment_at_all_says_what_is_wrong(self):
         with pytest.raises(InputError, match="judgment 1 is a str"):
             vet("j")
@@ -100,23 +95,6 @@ class TestVet:
 
 
 class TestJudgeAndGrade:
-    def test_one_item_and_several_objects_and_plain_data(self):
-        one = judge(item("i1"), [prefers("four")])
-        both = judge([item("i1").model_dump(), item("i2")], [prefers("four")])
-        assert one.judgments == both.judgments[:2]
-        assert [str(game.verdict) for game in both.judgments] == ["A>B"] * 4
-
-    def test_options_of_the_task_and_of_the_session(self, tmp_path):
-        model = ScriptedModel(lambda _request: verdict("A=B"), name="tied")
-        found = judge(item(), [model], orders="both", rule="agree", seed=7, store=tmp_path / "s.duckdb")
-        assert [str(one.verdict) for one in found.combined] == ["A=B"]
-        assert {request.parameters.seed for request in model.requests} == {7}
-        assert (tmp_path / "s.duckdb").exists()
-
-    def test_every_response_is_graded(self):
-        grader = says(json.dumps({"reasoning": "Fine.", "grade": 8}))
-        assert [one.verdict.value for one in grade(item(), [grader]).judgments] == [8.0, 8.0]
-
     def test_the_budgets_end_is_in_the_totals(self):
         found = judge(item(), [stopping(lambda _: verdict(), BudgetExceeded("spent"), after=1)], concurrency=1)
         assert (found.totals.end, len(found.games)) == (RunEnd.BUDGET, 1)
@@ -129,36 +107,12 @@ class TestJudgeAndGrade:
 
 
 class TestClash:
-    def test_given_responses_are_ranked(self):
-        data = {"id": "q", "question": "Why?", "responses": {"x": "a long answer", "y": "short", "z": "medium one"}}
-        panel = [ranks_by(len, name=name) for name in "abc"]
-        (record,) = clash(data, panel, seed=4).records
-        assert (record.winner, record.seed) == ("x", 4)
-        assert clash([data], panel, seed=4).records[0].winner == "x"
-
-    def test_candidates_answer_a_prompt(self, tmp_path):
-        found = clash(
-            "Why?",
-            [ranks_by(len, name=name) for name in "abc"],
-            candidates=[says("a long answer", "long"), says("no", "short")],
-            out=tmp_path / "c.jsonl",
-            store=tmp_path / "s.duckdb",
-        )
-        assert [one.winner for one in found.records] == ["long"]
-        assert len((tmp_path / "c.jsonl").read_text().splitlines()) == 1
-
     def test_an_option_that_there_is_not_is_an_error(self):
         with pytest.raises(TypeError, match="quorums"):
             clash("Why?", [ranks_by(len)], quorums=2)
 
 
 class TestJudgeCase:
-    def test_one_and_several(self):
-        one = judge_case(flood("c1"), [ScriptedModel(case_scores)])
-        several = judge_case([flood("c1").model_dump(), flood("c2")], [ScriptedModel(case_scores)])
-        assert one.action == "APPROVE"
-        assert [each.case_id for each in several] == ["c1", "c2"]
-
     def test_a_spent_budget_is_an_error(self):
         judge = stopping(case_scores, BudgetExceeded("spent"), after=2)
         with pytest.raises(BudgetExceeded, match="after 1 of 2 cases"):
@@ -166,21 +120,6 @@ class TestJudgeCase:
 
 
 class TestRunPeers:
-    def test_models_answer_and_rank_each_other(self, tmp_path):
-        def peer(name, answer):
-            ranking = ranks_by(len)
-
-            def script(request):
-                return answer if request.schema is None else ranking._script(request)
-
-            return ScriptedModel(script, name=name)
-
-        models = [peer("long", "a long answer"), peer("short", "no"), peer("medium", "a middle")]
-        found = run_peers(["Why?", {"id": "q2", "question": "How?"}], models, out=tmp_path / "b.jsonl")
-        assert len(found.ballots) == 6
-        assert {one.ranking[0] for one in found.ballots} == {("long",)}
-        assert (found.totals.answers, found.totals.end) == (6, RunEnd.FINISHED)
-
     def test_one_model_is_no_peer(self):
         with pytest.raises(ConfigurationError, match="at least two models"):
             run_peers(["Why?"], [ranks_by(len)])

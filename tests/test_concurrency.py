@@ -1,7 +1,6 @@
 """Known coroutines at once, in order; work on long texts off the event loop."""
 
 import asyncio
-import gc
 import threading
 
 import pytest
@@ -9,10 +8,7 @@ import pytest
 from metajudge.concurrency import (
     LONG_TEXT,
     all_of,
-    modules_kept,
     off_the_loop,
-    set_modules_apart,
-    take_modules_back,
 )
 
 
@@ -54,22 +50,3 @@ async def test_being_cancelled_cancels_all():
 async def test_long_texts_are_worked_on_in_a_thread(characters, aside):
     where = await off_the_loop(threading.current_thread, characters)
     assert (where is not threading.main_thread()) == aside
-
-
-@pytest.mark.parametrize("apart", [True, False])
-def test_imports_are_kept_from_collections_for_good_only_where_modules_are_set_apart(apart):
-    thresholds = gc.get_threshold()
-    try:
-        if apart:
-            set_modules_apart()
-        before = gc.get_freeze_count()
-        with modules_kept():
-            assert not gc.isenabled()
-            made = [[] for _ in range(100)]
-        assert gc.isenabled()
-        assert len(made) == 100
-        assert (gc.get_freeze_count() >= before + 100) is apart
-    finally:
-        take_modules_back()
-        gc.set_threshold(*thresholds)
-    assert gc.get_freeze_count() == 0

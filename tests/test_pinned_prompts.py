@@ -58,16 +58,6 @@ async def test_an_engine_that_vets_by_the_newest_set_judges_by_the_first_unless_
     assert token_lengths(server) == {DIGITS[FIRST]}
 
 
-async def test_records_name_the_templates_of_the_set():
-    digests = {}
-    with LLMServer() as server:
-        for version in (FIRST, NEWEST):
-            async with Session(panel=panel(server, prompt_version=version)) as session:
-                judged = await judge_item(session, ITEM)
-                digests[version] = {one.meta["prompt_digest"] for one in judged.judgments}
-    assert len(digests[FIRST] | digests[NEWEST]) == 2
-
-
 async def test_an_unknown_set_is_refused():
     with LLMServer() as server:
         async with Session(panel=panel(server, prompt_version=9)) as session:

@@ -82,14 +82,6 @@ class TestModels:
             assert await ask(models["a"]) == "mine"
         assert models["b"].name == "gpt-4o-mini"
 
-    async def test_another_object_is_added(self):
-        async with session(ScriptedModel([], name="c"), panel=panel(PLAIN)) as one:
-            assert [model.name for model in one.models()] == ["a", "c"]
-
-    async def test_agents_given_as_text_replace_the_panels(self):
-        async with session("mine=openai:gpt-4o", panel=panel(PLAIN)) as one:
-            assert [model.name for model in one.models()] == ["mine"]
-
     async def test_a_panel_is_asked_with_its_own_seed(self):
         async with session(panel=panel(PLAIN), seed=7) as one:
             (seeded,) = one.models(panel(PLAIN).model_copy(update={"seed": 3}))
@@ -101,11 +93,6 @@ class TestModels:
             for none in (None, [], panel()):
                 with pytest.raises(ConfigurationError, match="no model to ask: give an agent"):
                     one.models(none)
-
-    async def test_what_it_returned_it_takes_again(self):
-        async with session(panel=panel(PLAIN)) as one:
-            given = one.models(weighted=True)
-            assert one.models(given) == given
 
     async def test_two_of_one_name_are_refused(self):
         async with session() as one:
@@ -141,15 +128,6 @@ class TestRecording:
         await store.close()
         assert (run.run_id, run.command, run.status) == (one.run_id, "judge", status)
         assert totals.end.value == status
-
-    async def test_calls_and_notices_are_taken_over(self):
-        totals = Totals()
-        async with session(ScriptedModel(["yes"], name="a")) as one, one.recording(totals):
-            one.models([OF_VETTING])
-            await ask(one.models()[0].model)
-        assert (totals.calls, totals.cost_usd, len(totals.notices)) == (1, 0.0, 1)
-        assert totals.wall_s is not None
-        assert totals.to_json()["end"] == "finished"
 
     async def test_a_session_closed_without_a_run_records_its_calls(self, tmp_path):
         async with session(ScriptedModel(["yes"], name="a"), store=tmp_path / "store.duckdb") as one:

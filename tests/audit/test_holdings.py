@@ -57,32 +57,6 @@ def test_what_is_possible_asks_for_nothing():
     assert not found["human ceiling"].possible
 
 
-def test_notices_say_what_was_left_out():
-    notices = " ".join(
-        audit(
-            [
-                single("i", "j", "pass", label="pass", id="1"),
-                single("i", "j", "pass", id="1"),
-                single("k", "j", None, id="2"),
-                single("i", "k", "pass", label="fail", id="3"),
-                single("u", "k", "pass", labels=["pass", "fail"], id="4"),
-                pair("p", "k", "A>B", label="A=B"),
-                pair("p", "silent", None),
-            ]
-        ).notices
-    )
-    for part in (
-        "1 judgments have the id of an earlier one",
-        "2 judgments have no verdict",
-        "1 items have two different labels",
-        "On 1 items people are undecided",
-        "1 pairwise verdicts cannot be compared with their label by top1",
-        "of 2 kinds (pairwise, category)",
-        "no card: silent",
-    ):
-        assert part in notices
-
-
 def test_words_that_are_no_side_are_counted():
     report = audit(
         [single("i", "j", "pass", label="pass"), single("k", "j", "perhaps", label="fail")], right=parse_right("equal")

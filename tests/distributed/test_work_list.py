@@ -9,13 +9,13 @@ import pytest
 from metajudge.bulk.reading import Reading
 from metajudge.distributed.folder import Earlier, ResultsFolder
 from metajudge.distributed.place import Place
-from metajudge.distributed.work_list import Range, Stored, WorkList, ranges_of, read_judgments, read_range
+from metajudge.distributed.work_list import Range, Stored, WorkList, ranges_of, read_range
 from metajudge.errors import FailureKind
 from metajudge.evidence.facts import FactsBuilder, collected
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.stack import Resources
-from metajudge.types import Assessment, Failure, Judgment, Status
+from metajudge.types import Judgment, Status
 from tests.doubles.judgments import judgment
 from tests.doubles.result_rows import row
 
@@ -91,55 +91,6 @@ def test_failures_are_left_so_where_that_is_asked(tmp_path):
     assert [r["index"] for r in rows] == [0]
 
 
-def test_as_evidence_for_others_nothing_is_left_out(tmp_path):
-    given, vetter = judgments(3), asking()
-    done(tmp_path, vetter.key(given[0]))
-    _, rows = written(tmp_path, vetter, given, evidence=True)
-    assert [(r["done"], r["judgment"] is not None) for r in rows] == [(True, True), (False, True), (False, True)]
-
-
-def test_what_the_store_has_goes_along_unless_the_folder_s_result_stands(tmp_path):
-    given, vetter = judgments(5), asking()
-    keys = [vetter.key(one) for one in given]
-    done(tmp_path, keys[0])
-    done(tmp_path, keys[1], "unscored", failure=FailureKind.TIMEOUT.value)
-    ended = {1: Status.ASSESSED, 2: Status.FAILED, 3: Status.ASSESSED, 0: Status.ASSESSED}
-    have = {keys[at]: assessed(given[at], status) for at, status in ended.items()}
-    asked = []
-    stored = Stored(5, lambda keys: asked.append(len(keys)) or {key: have[key] for key in keys if key in have})
-    _, rows = written(tmp_path, vetter, given, whole=True, stored=stored)
-    assert asked == [5], "in bulk"
-    assert stored.at.tolist() == [True, True, True, True, False]
-    assert [(r["done"], r["retry"]) for r in rows] == [
-        (True, True),
-        (True, True),
-        (False, True),
-        (True, True),
-        (False, False),
-    ]
-    found = [r["found"] and Assessment.model_validate_json(r["found"]) for r in rows]
-    assert found == [None, have[keys[1]], None, have[keys[3]], None]
-    assert read_judgments(Place(tmp_path, "work"), EVERYTHING) == dict(enumerate(given))
-
-
-def assessed(one, status):
-    failure = None if status is Status.ASSESSED else Failure(kind=FailureKind.TIMEOUT, message="late")
-    return Assessment(
-        judgment_id=one.id,
-        item_id=one.item.id,
-        judge=one.judge,
-        judgment_digest=one.digest,
-        status=status,
-        final_score=5.0 if failure is None else None,
-        accepted=True if failure is None else None,
-        failure=failure,
-        strategy="single",
-        threshold=4.5,
-        panel_digest="p",
-        metajudge_version="0",
-    )
-
-
 def test_without_a_model_no_text_travels_and_the_facts_are_those_of_the_records(tmp_path):
     given = judgments(5)
     _, rows = written(tmp_path, free(), given, evidence=True)
@@ -177,10 +128,3 @@ def test_ranges_cover_every_hash_once_and_part_no_two_of_the_same(size):
     ranges = ranges_of(hashes, size)
     assert [sum(one.low <= value < one.high for one in ranges) for value in hashes.tolist()] == [1] * len(hashes)
     assert ranges_of(np.array([], dtype=np.int64), size) == []
-
-
-def test_many_judgments_are_spread_over_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("metajudge.distributed.work_list.ROWS_A_FILE", 2)
-    _, rows = written(tmp_path, asking(), judgments(5))
-    assert len(Place(tmp_path, "work").names_of()) == 3
-    assert [r["index"] for r in rows] == list(range(5))

@@ -60,26 +60,6 @@ def test_what_is_added_later_counts() -> None:
     assert index.peers(judgment("9", "new", "A>>B")).peers == 3
 
 
-@pytest.mark.slow
-def test_many_judgments_stay_small() -> None:
-    import tracemalloc
-
-    items = [Item(id=str(i), question="?", responses={"A": "x", "B": "y"}) for i in range(1000)]
-    for item in items:
-        assert item.digest
-    tracemalloc.start()
-    index = EvidenceIndex.build(
-        Judgment.model_construct(
-            id="j", item=items[n % 1000], judge=f"judge-{n % 50}", verdict=FOUR[n % 2].verdict, order=("A", "B")
-        )
-        for n in range(20_000)
-    )
-    size, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(index) == 1000
-    assert size < 2_000_000
-
-
 class TestOtherKinds:
     def graded(self, name: str, judge: str, verdict: Any, shown: str = "A", model: str | None = None) -> Judgment:
         meta = {} if model is None else {"judge_model": model}

@@ -122,12 +122,6 @@ def test_labels_of_some_and_probabilities_of_all_give_the_precision():
     assert report_on(watched(rest)).predicted is None
 
 
-def test_the_advice_says_what_is_missing():
-    assert any("--review-sample" in one for one in report_on(watched([decision("q")])).advice())
-    waiting = watched([audited("q", None, decided=None)])
-    assert any("count" in one and "as right" in one for one in report_on(waiting).advice())
-
-
 def test_what_was_decided_without_a_sample_counts_for_nothing():
     doubtful = [replace(one, sampled=False) for one in many(300, wrong_from=0)]
     found = report_on(watched([*doubtful, *many(20)]))
@@ -156,11 +150,3 @@ def test_the_id_depends_on_what_is_promised():
         for one in ({"threshold": 0.7}, {"target": 0.8}, {"judges": ("a",)}, {"category": "law"})
     ]
     assert len({name, promise_id("other", stamp), *(promise_id("calibration", one) for one in others)}) == 6
-
-
-def test_the_json_has_everything_the_text_has():
-    data = report_on(watched(many(150, wrong_from=20))).to_json()
-    assert data["state"] == "broken"
-    assert data["held"]["precision"]["n"] == 150
-    assert data["advice"]
-    assert [one["to"] for one in data["delays"]] == [0.85, 0.8]

@@ -8,7 +8,6 @@ from metajudge.prompts.versions import FIRST, NEWEST
 from metajudge.providers.notices import Notices
 from metajudge.providers.stack import Resources
 from metajudge.rubric import load_rubric
-from metajudge.strategies import StrategyName
 
 
 def vetter_of(config):
@@ -16,11 +15,6 @@ def vetter_of(config):
 
 
 class TestConfiguration:
-    def test_a_panel_file_names_the_policy(self):
-        config = panel_config({"families": "forbid", "agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False)
-        assert built.default.families == "forbid"
-
     def test_the_default_is_to_warn_through_the_runs_notices(self):
         notices = Notices()
         config = panel_config({"agents": [{"model": "openai:gpt-4o-mini"}]})
@@ -28,15 +22,6 @@ class TestConfiguration:
         assert built.default.families == "warn"
         built.notice("heard")
         assert notices.lines == ("heard",)
-
-    def test_another_word_is_an_error(self):
-        with pytest.raises(ConfigurationError, match="families"):
-            panel_config({"families": "allow"})
-
-    def test_rejudge_is_configured_like_any_strategy(self):
-        config = panel_config({"strategy": "rejudge", "agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False).default
-        assert (built.strategy, built.rubric) == (StrategyName.REJUDGE, None)
 
 
 class TestForms:
@@ -63,9 +48,6 @@ class TestForms:
     @pytest.mark.parametrize("options", [{"effort": "none"}, {"effort": "high", "analysis": True}])
     def test_the_setting_decides_where_it_is_given_and_no_effort_is_none(self, options):
         assert self.built(**options).agents[0].form.analysis
-
-    def test_a_bound_of_ones_own_stays(self):
-        assert self.built(max_tokens=700).agents[0].parameters.max_tokens == 700
 
     def test_under_the_first_set_replies_are_as_they_were(self):
         (agent,) = self.built(version=FIRST).agents

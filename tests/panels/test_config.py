@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError
 from metajudge.panels.building import build_vetter
-from metajudge.panels.config import load_panel_file, panel_config
+from metajudge.panels.config import panel_config
 from metajudge.providers.stack import Resources
 
 
@@ -12,40 +12,11 @@ def one(**options):
     return panel_config({"agents": [{"model": "openai:m", **options}]}).agents[0]
 
 
-class TestFinerScores:
-    def test_by_default_one_reported_point_counts(self):
-        assert one().samples == 1
-
-    def test_they_are_set_agent_by_agent_in_a_file(self, tmp_path):
-        path = tmp_path / "panel.toml"
-        path.write_text(
-            '[[agents]]\nmodel = "openai:m"\nscore = "reported"\n[[agents]]\nmodel = "openai:n"\nsamples = 5\n'
-        )
-        assert [a.samples for a in load_panel_file(path).agents] == [1, 5]
-
-    @pytest.mark.parametrize(
-        ("options", "said"),
-        [
-            ({"samples": 0}, r"agents\.0\.samples: .* greater than or equal to 1"),
-            ({"samples": 101}, r"agents\.0\.samples: .* less than or equal to 100"),
-            ({"samples": 2.5}, r"agents\.0\.samples: .* integer"),
-        ],
-    )
-    def test_what_is_no_way_of_scoring_is_refused(self, options, said):
-        with pytest.raises(ConfigurationError, match=said):
-            one(**options)
-
-
 class TestForms:
     @pytest.mark.parametrize(("former", "now"), [(True, "before"), (False, "after")])
     def test_the_former_name_of_explanations_is_read(self, former, now):
         assert one(explanations_first=former).explanations == now
         assert one(explanations=now).explanations == now
-
-    def test_by_default_they_come_before_scores_and_the_analysis_is_left_to_the_set(self):
-        assert (one().explanations, one().analysis) == ("before", None)
-        assert panel_config({}).prompt_version is None
-        assert panel_config({}).discussion.show_analysis is False
 
     @pytest.mark.parametrize(
         ("options", "said"),

@@ -1,30 +1,13 @@
-"""A panel file as written: it is read back as it was meant."""
+"""A panel file as written: its comments can be used, and what makes no sense is refused."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from metajudge.errors import ConfigurationError, RubricError
+from metajudge.errors import ConfigurationError
 from metajudge.panels.config import load_panel_file, panel_config
 from metajudge.panels.template import panel_text
-
-
-def test_every_choice_survives_writing_and_reading():
-    text = panel_text(
-        ["openai:gpt-4o-mini", 'b=anthropic:claude "x"@http://localhost:1'],
-        "weighted_average",
-        "long",
-        threshold=4.0,
-        seed=7,
-        folder=Path(),
-    )
-    panel = panel_config(tomllib.loads(text))
-    assert [agent.spec() for agent in panel.agents] == [
-        "openai:gpt-4o-mini",
-        'b=anthropic:claude "x"@http://localhost:1',
-    ]
-    assert (panel.strategy, panel.rubric, panel.threshold, panel.seed) == ("weighted_average", "long", 4.0, 7)
 
 
 def test_the_comments_are_settings_that_can_be_used():
@@ -62,13 +45,3 @@ def test_a_rubric_file_is_named_relative_to_the_panel_file(tmp_path, monkeypatch
 def test_what_makes_no_sense_together_is_refused(agents, strategy, said):
     with pytest.raises(ConfigurationError, match=said):
         panel_text(agents, strategy, "short", folder=Path())
-
-
-def test_an_unknown_rubric_is_refused():
-    with pytest.raises(RubricError, match="unknown rubric 'shrot'"):
-        panel_text(["openai:a"], "single", "shrot", folder=Path())
-
-
-def test_a_panel_that_rejudges_gets_its_own_threshold(tmp_path):
-    text = panel_text(["openai:a", "openai:b"], "rejudge", "short", folder=tmp_path)
-    assert "threshold = 3.0" in text

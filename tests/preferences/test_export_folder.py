@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -244,32 +243,6 @@ def test_a_bad_line_among_the_assessments_is_named(tmp_path, files):
         stream.write('{"judgment_id": "x"}\n')
     with pytest.raises(InputError, match=r"assessments\.jsonl:81: no assessment"):
         export(tmp_path / "d", **files)
-
-
-def test_the_card_and_the_figures_count_every_row(tmp_path):
-    judgments = [judgment(0), judgment(1, verdict="A=B"), judgment(2), judgment(3, verdict=None)]
-    vetted = [assessment(one, number != 2) for number, one in enumerate(judgments)]
-    result, rows = exported(tmp_path / "d", judgments, vetted, licences=("MIT, for the answers",))
-    stats = json.loads((tmp_path / "d" / "stats.json").read_text())
-    before = stats["steps"][0]["before"]
-    lost = {reason: count for step in stats["steps"] for reason, count in step["dropped"].items()}
-    assert (before, lost, len(rows)) == (4, {"not_accepted": 1, "no_verdict": 1, "tie": 1}, 1)
-    card = (tmp_path / "d" / "README.md").read_text()
-    for said in (
-        "wren (wren-1)",
-        "short (`rrrrrrrrrrrr`)",
-        "MIT, for the answers",
-        "1 tie",
-        "unanimous",
-        "Known biases",
-    ):
-        assert said in card
-    assert json.loads((tmp_path / "d" / "manifest.json").read_text())["files"].keys() == {
-        "README.md",
-        "stats.json",
-        "data/train-00000-of-00001.parquet",
-    }
-    assert result.stats == stats
 
 
 @pytest.mark.slow

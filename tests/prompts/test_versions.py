@@ -10,7 +10,7 @@ from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, panel_config
 from metajudge.prompts import judge, meta_judge
 from metajudge.prompts.templates import prompts_digest, render, template_names
-from metajudge.prompts.versions import FIRST, NEWEST, check_version, prompt_sets
+from metajudge.prompts.versions import FIRST, NEWEST, check_version
 from metajudge.providers.stack import Resources
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
@@ -57,9 +57,6 @@ def texts(request):
 
 
 class TestSets:
-    def test_the_sets_are_numbered_from_the_first_to_the_newest(self):
-        assert list(prompt_sets()) == list(range(FIRST, NEWEST + 1))
-
     def test_a_set_holds_what_it_changes_and_takes_the_rest_from_the_one_before(self, tmp_path):
         with next_set(tmp_path, ["system", "repair"]):
             assert render("repair", NEXT, problems=["x"]).endswith(mark("repair"))
@@ -69,11 +66,6 @@ class TestSets:
                 *meta_judge.TEMPLATES, version=NEWEST
             )
             assert prompts_digest("judgment", version=NEXT) == prompts_digest("judgment", version=NEWEST)
-
-    def test_other_fences_are_another_digest_although_the_template_is_the_same(self):
-        assert render("role_critic", 2) == render("role_critic", 1)
-        assert prompts_digest("role_critic", version=2) != prompts_digest("role_critic", version=1)
-        assert prompts_digest("pairwise", version=2) != prompts_digest("pairwise", version=1)
 
     def test_an_unknown_version_names_those_that_exist(self, published):
         with pytest.raises(ConfigurationError, match=r"prompt_version 4: .*choose one of 1, 2, 3"):

@@ -5,7 +5,7 @@ import pytest
 from metajudge.providers.model import request_key
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.tracing import TracedModel
-from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from metajudge.providers.wrapper import CallAttempt
 from tests.doubles.model_requests import ask
 
 
@@ -17,13 +17,6 @@ def test_a_call_carries_its_key_from_attempt_to_attempt():
     later = call.again(2)
     assert (later.key, later.attempt, later.draw, later.fresh) == (call.key, 2, 3, True)
     assert later.content() == request.content()
-
-
-async def test_a_wrapper_is_the_model_it_wraps():
-    inner = ScriptedModel(["text"], name="mini")
-    wrapper = ModelWrapper(inner)
-    assert (wrapper.name, wrapper.endpoint) == (inner.name, inner.endpoint)
-    assert (await wrapper.complete(ask())).text == "text"
 
 
 async def test_no_span_is_made_where_only_the_package_was_imported(monkeypatch):

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from metajudge.cli.app import app
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, parse_map
 from metajudge.readers.inspection import inspect_input
@@ -120,42 +118,3 @@ def test_an_input_of_people_alone_says_so(tmp_path: Path) -> None:
     lines(tmp_path / "x/traces/1.jsonl", TRACE)
     with pytest.raises(InputError, match=r"no score by a model\. 1 score by a person .* --labels "):
         open_judgments([tmp_path / "x"])
-
-
-class TestCommands:
-    @pytest.fixture(autouse=True)
-    def _apart(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-
-    @staticmethod
-    def run(*arguments: object) -> Any:
-        return CliRunner().invoke(app, [str(one) for one in arguments])
-
-    def test_inspect(self, langfuse: Path) -> None:
-        assert "2 scores by people (helpful" in self.run("inspect", langfuse).stdout
-        assert json.loads(self.run("inspect", langfuse, "--json").stdout)["by_people"]["count"] == 2
-
-    def test_vet(self, langfuse: Path) -> None:
-        done = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb", "--json")
-        notices = json.loads(done.stdout)["notices"]
-        assert any("2 scores by people (helpful" in one for one in notices), done.output
-        text = self.run("vet", langfuse, "--strategy", "signals", "--store", "s.duckdb")
-        assert "2 scores by people (helpful" in " ".join(text.output.split())
-
-    def test_calibrate(self, langfuse: Path) -> None:
-        done = self.run("calibrate", "fit", "--data", langfuse, "--out", "c.json")
-        assert "2 scores by people (helpful" in " ".join(done.output.split()), done.output
-
-    def test_export(self, langfuse: Path) -> None:
-        rows = [
-            {"id": f"q{n}", "item": {"id": f"q{n}", "question": f"{n}?", "responses": {"A": f"x {n}", "B": f"y {n}"}}}
-            | {"judge": "g", "verdict": "A>B"}
-            for n in range(3)
-        ]
-        own = lines(Path("own.jsonl"), *rows)
-        done = self.run(
-            "export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o", "--json"
-        )
-        assert json.loads(done.stdout.strip().splitlines()[-1])["read"]["by_people"] == 1, done.output
-        done = self.run("export", "preferences", "--judgments", own, "--judgments", langfuse, "--all", "--out", "o2")
-        assert "scores by people" in " ".join(done.output.split())

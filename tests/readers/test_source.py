@@ -12,8 +12,6 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
-from metajudge.readers import source as reading
-from metajudge.readers.seen_ids import SeenIds
 
 Write = Callable[..., Path]
 Record = Callable[..., dict[str, Any]]
@@ -54,16 +52,6 @@ def test_one_id_for_two_judgments_is_a_reject_that_names_both_places(write: Writ
     assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
     assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
     assert source.rejects == 1
-
-
-def test_only_ids_that_come_twice_are_held(write: Write, record: Record, monkeypatch) -> None:
-    made: list[SeenIds] = []
-    monkeypatch.setattr(reading, "SeenIds", lambda among: made.append(SeenIds(among)) or made[-1])
-    rows = [record(f"j{i}") for i in range(30)]
-    source = open_judgments([write("x", *rows, record("j7"), record("j8", verdict="B>A"), {**record("j9"), "id": 9})])
-    assert [judgment.id for judgment in source] == [row["id"] for row in rows]
-    assert (source.duplicates, source.rejects) == (1, 2)
-    assert [len(one._seen) for one in made] == [2]
 
 
 def test_a_repeated_judgment_is_found_among_ids_with_their_files_before_them(write: Write, record: Record) -> None:
@@ -157,29 +145,6 @@ def test_more_rejects_than_are_held_are_read_again(
     list(source)
     assert source.write_rejects(tmp_path / "r.jsonl") == 9
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 9
-
-
-class TestExpected:
-    def test_lines_before_a_pass_and_exact_after_it(self, write: Write, record: Record) -> None:
-        source = open_judgments([write("a", record("j1"), "bad", record("j1"), record("j2")), write("b", record("j3"))])
-        assert source.expected() == 5
-        assert len(list(source)) == source.expected() == 3
-
-    def test_no_more_than_the_limit(self, write: Write, record: Record) -> None:
-        path = write("x", *(record(f"j{number}") for number in range(9)))
-        assert open_judgments([path], limit=4).expected() == 4
-        assert open_judgments([path], limit=40).expected() == 9
-
-    def test_of_some_judges_it_is_known_after_a_pass_over_everything(self, write: Write, record: Record) -> None:
-        source = open_judgments([write("x", record("j1"), record("j2", judge="k"), record("j3"))], judges=["k"])
-        assert source.expected() is None
-        list(source.all())
-        assert source.expected() == 1
-
-    def test_of_a_table_without_lines_it_is_unknown(self, tmp_path: Path, record: Record) -> None:
-        path = tmp_path / "x.json"
-        path.write_text(json.dumps([record("j1"), record("j2")]))
-        assert open_judgments([path]).expected() is None
 
 
 @pytest.mark.slow

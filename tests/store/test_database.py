@@ -1,4 +1,4 @@
-"""One DuckDB file: what it holds in memory."""
+"""One DuckDB file: opened anew while it is written to, copied whole, and locked all the while."""
 
 import subprocess
 import sys
@@ -13,9 +13,6 @@ from metajudge.store import duckdb_store
 from metajudge.store.database import Database
 from metajudge.store.duckdb_store import open_store
 
-HELD = "SELECT sum(memory_usage_bytes) / 1e6 FROM duckdb_memory()"
-LIMIT = "SELECT current_setting('memory_limit')"
-
 
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
@@ -23,61 +20,6 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Databa
     opened = Database(tmp_path / "store.duckdb")
     yield opened
     opened.close()
-
-
-def fill(database: Database) -> None:
-    query = "CREATE TABLE filler AS SELECT range AS n, md5(range::VARCHAR) || md5((range + 1)::VARCHAR) AS text"
-    database.writer.execute(f"{query} FROM range(120000)")
-    database.writer.execute("CHECKPOINT")
-    database.writer.execute("SELECT sum(length(text)), max(text) FROM filler").fetchall()
-
-
-def held(database: Database) -> float:
-    return float(database.writer.execute(HELD).fetchall()[0][0])
-
-
-def test_pages_that_are_in_the_file_are_let_go_and_the_limit_and_the_rows_stay(database: Database) -> None:
-    limit = database.writer.execute(LIMIT).fetchall()
-    fill(database)
-    before = held(database)
-    assert before > 4
-    assert database.trim()
-    assert held(database) < 2.1
-    assert database.writer.execute(LIMIT).fetchall() == limit
-    rows = database.writer.execute("SELECT count(*), count(DISTINCT n), min(length(text)) FROM filler").fetchall()
-    assert rows == [(120_000, 120_000, 64)]
-
-
-def test_a_reader_never_meets_the_low_limit(database: Database) -> None:
-    fill(database)
-    with database.reading():
-        before = held(database)
-        assert not database.trim()
-        assert held(database) == before
-    assert database.trim()
-
-
-def test_what_is_in_memory_alone_stays_there() -> None:
-    database = Database(":memory:")
-    database.writer.execute("CREATE TABLE filler AS SELECT range AS n, md5(range::VARCHAR) AS text FROM range(50000)")
-    before = held(database)
-    assert database.trim()
-    assert held(database) == before
-    database.close()
-
-
-async def test_a_store_that_is_written_to_is_trimmed_again_and_again(tmp_path, monkeypatch, records) -> None:
-    monkeypatch.setattr(duckdb_store, "_TRIM_EVERY", 10)
-    store = await open_store(tmp_path / "store.duckdb")
-    trimmed = []
-    monkeypatch.setattr(store._database, "trim", lambda: trimmed.append(1) or len(trimmed) > 1)
-    for number in range(45):
-        store.record_call(records.call(number))
-        if number % 5 == 4:
-            await store.find_assessments([f"none-{number}"])
-            await store._writer.flush()
-    await store.close()
-    assert len(trimmed) == 5  # once more after the one that had to be put off, then after every tenth record
 
 
 async def test_a_store_that_is_written_to_is_reopened_keeps_its_rows_and_stays_locked(tmp_path, monkeypatch, records):

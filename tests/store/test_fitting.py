@@ -6,7 +6,6 @@ import pytest
 
 from metajudge.store import fitting
 from metajudge.store.fitting import NewestFilter, newest_fitting
-from metajudge.types import Status
 from tests.api.pages.filled_store import made_assessment, made_judgment
 
 COUNT = 40
@@ -55,35 +54,6 @@ async def test_a_rare_filter_gives_full_pages_however_many_windows_it_takes(fill
 async def test_no_empty_page_follows_the_last_full_one(filled):
     assert await walked(filled, NewestFilter(category="rare"), 2) == [["j0", "j10"], ["j20", "j30"]]
     assert await walked(filled, NewestFilter(category="none"), 2) == [[]]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "numbers"),
-    [
-        (NewestFilter(), range(COUNT)),
-        (NewestFilter(judge="owl"), range(1, COUNT, 2)),
-        (NewestFilter(judge="owl", category="rare"), ()),
-        (NewestFilter(item_id=made_judgment(3).item.id), (3,)),
-        (NewestFilter(judgment_id="j3"), (3,)),
-        (NewestFilter(status=Status.FAILED), ()),
-        (NewestFilter(category='a "rare" one', judgment_id="j3"), (3,)),
-        (NewestFilter(category='a \\"rare\\" one'), ()),
-    ],
-)
-async def test_filters(filled, wanted, numbers):
-    found = [name for page in await walked(filled, wanted, 7) for name in page]
-    assert found == [f"j{number}" for number in numbers]
-
-
-async def test_decisions_and_outcomes_are_those_of_the_assessments(filled):
-    everything = await filled.ask(lambda connection: newest_fitting(connection, NewestFilter(), 0, 100))
-    for action in ("APPROVE", "REVIEW", "REVIEW_PRIORITY", "REJECT"):
-        meant = [s.judgment_id for _, s in everything.found if s.decision is not None and s.decision.action == action]
-        assert [one for page in await walked(filled, NewestFilter(decision=action), 4) for one in page] == meant
-    for accepted in (True, False):
-        meant = [said.judgment_id for _, said in everything.found if said.accepted is accepted]
-        assert [one for page in await walked(filled, NewestFilter(accepted=accepted), 4) for one in page] == meant
-        assert meant
 
 
 async def test_a_judgment_s_text_cannot_pass_for_a_field(store):

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from metajudge.store import duckdb_store, open_store
+from metajudge.store import open_store
 from metajudge.store.database import ROW_GROUP_ROWS, STORAGE_VERSION
 from metajudge.store.migrating import known_migrations
 from metajudge.store.rows import assessment_row, assessment_write, call_row, item_row, judgment_row
@@ -116,33 +116,3 @@ async def test_row_groups_are_small_also_after_forgetting(path, records) -> None
     groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
     assert ask(path, groups)[0][0] >= 3
     assert ask(path, "SELECT count(*) FROM calls") == [(count,)]
-
-
-async def test_the_small_row_groups_of_many_short_runs_become_one(path, records) -> None:
-    for n in range(6):
-        store = await open_store(path)
-        store.record_call(records.call(n))
-        await store.close()
-    assert ask(path, "SELECT DISTINCT row_group_id FROM pragma_storage_info('calls')") == [(0,)]
-
-
-async def test_no_row_groups_are_merged_before_the_end(path, records) -> None:
-    store = await open_store(path)
-    for n in range(6):
-        store.record_call(records.call(n))
-        await store.show("none")  # commits
-        await store._writer.run(lambda: store._database.writer.execute("CHECKPOINT"))
-    groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
-    assert (await store.ask(lambda cursor: cursor.execute(groups).fetchall()))[0][0] > 1
-    await store.close()
-
-
-async def test_a_run_so_long_that_the_file_was_opened_anew_merges_none_at_its_end(path, records, monkeypatch) -> None:
-    monkeypatch.setattr(duckdb_store, "_REOPEN_EVERY", 2)
-    store = await open_store(path)
-    for n in range(6):
-        store.record_call(records.call(n))
-        await store.flush()
-    await store.close()
-    groups = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('calls')"
-    assert ask(path, groups)[0][0] > 1

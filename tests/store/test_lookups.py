@@ -1,6 +1,5 @@
 import numpy as np
 
-from metajudge.store import lookups
 from metajudge.store.lookups import KnownKeys, RecentAssessments, key_hash, key_hashes
 
 
@@ -48,17 +47,6 @@ class TestKnownKeys:
         keys.load()
         assert (keys.row(5), keys.row(6)) == (3, 4)
 
-    def test_nothing_is_denied_before_loading(self) -> None:
-        keys = KnownKeys(lambda: stored())
-        assert keys.may_contain(1)
-        keys.load()
-        assert not keys.may_contain(1)
-
-    def test_empty(self) -> None:
-        keys = KnownKeys(lambda: stored())
-        keys.load()
-        assert not keys.may_contain(1)
-
 
 class TestRecentAssessments:
     def test_what_was_read_while_something_was_written_is_not_kept(self) -> None:
@@ -77,12 +65,3 @@ class TestRecentAssessments:
         recent.put("key", old, recent.turn)
         recent.clear()
         assert recent.get("key") is None
-
-    def test_the_least_recently_used_one_goes_first(self, monkeypatch) -> None:
-        monkeypatch.setattr(lookups, "MAX_ASSESSMENTS", 2)
-        recent = RecentAssessments()
-        for key in ("a", "b"):
-            recent.put(key, key, recent.turn)
-        recent.get("a")
-        recent.put("c", "c", recent.turn)
-        assert [recent.get(key) for key in "abc"] == ["a", None, "c"]

@@ -203,27 +203,3 @@ class TestLists:
         own = [row for row in rows if row.run == "run-2"]
         assert by_run["assessments_total"] == len(lines_of(own))
         assert by_run["history_total"] == versions_of(own) - len(lines_of(own))
-
-    @pytest.mark.slow
-    async def test_one_version_names_its_history_and_other_panels(self, store, rows) -> None:
-        for subject in {row.subject for row in rows[:20]}:
-            own = [row for row in rows if row.subject == subject]
-            others = [row for row in rows if row.subject[0] == subject[0] and row.subject != subject]
-            current = next(
-                line
-                for line in await listed(store, AssessmentFilter(panel=subject[1]))
-                if line.judgment_id == own[0].judgment.id
-            )
-            found = await store.ask(lambda c, number=current.number: browsing.kept_assessment(c, number))
-            assert found.current == current.number
-            assert found.assessment == own[-1].said
-            assert len(found.history) == versions_of(own) - 1
-            assert [shown(line) for line in found.others] == [meant(row) for row in others[-1:]]
-            for line in found.history:
-                older = await store.ask(lambda c, number=line.number: browsing.kept_assessment(c, number))
-                assert older.line == line
-                assert older.current == current.number
-                assert {one.number for one in older.history} == {
-                    current.number,
-                    *(one.number for one in found.history if one.number != line.number),
-                }

@@ -157,25 +157,6 @@ async def test_an_audit_that_disagrees_amends_what_a_receiver_acted_on(store, re
     assert (found.outcome, found.amends) == (OutcomeName.REJECTED, first.event_id)
 
 
-async def test_lists_are_filtered_paged_and_counted(store, records):
-    for n in range(6):
-        await vet(store, records, n, Action.APPROVE if n % 2 else Action.REVIEW, "d1" if n < 4 else "d2")
-    every = await all_of(store)
-    assert [one.subject_id for one in every] == [f"judgment-{n}" for n in reversed(range(6))]
-    page = await store.outcomes.page(limit=2)
-    assert page + await store.outcomes.page(before=page[-1].number) == every
-    assert await store.outcomes.since(every[2].number) == [every[1], every[0]]
-    assert len(await all_of(store, policy="d2")) == 2
-    assert len(await all_of(store, policy="careful", outcome=OutcomeName.APPROVED)) == 3
-    assert await all_of(store, kind="clash") == []
-    assert await all_of(store, since=every[0].decided_at + 100) == []
-    counts = await store.outcomes.counts()
-    assert [(one.outcome.value, one.by, one.count) for one in counts] == [
-        ("approved", "machine", 3),
-        ("escalated", "machine", 3),
-    ]
-
-
 async def test_outcomes_survive_closing_and_go_on(reopen, records):
     store = await reopen()
     await vet(store, records, 1, Action.APPROVE)

@@ -30,33 +30,6 @@ async def test_what_waits_is_what_the_person_can_still_decide(store) -> None:
     assert (await waits(None)).total == 3
 
 
-async def test_entries_by_kind_subject_person_and_page(store) -> None:
-    log = store.audit_log
-    for number, (kind, subject, payload) in enumerate(
-        [
-            ("policy", "Mine", {"by": 'the "boss"'}),
-            ("change", "mine", {"reviewer": "ada"}),
-            ("seen", "mine", {"reviewer": "ada"}),
-            ("policy", "other", {"text": "x" * 9_000}),
-        ]
-    ):
-        await log.append(kind, subject, payload, now=float(number))
-
-    async def found(**wanted):
-        return await store.ask(lambda connection: overview.entries(connection, **wanted))
-
-    every = await found()
-    assert [one.recorded_at for one in every] == [3.0, 2.0, 1.0, 0.0]
-    assert [one.is_cut for one in every] == [True, False, False, False]
-    assert len(every[0].text) == 6_000
-    assert [one.recorded_at for one in await found(kinds=["policy"])] == [3.0, 0.0]
-    assert [one.recorded_at for one in await found(subject="MINE", without=["seen"])] == [1.0, 0.0]
-    assert [one.recorded_at for one in await found(person="ada")] == [2.0, 1.0]
-    assert [one.recorded_at for one in await found(person='the "boss"')] == [0.0]
-    assert [one.recorded_at for one in await found(before=every[1].entry_id, limit=1)] == [1.0]
-    assert await store.ask(overview.entry_kinds) == {"policy": 2, "change": 1, "seen": 1}
-
-
 async def test_models_count_requests_since_a_time(store, records) -> None:
     cheap = dataclasses.replace(records.call(1), model="cheap", started_at=100.0, cost_usd=0.5)
     unpriced = dataclasses.replace(records.call(2), model="bare", started_at=100.0, cost_usd=None)
@@ -93,25 +66,6 @@ async def test_a_clash_counts_once_and_those_that_no_person_is_asked_about_are_l
     assert [one.item_id for one in await alone(text="Q2")] == ["q2"]
     assert await alone(text="owl") == [], "a candidate's name is no id"
     assert [one.item_id for one in await alone(before=both[0].number, limit=1)] == ["q2"]
-
-
-async def test_runs_are_named_by_their_first_question_and_their_judges(store) -> None:
-    for number, judge in ((1, "owl"), (2, "owl"), (3, "jay")):
-        judgment = made_judgment(number, judge=judge)
-        await store.save_assessment(f"k{number}", judgment, made_assessment(judgment, number), "run-1")
-
-    async def first():
-        return await store.ask(lambda connection: overview.first_questions(connection, ["run-1", "run-2"]))
-
-    assert (await first())["run-1"].endswith("does it take? (1)")
-    assert await store.ask(lambda connection: overview.run_judges(connection, ["run-1"])) == {"run-1": ["owl", "jay"]}
-    assert await store.ask(lambda connection: overview.decided_by(connection, "verdict_score")) == {
-        "APPROVE": 1,
-        "REJECT": 1,
-        "REVIEW_PRIORITY": 1,
-    }
-    await store.forget("item-1")
-    assert await first() == {}
 
 
 async def test_the_newest_versions_begin_after_a_number(store) -> None:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Item, Judgment, Label
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -41,15 +40,3 @@ async def test_records_of_one_item_keep_each_its_own_labels(store, records, two)
         assert await store.find_judgment(one.digest) == one
     shown = (await store.show("q1"))["judgments"]
     assert [Judgment.model_validate(row["judgment"]) for row in shown] == [*two, plain]
-
-
-def test_rows_of_records_without_labels_are_as_they_were(records) -> None:
-    judgment = records.judgment(1)
-    assert item_row(judgment)[3] == judgment.item.model_dump_json(exclude={"id"})
-    assert judgment_row(judgment)[5] == judgment.model_dump_json(exclude={"item"})
-
-
-def test_labels_are_in_the_judgments_row_alone(two) -> None:
-    assert "ann" not in item_row(two[0])[3]
-    assert item_row(two[0]) == item_row(two[1])
-    assert '"item":{"labels":[{"value":3.0,"annotator":"ann"' in judgment_row(two[0])[5]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from metajudge.store import compact_map
-from metajudge.store.compact_map import CompactSet
 from metajudge.store.stored_map import Pairs, StoredMap
 
 
@@ -27,28 +26,6 @@ class Table:
     def write(self, known: StoredMap, key: int, value: int) -> None:
         self.rows.append((key, value))
         known.update([key], [value])
-
-
-def test_no_value_is_held_until_one_is_asked_for() -> None:
-    table = Table(k1=10, k2=20)
-    known = StoredMap(table.read)
-    known.load()
-    known.load()
-    for number in range(3, 100):
-        table.write(known, number << 32, number)
-    assert [number << 32 in known for number in (1, 2, 50, 100)] == [True, True, True, False]
-    assert known.contain(np.array([1 << 32, 100 << 32], dtype=np.uint64)).tolist() == [True, False]
-    none = np.array([100 << 32, 101 << 32], dtype=np.uint64)
-    assert [one.tolist() for one in known.find(none)] == [[0, 0], [False, False]]
-    assert table.reads == 1
-    assert isinstance(known._known, CompactSet)
-    some = np.array([100 << 32, 2 << 32], dtype=np.uint64)
-    assert [one.tolist() for one in known.find(some)] == [[0, 20], [False, True]]
-    assert [known.values().get(number << 32) for number in (1, 2, 50, 100)] == [10, 20, 50, None]
-    table.write(known, 1 << 32, 11)
-    table.write(known, 100 << 32, 12)
-    assert [known.values().get(number << 32) for number in (1, 100)] == [11, 12]
-    assert table.reads == 2
 
 
 def test_a_key_that_only_begins_like_another_is_told_apart_by_the_values() -> None:

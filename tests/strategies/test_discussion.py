@@ -1,4 +1,4 @@
-"""panel_discussion: who hears what, what it costs, and how it ends."""
+"""panel_discussion: who hears what, what a missing answer does, and how it ends."""
 
 import json
 import re
@@ -45,20 +45,6 @@ class TestIndependentFirst:
         assert "overall: 5" not in heard(bob, 1)
         assert [said.score for said in result.agents] == [4, 5]
         assert [said.opening.score for said in result.agents] == [5, 2]
-
-    async def test_it_costs_twice_the_panel(self):
-        result = await discuss(speaker("ann", 5, 5), speaker("bob", 5, 5), speaker("cleo", 5, 5))
-        assert result.calls == 6
-        assert [said.calls for said in result.agents] == [2, 2, 2]
-
-    async def test_revised_scores_are_put_to_the_vote(self):
-        result = await discuss(speaker("ann", 1, 5), speaker("bob", 1, 5), speaker("cleo", 1, 1))
-        assert (result.final_score, result.accepted) == (5.0, True)
-
-    async def test_or_averaged(self):
-        result = await discuss(speaker("ann", 1, 5), speaker("bob", 1, 4), aggregate="average")
-        assert result.final_score == pytest.approx(4.5)
-        assert result.accepted is False
 
     async def test_an_opening_does_not_stand_in_for_a_failed_revision(self):
         result = await discuss(speaker("ann", 5, 5), speaker("bob", 5, None))

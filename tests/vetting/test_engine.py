@@ -11,8 +11,6 @@ from metajudge.calibration.table import build_table
 from metajudge.errors import BudgetExceeded, ConfigurationError, FailureKind, InputError, StoreLockedError
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.readers import JudgmentSource
-from metajudge.readers.reader import FoundJudgment
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Status
 from tests.doubles.crowds import crowd
@@ -46,20 +44,6 @@ async def run(engine_agents, judgments=CROWD, **options):
 
 
 class TestPython:
-    def test_vet_for_scripts(self):
-        assessment = vet(judgment(), [always(5)])
-        assert (assessment.accepted, assessment.final_score, assessment.calls) == (True, 5.0, 1)
-
-    def test_several_come_back_in_order(self):
-        found = vet(CROWD[:5], [always(5)])
-        assert [one.judgment_id for one in found] == [one.id for one in CROWD[:5]]
-
-    def test_plain_data_is_accepted(self):
-        assert vet(judgment().model_dump(mode="json"), [always(4)]).accepted is False
-
-    def test_without_models_evidence_is_weighed(self):
-        assert vet(judgment()).strategy == "signals"
-
     async def test_the_engine_takes_plain_data_too(self):
         everything = [one.model_dump(mode="json") for one in CROWD[:3]]
         async with Engine() as engine:
@@ -261,69 +245,12 @@ class TestConfiguration:
             await run([], CROWD[:1], panel=config)
             assert server.requests[0].headers["authorization"] == "Bearer sk-of-my-own"
 
-    async def test_a_whole_panel_file_reaches_the_requests(self):
-        with LLMServer(answer=score_answer(5)) as server:
-            config = panel_config(
-                {
-                    "strategy": "panel_discussion",
-                    "seed": 11,
-                    "agents": [
-                        {"name": "ann", "model": f"openai:m@{server.url}", "role": "critic", "temperature": 0.2},
-                        {
-                            "name": "bob",
-                            "model": f"openai:m@{server.url}",
-                            "role": "expert",
-                            "headers": {"x-team": "blue"},
-                        },
-                    ],
-                    "discussion": {"rounds": "sequential", "summariser": {"model": f"anthropic:c@{server.url}"}},
-                    "routes": {"math": {"strategy": "single", "agents": ["ann"], "rubric": "baseline"}},
-                    "limits": {server.url: {"concurrency": 1}},
-                }
-            )
-            _, found = await run([], [judgment("a"), judgment("b", category="math")], panel=config)
-            bodies = server.bodies
-            assert server.max_in_flight == 1
-        assert [one.calls for one in found] == [3, 1]
-        assert found[0].summariser.agent == "summariser"
-        assert found[1].route == "math"
-        assert {body.get("temperature") for body in bodies if "seed" in body} == {0.2, None}
-        assert all(body["seed"] == 11 for body in bodies if "response_format" in body)
-
-
-class Counted:
-    """Judgments that say how often they were read."""
-
-    def __init__(self, judgments):
-        self.format = "list"
-        self.judgments = judgments
-        self.passes = 0
-
-    def read(self):
-        self.passes += 1
-        return (FoundJudgment(one, "x", number) for number, one in enumerate(self.judgments, start=1))
-
 
 class TestPasses:
     """Every pass parses the whole input: a million rows are read as few times as bounded memory allows.
 
     Where agents are asked, the first pass compares the records' items.
     """
-
-    @pytest.mark.parametrize(
-        ("agents", "calibrated", "passes"),
-        [([], False, 1), ([], True, 1), ([always(5)], False, 2), ([always(5)], True, 3)],
-    )
-    async def test_the_input_is_read_once_and_once_before_where_agents_are_calibrated(self, agents, calibrated, passes):
-        records = crowd(20)
-        reader = Counted(records)
-        calibration = fit_calibration(build_table(records, ["order", "strength"]), repeats=1) if calibrated else None
-        async with Engine(agents, calibration=calibration) as engine:
-            summary = await engine.vet_all(JudgmentSource({"x": [reader]}))
-        assert summary.judgments == len(records)
-        assert reader.passes == passes
-        if calibrated:
-            assert summary.with_probability > 0
 
     async def test_evidence_is_the_same_with_and_without_a_calibration_that_reads_it_too(self):
         records = crowd(20)

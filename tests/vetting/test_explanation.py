@@ -7,11 +7,9 @@ import pytest
 from metajudge.cli.vet_report import words_of
 from metajudge.errors import FailureKind
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.explanation import MOST_MESSAGES, Gathered, explain, filled
-from metajudge.vetting.summary import VetSummary
 from tests.doubles.judgments import judgment, reply
 
 
@@ -48,11 +46,6 @@ class TestFreeEvidence:
         assert "undecided, not doubtful" in reason.text
         assert reason.next == "metajudge vet INPUT --agent openai:gpt-4o-mini"
 
-    def test_one_judge_in_both_orders_cannot_either(self):
-        (reason,) = summary_of([paired(n, order=o) for n in range(4) for o in (("A", "B"), ("B", "A"))]).reasons
-        assert "one judge in both orders reaches 4.27 at most" in reason.text
-        assert "undecided, not doubtful" in reason.text
-
     def test_a_judge_that_contradicts_itself_is_doubtful(self):
         orders = (("A", "B"), "A>B"), (("B", "A"), "B>A")
         summary = summary_of([paired(n, order=order, verdict=verdict) for n in range(4) for order, verdict in orders])
@@ -75,13 +68,6 @@ class TestFreeEvidence:
         kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
         tied, contradicted = paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")
         assert codes(summary_of([*kept, tied, contradicted])) == []
-
-    def test_grades_of_one_judge_have_no_score_and_no_answer_is_blamed(self):
-        summary = summary_of([graded("a"), graded("b")])
-        (reason,) = summary.reasons
-        assert (reason.code, summary.exit_code) == ("nothing_to_compare", 0)
-        assert "No score for 2 judgments" in reason.text
-        assert "no other judge graded this response, and this judge graded it once; no model was asked" in reason.text
 
     def test_one_other_judge_is_too_few_for_grades_and_leaves_them_undecided(self):
         summary = summary_of([graded("a"), graded("b").model_copy(update={"item": graded("a").item, "judge": "y"})])
@@ -135,11 +121,6 @@ class TestAgents:
         assert len(found.failures) <= MOST_MESSAGES + 1
         assert explain(found)[0].code == "agents_failed"
 
-    def test_scores_below_the_threshold(self):
-        (reason,) = explain(gathered(*(assessment(f"j{n}", final_score=n, accepted=False) for n in (1.5, 3.9, 2))))
-        assert "highest score is 3.9, and only scores above 4.5" in reason.text
-        assert reason.next == "metajudge show j3.9"
-
     def test_a_run_that_was_stopped_before_any_result_says_nothing(self):
         assert explain(Gathered()) == []
 
@@ -157,15 +138,6 @@ def test_a_policy_over_scores_on_votes_is_warned_of():
     assert codes(vote) == ["below_threshold", "vote_under_score_policy"]
     average = summary_of([judgment("j")], *models, policy="verdict_score", strategy="weighted_average")
     assert "vote_under_score_policy" not in codes(average)
-
-
-def test_reasons_are_part_of_the_json():
-    summary = VetSummary(end=RunEnd.FINISHED)
-    for n in range(2):
-        summary.add(unscored(f"{n}", "no"), reused=False)
-    (reason,) = summary.to_json()["reasons"]
-    assert set(reason) == {"code", "text", "next"}
-    assert "gathered" not in summary.to_json()
 
 
 def test_a_suggested_command_has_the_users_words_and_never_a_databases_password():

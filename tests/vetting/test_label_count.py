@@ -3,12 +3,10 @@
 import pytest
 
 from metajudge.calibration.domain import Mark
-from metajudge.cli.vet_report import _counts
-from metajudge.panels.config import PanelConfig
 from metajudge.stats.intervals import wilson
 from metajudge.types import GuaranteedThreshold, Right
 from metajudge.vetting.label_count import LabelCount
-from metajudge.vetting.sentences import calibration_lines, label_lines
+from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment
 
@@ -45,15 +43,6 @@ def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
         "  kept under the guarantee   60 of 60 right, precision 100.0 % (72.2 to 100.0, 10 questions)"
     )
     assert "30 of 60 right" in other
-
-
-def test_what_the_guarantee_does_not_cover_has_a_row_of_its_own(counted):
-    _, summary = counted
-    cells = _counts(summary, PanelConfig())
-    assert cells[0] == ("kept", "60", "under the guarantee")
-    assert cells[1][:2] == ("kept without it", "60")
-    assert "by the uncalibrated score above 4.5, no guarantee: 60 lack a signal" in cells[1][2]
-    assert "The guarantee covers 60 of 120 judgments." in calibration_lines(summary)
 
 
 def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):

@@ -7,7 +7,6 @@ import pytest
 from metajudge import Engine
 from metajudge.panels.config import panel_config
 from metajudge.prompts.versions import FIRST, NEWEST
-from metajudge.readers import write_jsonl
 from metajudge.store import open_store
 from metajudge.vetting.estimate import estimate_vetting, stored_results
 from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
@@ -117,20 +116,6 @@ async def test_the_estimate_says_what_is_stored_under_which_set(server, tmp_path
     assert found.notice is not None
     assert changed.notice is None
     assert server.count == 2
-
-
-def test_the_command_line_says_it_once_and_asks_nothing_again(server, tmp_path, run):
-    write_jsonl(tmp_path / "in.jsonl", RECORDS)
-    text = f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m@{server.url}"\n'
-    (tmp_path / "panel.toml").write_text(text)
-    asked = ("vet", tmp_path / "in.jsonl", "--config", tmp_path / "panel.toml")
-    assert run(*asked, "--prompt-version", FIRST).exit_code == 0
-    again, priced = run(*asked), run(*asked, "--dry-run")
-    assert server.count == 3
-    assert again.stderr.count(f"prompt version {FIRST} is used") == 1
-    assert priced.stderr.count(f"prompt version {FIRST} is used") == 1
-    assert f"3 of them stored under prompt version {FIRST};" in priced.stdout
-    assert json.loads(run(*asked, "--dry-run", "--json").stdout)["stored_by_prompt_version"] == {"1": 3, "2": 0}
 
 
 async def test_without_agents_nothing_is_settled():

@@ -21,10 +21,6 @@ def states(found):
     return [(check.name, check.state) for check in found]
 
 
-def test_python_and_packages_are_there():
-    assert states(checks.check_python()) == [("python", "ok"), ("packages", "ok")]
-
-
 def test_every_extra_of_the_package_is_looked_at():
     from importlib.metadata import metadata
 
@@ -39,16 +35,6 @@ def test_keys_are_named_by_provider_and_never_shown(tmp_path):
     assert "openai" in found[0].finding
     assert "ANTHROPIC_API_KEY" in found[1].finding
     assert SECRET not in repr(found)
-
-
-def test_a_broken_panel_file_is_an_error_with_its_place(tmp_path):
-    path = tmp_path / "panel.toml"
-    path.write_text('strategy = "vote"\n')
-    panel, found = checks.load_panel(path)
-    assert panel is None
-    assert states(found) == [("panel", "error")]
-    assert "strategy" in found[0].finding
-    assert checks.load_panel(None)[1][0].state == "note"
 
 
 async def test_a_store_in_use_is_an_error_that_says_by_whom(tmp_path):

@@ -1,12 +1,9 @@
 """Counts of a run: what was left out by rule, and replies without the analysis asked for."""
 
-import json
-
 import pytest
 
 from metajudge import Engine
 from metajudge.panels.config import panel_config
-from metajudge.readers import write_jsonl
 from metajudge.rubric import load_rubric
 from tests.doubles.judgments import judgment, reply
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
@@ -60,17 +57,3 @@ async def test_no_analysis_is_missing_where_none_was_asked_for():
     with LLMServer(without_analysis) as server:
         agents = [{"model": f"openai:m@{server.url}", "analysis": False}]
         assert (await summary_of(panel(server, agents=agents))).without_analysis == 0
-
-
-def test_both_are_said_on_the_terminal_and_in_json(run, tmp_path):
-    write_jsonl(tmp_path / "in.jsonl", RECORDS)
-    with LLMServer(without_analysis) as server:
-        asked = ("vet", tmp_path / "in.jsonl", "--agent", f"m=openai:m@{server.url}")
-        text, found = run(*asked).stdout, json.loads(run(*asked, "--json").stdout)
-    assert (
-        "2 judgments have no rationale: criteria that judge one do not apply "
-        "(clarity, completeness, impactfulness, logical_soundness)."
-    ) in text
-    assert "3 replies had no analysis; the scores are used." in text
-    assert (found["without_rationale"], found["without_analysis"]) == (2, 3)
-    assert found["not_applicable"] == LEFT_OUT
