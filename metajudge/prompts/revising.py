@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from metajudge.prompts.templates import render
 from metajudge.rubric.model import Criterion
 
+TEMPLATES = ("revising_system", "revising")
+"""The templates of revising, for :func:`metajudge.prompts.templates.prompts_digest`."""
+
 
 def render_revising_system() -> str:
     """The writer's task and the form of the reply."""
