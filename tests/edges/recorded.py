@@ -9,6 +9,7 @@ recordings anew, name them, separated by spaces, with ``*`` for any part of a na
 commit that changes the behaviour, and that commit names it in CHANGELOG.md; no recording is deleted.
 """
 
+import html
 import json
 import math
 import os
@@ -21,8 +22,8 @@ RECORDINGS = Path(__file__).with_name("recordings")
 RECORD = os.environ.get("METAJUDGE_RECORD", "").split()
 
 VOLATILE = re.compile(
-    r"^(run_id|.*_run_id|latency_s|seconds|duration_s|cpu_s|elapsed_s|.*_at|at|date|time|day|version|made_by|metajudge"
-    r"|request_id|trace_id|job_id|claim_id|review_id|event_id|expires.*|created|updated|cursor|next_cursor|token)$"
+    r"^(run_id|.*_run_id|.*_s|seconds|amends|receiver|.*_at|at|date|time|day|version|made_by|metajudge"
+    r"|metajudge_version|request_id|trace_id|job_id|claim_id|review_id|event_id|expires.*|created|updated|cursor|next_cursor|token)$"
 )
 """Names of fields whose values differ from run to run: times, durations, random ids, versions of the product."""
 
@@ -34,6 +35,11 @@ CHANGING = (
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s|min|seconds|minutes)\b"), "DURATION"),
     (re.compile(r"\bmetajudge \d+(\.\d+)+\S*"), "metajudge VERSION"),
 )
+RANDOM_ID = re.compile(r"(?<!\.)\b((?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}|\d{12}|\d{16})\b")
+"""Ids and digests in text that people read; in JSON they are compared, unless their field is volatile."""
+MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+WIDTH = 120
+"""Columns of a line of a recording."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?")
 
 
@@ -65,7 +71,12 @@ def steady_text(text: str, folder: Path | None = None) -> str:
 
 def numbers(text: str, folder: Path | None = None) -> list[str]:
     """The numbers of a text, in their order, as they are printed; words may change around them."""
-    return NUMBER.findall(steady_text(text, folder))
+    return NUMBER.findall(RANDOM_ID.sub("ID", steady_text(text, folder)))
+
+
+def page_numbers(page: str, folder: Path | None = None) -> list[str]:
+    """The numbers that a reader of an HTML page sees."""
+    return numbers(html.unescape(MARKUP.sub(" ", page)), folder)
 
 
 def check(name: str, found: Any, *, tolerance: float = 1e-9) -> None:
@@ -83,11 +94,29 @@ def check(name: str, found: Any, *, tolerance: float = 1e-9) -> None:
     found = json.loads(json.dumps(found))
     if any(fnmatch(name, pattern) for pattern in RECORD):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        path.write_text(laid_out(found) + "\n", "utf-8")
         return
     assert path.exists(), f"there is no recording {name}: record it with METAJUDGE_RECORD={name!r}"
     places = differences(json.loads(path.read_text("utf-8")), found, tolerance)
     assert not places, f"{name} differs from its recording:\n" + "\n".join(places[:20])
+
+
+def laid_out(value: Any, depth: int = 0) -> str:
+    """JSON in which whatever fits in a line is on one, and short entries share lines."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + depth <= WIDTH or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name, ensure_ascii=False)}: {laid_out(one, depth + 1)}" for name, one in value.items()]
+    else:
+        parts = [laid_out(one, depth + 1) for one in value]
+    space = "\n" + " " * (depth + 1)
+    lines: list[str] = []
+    for part in parts:
+        shared = bool(lines) and "\n" not in lines[-1] + part and len(lines[-1]) + len(part) + depth + 4 <= WIDTH
+        lines = [*lines[:-1], f"{lines[-1]}, {part}"] if shared else [*lines, part]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return first + space + f",{space}".join(lines) + space[:-1] + last
 
 
 def differences(recorded: Any, found: Any, tolerance: float, place: str = "$") -> list[str]:
