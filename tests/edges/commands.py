@@ -2,11 +2,13 @@
 
 import csv
 import json
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import yaml
 
 from tests.edges.recorded import numbers, page_numbers, steady
 from tests.stored.commands import Done, run
@@ -18,7 +20,7 @@ def outcome(folder: Path, *words: str, files: tuple[str, ...] = ()) -> dict[str,
     Args:
         folder: the current folder, in which the command runs.
         words: the command without ``metajudge``.
-        files: that it writes; JSON and JSON lines are kept exactly, also CSV and Parquet by their rows; other text by its numbers.
+        files: that it writes; JSON and JSON lines are kept exactly, also TOML, YAML, and CSV and Parquet by their rows; other text by its numbers.
     """
     return told(run(*words), folder, words, files)
 
@@ -47,6 +49,10 @@ def _content(path: Path, folder: Path) -> Any:
         return steady(json.loads(text), folder)
     if path.suffix == ".jsonl":
         return [steady(json.loads(line), folder) for line in text.splitlines()]
+    if path.suffix == ".toml":
+        return steady(tomllib.loads(text), folder)
+    if path.suffix == ".yaml":
+        return steady(yaml.safe_load(text), folder)
     if path.suffix == ".csv":
         return [steady(row, folder) for row in csv.reader(text.splitlines(keepends=True))]
     return page_numbers(text, folder) if path.suffix == ".html" else numbers(text, folder)

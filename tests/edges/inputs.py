@@ -257,6 +257,7 @@ MADE: dict[str, Callable[[], str]] = {
     "unlabelled.jsonl": lambda: lines({**one, "item": {**one["item"], "label": None}} for one in pairs(12)),
     "one_judge.jsonl": lambda: lines(pairs(12, judges=("ash",), orders=("AB",))),
     "constant.jsonl": lambda: lines({**one, "verdict": "A>B"} for one in pairs(12, judges=("ash", "birch"))),
+    "mixed.jsonl": lambda: lines(one for one in pairs(6) if one["item"]["id"] in ("m4", "m5")),
     "one.jsonl": lambda: lines(pairs(1, judges=("ash",), orders=("AB",))),
     "no_verdicts.jsonl": lambda: lines({**one, "verdict": None, "no_verdict": "refused"} for one in pairs(2)),
     "ties.jsonl": lambda: lines(tied()),

@@ -52,7 +52,7 @@ def steady(value: Any, folder: Path | None = None) -> Any:
     """
     if isinstance(value, dict):
         return {
-            name: "*" if VOLATILE.match(name) and one is not None else steady(one, folder)
+            str(name): "*" if VOLATILE.match(str(name)) and one is not None else steady(one, folder)
             for name, one in value.items()
         }
     if isinstance(value, list | tuple):

@@ -7,7 +7,7 @@ from tests.stored.commands import OPENAI_STYLE
 
 _ANN = f"--agent ann={OPENAI_STYLE.format('ann-1')}"
 _AT = "--per-second 1000"
-_VET = f"vet s6.jsonl {_ANN} --out a.jsonl --json"
+_VET = f"vet s6.jsonl {_ANN} --concurrency 1 --out a.jsonl --json"
 _ID = "knowledge-1/osprey-70b/AB"
 _PROJECTS = {
     "mlflow": "--project interop",

@@ -30,7 +30,9 @@ def decided(text: str) -> str:
 def _by_subject(found: dict[str, Any]) -> dict[str, Any]:
     """With outcomes by their subject: cases are decided as replies arrive."""
     if "outcomes" in (given := found.get("json", {})):
-        given["outcomes"].sort(key=lambda one: one["subject_id"])
+        given["outcomes"] = sorted(
+            ({**one, "number": "*"} for one in given["outcomes"]), key=lambda one: one["subject_id"]
+        )
     return found
 
 
@@ -226,10 +228,10 @@ _EXPORT: dict[str, Series] = {
         *(
             f"export preferences --out {name} --format {name} >> {name}/data/train-00000-of-00001.{ending}"
             for name, ending in (
-                ("trl", "jsonl"),
-                ("trl-conversational", "jsonl"),
-                ("ultrafeedback", "jsonl"),
-                ("kto", "jsonl"),
+                ("trl", "parquet"),
+                ("trl-conversational", "parquet"),
+                ("ultrafeedback", "parquet"),
+                ("kto", "parquet"),
                 ("jsonl", "jsonl"),
                 ("parquet", "parquet"),
             )
@@ -238,7 +240,7 @@ _EXPORT: dict[str, Series] = {
     ),
     "export_judgments": series(
         "vet s24.jsonl --threshold 3",
-        "export preferences --kind judgments --out pairs --json >> pairs/data/train-00000-of-00001.jsonl",
+        "export preferences --kind judgments --out pairs --json >> pairs/data/train-00000-of-00001.parquet",
         "export preferences --kind judgments --pairing all --by-label --all --out more --json",
     ),
     "export_choices": series(

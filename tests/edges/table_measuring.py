@@ -13,7 +13,7 @@ _SCORES = "vet made12.jsonl --config average.toml --no-early-exit --out a.jsonl 
 
 _AUDIT: dict[str, Series] = {
     "audit_sample": series("audit s24.jsonl"),
-    "audit_made": series("audit made12.jsonl --json", "audit made12.jsonl --out out >> out/card.md out/to-label.csv"),
+    "audit_made": series("audit made12.jsonl --json", "audit made12.jsonl --out out >> out/card.md"),
     "audit_page": series("audit made12.jsonl --out out >> out/report.html"),
     "audit_demo": series("audit --demo"),
     "audit_demo_fail_on": series("audit --demo --fail-on copy"),
@@ -23,8 +23,10 @@ _AUDIT: dict[str, Series] = {
         "audit one_judge.jsonl --fail-on copy",
         "audit made12.jsonl --fail-on luck",
     ),
-    "audit_unlabelled": series("audit unlabelled.jsonl", "audit unlabelled.jsonl --labels people.csv"),
-    "audit_labels_elsewhere": series("audit unlabelled.jsonl --labels people.csv --out out >> out/to-label.csv"),
+    "audit_unlabelled": series(
+        "audit unlabelled.jsonl --out out >> out/to-label.csv", "audit unlabelled.jsonl --labels people.csv"
+    ),
+    "audit_labels_elsewhere": series("audit unlabelled.jsonl --labels people.csv"),
     "audit_one_judge": series("audit one_judge.jsonl --json"),
     "audit_ties": series("audit ties.jsonl --json", "audit ties.jsonl --right equal"),
     "audit_grades": series("audit grades.jsonl", "audit grades.jsonl --right within:1"),

@@ -15,6 +15,7 @@ _FREE: dict[str, Series] = {
     "vet_free_text": series("vet s24.jsonl", "vet made12.jsonl", "vet unlabelled.jsonl"),
     "vet_free_made": series("vet made12.jsonl --threshold 4 --json"),
     "vet_unlabelled": series("vet unlabelled.jsonl --json"),
+    "vet_right_without_labels": series("vet made60.jsonl", "vet made60.jsonl --no-label-free"),
     "vet_no_label_free": series("vet unlabelled.jsonl --no-label-free --json"),
     "vet_again": series("vet s12.jsonl --json", "vet s12.jsonl --json", "vet s24.jsonl"),
     "vet_limit": series("vet s24.jsonl --limit 5 --json"),
@@ -86,7 +87,7 @@ _FREE: dict[str, Series] = {
 
 _CALIBRATED: dict[str, Series] = {
     "vet_calibrated": series(
-        _FIT, "vet made12.jsonl --calibration cal.json --out o.jsonl --limit 6 --json >> o.jsonl", tolerance=FIT
+        _FIT, "vet mixed.jsonl --calibration cal.json --out o.jsonl --json >> o.jsonl", tolerance=FIT
     ),
     "vet_calibrated_text": series(_FIT, "vet made12.jsonl --calibration cal.json --report r.md >> r.md", tolerance=FIT),
     "vet_guaranteed": series(
@@ -111,7 +112,7 @@ _CALIBRATED: dict[str, Series] = {
     ),
     "vet_policy_verdict": series(
         _FIT,
-        "vet made12.jsonl --calibration cal.json --policy verdict --limit 6 --out o.jsonl --json >> o.jsonl",
+        "vet mixed.jsonl --calibration cal.json --policy verdict --out o.jsonl --json >> o.jsonl",
         "vet made4.jsonl --policy verdict",
         tolerance=FIT,
     ),
