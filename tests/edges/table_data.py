@@ -18,7 +18,7 @@ _PROJECTS = {
 }
 _SCHEMAS = ("judgment", "assessment", "case", "case_result", "policy", "audit", "vet_summary")
 
-_CHECKED = ("python", "panel", "keys", "store", "local models")
+_CHECKED = ("python", "panel", "keys", "store")
 
 
 def _checks(found: dict[str, Any]) -> dict[str, Any]:

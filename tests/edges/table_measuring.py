@@ -80,6 +80,7 @@ _BENCH: dict[str, Series] = {
         "bench withhold made4.jsonl --out pub --keep labels.jsonl",
         tolerance=FIT,
     ),
+    "bench_perf": series("bench perf nothing"),
     "bench_transfer": series("bench transfer --data missing.jsonl"),
     "bench_live": series(
         "bench live run --budget-usd 20 --dry-run", "bench live verify nothing", "bench live merge nothing nowhere"
