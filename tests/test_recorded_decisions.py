@@ -25,10 +25,7 @@ pytestmark = [
 # folder -> judgments, digest of what free evidence decides.
 FREE = {
     "judgebench": (2980, "e5aa9b5f4157dff3603b1b66529274bf"),
-    "llmbar": (69509, "c00fc002235fc8d995cb3e7a350f86d3"),
     "mtbench": (7359, "b58c69d049952b5a9f87c31877dad8d9"),
-    "realmistake": (36540, "8bab2a56e78bdeac2fe7acdbf9900b80"),
-    "themis_rewardbench2": (47640, "476bf5e1ed5b143dac12d0322d634975"),
 }
 # folder -> the same by a calibration without a guarantee, and the policy `verdict`.
 CALIBRATED = {

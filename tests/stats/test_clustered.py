@@ -112,7 +112,7 @@ def covered(clusters, share, alike, repetitions):
 @pytest.mark.parametrize("share", [0.9, 0.97])
 @pytest.mark.parametrize("alike", [0.1, 0.9])
 def test_the_interval_covers_the_truth_about_as_often_as_it_says(clusters, share, alike):
-    found, _ = covered(clusters, share, alike, 300)
+    found, _ = covered(clusters, share, alike, 150)
     assert found >= 0.90
 
 
