@@ -36,7 +36,7 @@ _STORED: dict[str, Series] = {
     "show_free": series(
         "vet s12.jsonl --policy verdict_score --json", f"show {_ID}", "show knowledge-1", "show verdict_score"
     ),
-    "show_vote": series("vet s6.jsonl --config majority.toml", f"show {_ID}", f"show {_ID} --json"),
+    "show_vote": series("vet s6.jsonl --config majority.toml --concurrency 1", f"show {_ID}", f"show {_ID} --json"),
     "show_run": series(_VET, "show $0.run_id", "show $0.run_id --report r.md >> r.md"),
     "runs": series(_VET, "vet s12.jsonl --json", "runs --json", "runs --limit 1", "runs --store none.db"),
     "forget": series(

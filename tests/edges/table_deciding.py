@@ -68,7 +68,7 @@ _REVIEW: dict[str, Series] = {
         "review decide $1.review_id --reviewer ada --outcome approve --json",
         "review amend $1.review_id --reviewer ada --outcome reject --reason 'read it again' --json",
         "review comment $1.review_id 'Both are incomplete' --reviewer ada",
-        "review show $1.review_id --json",
+        "review show $1.review_id",
         "review stats --reviewer ada --json",
         "review list --status decided --json",
     ),
@@ -183,7 +183,7 @@ _FEEDBACK: dict[str, Series] = {
         "vet made4.jsonl --policy good_policy.yaml --review-sample 1",
         "review export --out r.csv",
         "review import r.csv",
-        "feedback report --json",
+        "feedback report",
         "feedback disagreements --json",
         "feedback propose",
         "feedback backtest 1",
@@ -224,7 +224,7 @@ _EXPORT: dict[str, Series] = {
         "export check nothing",
     ),
     "export_formats": series(
-        "vet s24.jsonl --threshold 3",
+        "vet made4.jsonl --threshold 3",
         *(
             f"export preferences --out {name} --format {name} >> {name}/data/train-00000-of-00001.{ending}"
             for name, ending in (
@@ -239,7 +239,7 @@ _EXPORT: dict[str, Series] = {
         "export preferences --out no --format word",
     ),
     "export_judgments": series(
-        "vet s24.jsonl --threshold 3",
+        "vet made4.jsonl --threshold 3",
         "export preferences --kind judgments --out pairs --json >> pairs/data/train-00000-of-00001.parquet",
         "export preferences --kind judgments --pairing all --by-label --all --out more --json",
     ),

@@ -28,7 +28,7 @@ _AUDIT: dict[str, Series] = {
     ),
     "audit_labels_elsewhere": series("audit unlabelled.jsonl --labels people.csv"),
     "audit_one_judge": series("audit one_judge.jsonl --json"),
-    "audit_ties": series("audit ties.jsonl --json", "audit ties.jsonl --right equal"),
+    "audit_ties": series("audit ties.jsonl", "audit ties.jsonl --right equal"),
     "audit_grades": series("audit grades.jsonl", "audit grades.jsonl --right within:1"),
     "audit_categories": series("audit categories.jsonl"),
     "audit_rankings": series("audit rankings.jsonl"),

@@ -1,6 +1,6 @@
 """``vet`` and ``demo``: free evidence, agents by each strategy, calibrations, policies, and what they read and write."""
 
-from tests.edges.series import FIT, Series, series
+from tests.edges.series import FIT, Series, one_at_a_time, series
 from tests.stored.commands import ANTHROPIC_STYLE, OPENAI_STYLE
 
 _ANN = f"--agent ann={OPENAI_STYLE.format('ann-1')}"
@@ -26,7 +26,7 @@ _FREE: dict[str, Series] = {
         "vet s12.jsonl --dry-run --agent openai:gpt-4o-mini --agent anthropic:claude-haiku-4-5",
     ),
     "vet_reports": series(
-        "vet s24.jsonl --report r.html --report r.md --report r.json --markdown short.md >> r.html r.md r.json short.md"
+        "vet s12.jsonl --report r.html --report r.md --report r.json --markdown short.md >> r.html r.md r.json short.md"
     ),
     "vet_one_judge_one_order": series(
         "vet one_judge.jsonl --limit 4 --out o.jsonl --json >> o.jsonl", "vet one_judge.jsonl"
@@ -112,7 +112,7 @@ _CALIBRATED: dict[str, Series] = {
     ),
     "vet_policy_verdict": series(
         _FIT,
-        "vet mixed.jsonl --calibration cal.json --policy verdict --out o.jsonl --json >> o.jsonl",
+        "vet mixed.jsonl --judge ash --judge cedar --calibration cal.json --policy verdict --out o.jsonl --json >> o.jsonl",
         "vet made4.jsonl --policy verdict",
         tolerance=FIT,
     ),
@@ -175,4 +175,4 @@ _ASKED: dict[str, Series] = {
     ),
 }
 
-VETTING: dict[str, Series] = _FREE | _CALIBRATED | _ASKED
+VETTING: dict[str, Series] = _FREE | _CALIBRATED | {name: one_at_a_time(one) for name, one in _ASKED.items()}
