@@ -36,7 +36,7 @@ def browse(browser):
 
     def start(address="", *, scheme="light", viewport=DESKTOP, **options):
         context = browser.new_context(color_scheme=scheme, viewport=viewport, base_url=address or None, **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
