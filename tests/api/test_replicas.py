@@ -25,7 +25,7 @@ from tests.doubles.postgres_urls import stores_on_postgres
 pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
 
 pytestmark = pytest.mark.timeout(300)  # each starts whole services, which takes long where many do
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "replicas.py"
+REPLICAS = Path(__file__).parents[1] / "doubles" / "killed_replicas.py"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def url():
 @pytest.mark.slow
 def test_of_two_replicas_one_killed_again_and_again_nothing_is_lost_and_nothing_decided_twice(url, tmp_path):
     out = tmp_path / "replicas.json"
-    command = [sys.executable, BENCHMARK, os.environ["METAJUDGE_TEST_POSTGRES"], "--json", out]
+    command = [sys.executable, REPLICAS, os.environ["METAJUDGE_TEST_POSTGRES"], "--json", out]
     options = ["--only-killed", "--seconds", "30", "--kill-every", "8", "--clients", "6", "--job-items", "100"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

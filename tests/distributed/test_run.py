@@ -191,7 +191,7 @@ def test_free_evidence_calibration_and_policy_equal_one_process_though_a_worker_
     output, _ = process.communicate(timeout=200)
     summary = json.loads(output)
     assert results(out) == expected
-    same = ("judgments", "assessed", "accepted", "decisions", "probability_marks", "with_probability", "rules")
+    same = ("judgments", "assessed", "kept", "decisions", "probability_marks", "with_probability", "rules")
     assert {name: summary[name] for name in same} == {name: local[name] for name in same}
     assert summary["labels"] == local["labels"]
     assert "no review is opened" in summary["notices"][-1]
@@ -219,7 +219,7 @@ def test_a_store_on_postgresql_has_after_ray_what_one_process_leaves_there(free,
 
 
 def test_bars_rules_and_chosen_judges_are_as_in_one_process(free, tmp_path):
-    options = ["--fail-under", "accepted=0.99", "--judge", "owl", "--limit", 300, "--right", "top1"]
+    options = ["--fail-under", "kept=0.99", "--judge", "owl", "--limit", 300, "--right", "top1"]
     local, expected = one_process(free, tmp_path, *options)
     out = tmp_path / "out"
     spread = run(free_command(free, "--engine", "ray", "--out", out.as_uri(), "--workers", 2, *options))

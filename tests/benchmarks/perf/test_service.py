@@ -73,7 +73,7 @@ def test_a_short_run_prints_every_figure(tmp_path):
         "perf",
         "service",
         *flags,
-        "--json",
+        "--json-out",
         str(tmp_path / "out.json"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=tmp_path)
