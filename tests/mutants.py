@@ -33,7 +33,7 @@ TARGETS = {
 """Beginnings of names of modules, each with the folder of number tests that belongs to it; none for what asks models."""
 
 NUMBERS = ("scoring", "stats", "voting", "decision", "calibration", "evidence")
-EDGES = ("method", "prompts", "commands", "files", "python", "http", "stored", "faults")
+EDGES = ("method", "prompts", "replies", "commands", "files", "python", "http", "stored", "faults")
 """The tests of the edges, quickest and most telling first; others of that folder follow."""
 
 PLANTED = "METAJUDGE_MUTANT"
