@@ -23,7 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "bench table": _PROTOCOL,
     "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",
 }
-"""Command -> what is said of it; a group stands for its commands."""
+"""Command -> the sentence that names its substitute; a group stands for its commands."""
 
 OPTIONS: Final[Mapping[str, str]] = {
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
@@ -31,13 +31,13 @@ OPTIONS: Final[Mapping[str, str]] = {
     "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",
     "feedback draft --kind": "was removed: a draft is an instruction, tried on held-out records",
 }
-"""Command and option -> what is said of the option."""
+"""Command and option -> the sentence that names its substitute."""
 
 _JSON_FILE: Final = "--json takes no file: print with --json, or write with --json-out FILE"
 
 
 def sentence(problem: str, words: Sequence[str]) -> str | None:
-    """What is said of a command line where its usage error is about something removed; None where it is not.
+    """The sentence for a usage error about something removed; None for any other.
 
     Args:
         problem: the message of the usage error.
