@@ -118,5 +118,5 @@ def test_what_comes_of_a_spoilt_reply(task, tmp_path):
     alike: dict[str, list[str]] = {}
     for number, one in sorted(found.items()):
         alike.setdefault(json.dumps(one, sort_keys=True), []).append(number)
-    kept = [{"variants": " ".join(numbers_), "found": json.loads(one)} for one, numbers_ in alike.items()]
+    kept = [{"variants": " ".join(same), "found": json.loads(one)} for one, same in alike.items()]
     check(f"replies/{task}", {"exit": done.code, "requests": server.count, "outcomes": kept})
