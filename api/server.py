@@ -433,11 +433,13 @@ def new_key_lines(name: str, scopes: Sequence[str]) -> tuple[str, str]:
         ConfigurationError: an unknown scope.
     """
     from .keys import Scope, hashed
+    from .placeholders import is_placeholder
 
     unknown = [scope for scope in scopes if scope not in list(Scope)]
     if unknown:
         raise ConfigurationError(f"unknown scope {unknown[0]!r}: one of {', '.join(Scope)}")
-    key = f"mj_{secrets.token_urlsafe(32)}"
+    while is_placeholder(key := f"mj_{secrets.token_urlsafe(32)}"):
+        pass  # chance spells a word of a template, such as xxxx, in some 40 keys of a million
     quoted = ", ".join(f'"{scope}"' for scope in scopes or list(Scope))
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return key, f'[[service.keys]]\nname = "{escaped}"\nsha256 = "{hashed(key)}"\nscopes = [{quoted}]'

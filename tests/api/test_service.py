@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from metajudge.api.keys import hashed
 from metajudge.errors import ConfigurationError
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
@@ -30,10 +31,12 @@ class TestKeys:
         with pytest.raises(ConfigurationError, match="placeholder or shorter"):
             server.checked_key(key, "127.0.0.1")
 
-    def test_a_made_key_is_no_placeholder(self):
-        for _ in range(200):
-            key, _ = server.new_key_lines("ci", [])
-            assert server.checked_key(key, "0.0.0.0") == key
+    def test_a_made_key_is_no_placeholder(self, monkeypatch):
+        drawn = iter(["GEw81yxxXxOUDfZa96", "a-Sample-of-chance-0", "fine-0123456789-abc"])
+        monkeypatch.setattr(server.secrets, "token_urlsafe", lambda size: next(drawn))
+        key, lines = server.new_key_lines("ci", [])
+        assert server.checked_key(key, "0.0.0.0") == key == "mj_fine-0123456789-abc"
+        assert hashed(key) in lines
 
     @pytest.mark.parametrize("host", ["example.org", "192.168.0.1", "0.0.0.0", "::", "localhost.example.org"])
     def test_what_is_not_loopback(self, host):
