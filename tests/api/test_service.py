@@ -4,12 +4,12 @@ import importlib
 
 import pytest
 
-from metajudge.api.keys import hashed
 from metajudge.errors import ConfigurationError
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
 
 hosts = importlib.import_module("metajudge.api.hosts")
+keys = importlib.import_module("metajudge.api.keys")
 server = importlib.import_module("metajudge.api.server")
 KEY = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"
 
@@ -36,7 +36,7 @@ class TestKeys:
         monkeypatch.setattr(server.secrets, "token_urlsafe", lambda size: next(drawn))
         key, lines = server.new_key_lines("ci", [])
         assert server.checked_key(key, "0.0.0.0") == key == "mj_fine-0123456789-abc"
-        assert hashed(key) in lines
+        assert keys.hashed(key) in lines
 
     @pytest.mark.parametrize("host", ["example.org", "192.168.0.1", "0.0.0.0", "::", "localhost.example.org"])
     def test_what_is_not_loopback(self, host):
