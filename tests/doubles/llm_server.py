@@ -72,7 +72,7 @@ class LLMServer:
         self._latency_s, self._slow_s, self._retry_after = latency_s, slow_s, retry_after
         planned = iter(()) if callable(faults) else iter(faults)
         self._fault_of = faults if callable(faults) else lambda _request: next(planned, None)
-        self._in_flight = 0
+        self.in_flight = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="llm-server", daemon=True)
@@ -136,12 +136,12 @@ class LLMServer:
         if fault:
             assert fault in FAULTS or fault.startswith("unsupported:"), f"no such fault: {fault}"
             self.injected.append(fault)
-        self._in_flight += 1
-        self.max_in_flight = max(self.max_in_flight, self._in_flight)
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self._latency_s + (self._slow_s if fault == "slow" else 0))
         finally:
-            self._in_flight -= 1
+            self.in_flight -= 1
         if fault == "drop":
             writer.transport.abort()
             return False

@@ -14,6 +14,7 @@ import pytest
 
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer
+from tests.edges.quick_time import quick_time
 from tests.edges.recorded import check, numbers, steady
 from tests.stored.commands import answer, inside, run
 
@@ -108,7 +109,7 @@ def seen(value: Any) -> Any:
 @pytest.mark.parametrize("task", TASKS)
 def test_what_comes_of_a_spoilt_reply(task, tmp_path):
     write(tmp_path, COUNTS.get(task, 90))
-    with LLMServer(answer=spoiling) as server, inside(tmp_path, server.url):
+    with LLMServer(answer=spoiling) as server, quick_time(lambda: server.in_flight > 0), inside(tmp_path, server.url):
         done = run(*TASKS[task], "--out", "out.jsonl", "--json")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     found: dict[str, Any] = {}
