@@ -129,6 +129,10 @@ def test_what_comes_of_a_spoilt_reply(task, tmp_path):
         ("[[A>B]], I think.", "no usable reply"),
         ("[[A>B]], so [[A > B]].", "no usable reply"),
         ("[[A>B]] or [[B>>A]]?", "the judge gave several different verdicts (A>B, B>>A, as shown): no usable reply"),
+        (
+            '{"reasoning": "x", "verdict": "A>B", "verdict": "B>A"}',
+            "the judge gave several different verdicts (A>B, B>A, as shown): no usable reply",
+        ),
         ("Neither.", "the judge gave no verdict: no usable reply"),
     ],
 )
@@ -136,7 +140,7 @@ def test_a_text_that_states_a_verdict_is_none_and_the_failure_says_what_it_state
     item = {"id": "i", "question": "Why?", "responses": {"A": "x", "B": "y"}}
     (game,) = judge(item, [ScriptedModel(lambda _request: said, name="m")], orders="given").games
     assert game.verdict is None
-    assert game.failure.message.startswith(f"{reading}, nor after one repair: the reply is not one JSON object")
+    assert game.failure.message.startswith(f"{reading}, nor after one repair: ")
 
 
 OPTIONAL = """
