@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.advice import Advice, Chance, advise
+from metajudge.calibration.advice import Advice, Chance, _Labelled, _lean, advise
 from metajudge.errors import InputError
 
 
@@ -71,6 +71,12 @@ def test_judgments_of_one_question_that_lean_together_tell_less():
         scores, right, [f"q{at}" for at in range(300)], passes=precise(0.84), level=0.1, draws=100, sizes=(10,)
     )
     assert 0.5 < alike.chances[0].probability < apart.chances[0].probability - 0.05
+
+
+def test_how_judgments_lean_together_is_the_mean_product_of_two_of_a_question():
+    residuals = np.array([1.0, 0.5, 1.0, -0.25, 2.0, 9.0, 9.0])  # the last two score below the median
+    data = _Labelled.of([0.9, 0.8, 0.9, 0.8, 0.9, 0.1, 0.1], np.ones(7), list("aabbcdd"))
+    assert _lean(residuals, data) == pytest.approx((1 * 0.5 + 1 * -0.25) / 2)
 
 
 def test_order_and_seed_of_the_same_labels_give_the_same_advice():

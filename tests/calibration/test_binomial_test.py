@@ -46,6 +46,13 @@ def test_where_all_are_kept_it_is_the_binomial_test():
     assert found == pytest.approx(binom.cdf(wrong, 60, 0.15), rel=0.01)
 
 
+@pytest.mark.parametrize("right", [0.1, 0.3])
+def test_of_one_question_kept_without_an_error_it_is_the_chance_to_be_right(right):
+    """Kept with a chance q, it is so q times as often: most where q is 1. Rounded up by a thousandth, never down."""
+    (found,) = binomial_p_values(np.array([0]), np.array([1]), 1, 1 - right)
+    assert right <= found <= 1.0011 * right + 1e-5
+
+
 def test_many_questions_and_very_small_values_are_the_conditional_ones():
     wrong, kept = np.array([30, 0, 0]), np.array([400, 400, 0])
     expected = [binom.cdf(30, 400, 0.1), binom.cdf(0, 400, 0.1), 1.0]

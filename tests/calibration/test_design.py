@@ -87,6 +87,14 @@ def test_columns_are_standardised_by_the_training_rows_and_weighed_by_their_prio
     assert other[0, 1] == pytest.approx(0.5 * (0 - raw.mean()) / raw.std())
 
 
+def test_products_with_the_consensus_keep_their_sign():
+    """Of a vote for and one against, 1 or 3 times another factor less its mean of 2: (1 * -1, -1 * 1)."""
+    layout = layout_of([signal("x"), signal("consensus.sum")], [1], {(1, 0): 1.0})
+    fitted = learn(base([[1, 1], [3, -1], [2, 3]]), layout)
+    assert fitted.mean.tolist() == [1, 0]  # the sum itself is centred, its product is not
+    assert fitted.scale == pytest.approx([np.sqrt(8 / 3), np.sqrt(2 / 3)])
+
+
 def test_a_constant_column_is_not_blown_up():
     layout = layout_of([signal("x")], [0], {})
     fitted = learn(base([[2.0], [2.0 + 1e-12]]), layout)

@@ -78,3 +78,5 @@ def test_drawing_in_keeps_the_order_and_the_centre(slope):
     drawn = draw_in(probabilities, slope, centre=0.4)
     assert (np.diff(drawn) > 0).all()
     assert draw_in(np.array([1 / (1 + np.exp(-0.4))]), slope, 0.4) == pytest.approx(1 / (1 + np.exp(-0.4)))
+    assert (drawn[[0, -1]].tolist() == [0, 1]) is (slope == 1)  # only as they are can they be certain
+    assert drawn[2] == pytest.approx(1 / (1 + np.exp(-0.4) * (1.5 / np.exp(0.4)) ** -slope))  # .6: odds of 1.5

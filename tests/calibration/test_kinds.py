@@ -114,6 +114,17 @@ def test_a_rule_must_apply_to_the_kind():
         build_table(graded(3), ["peers"], right=Right("within", 1))
 
 
+def test_of_single_responses_only_the_signals_named_are_computed():
+    """A judge that grades one response three times, twice alike: of its other two one agrees with each of the pair."""
+    one = graded(1, kind="category", skills={"owl": 1.0})[0]
+    other = "fail" if str(one.verdict) == "pass" else "pass"
+    said = [one.verdict, one.verdict, Category(other)]
+    records = [one.model_copy(update={"id": f"r{at}", "verdict": verdict}) for at, verdict in enumerate(said)]
+    table = build_table(records, ["repeats"])
+    assert {name: column.values.tolist() for name, column in table.columns.items()} == {"repeats.support": [0, 0, -1]}
+    assert table.columns["repeats.support"].present.all()
+
+
 def test_no_signal_sees_a_label():
     for kind in ("category", "grade"):
         one, other = (build_table(graded(20, kind=kind, labelled=given), ["peers", "scale"]) for given in (True, False))

@@ -1,11 +1,13 @@
 """The test by question: exact for one judgment a question, and never below the truth for more."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from metajudge.calibration.binomial_test import binomial_p_values
-from metajudge.calibration.question_test import STAKE, question_p_values, step_table, steps_limit
+from metajudge.calibration.question_test import HIGHEST, STAKE, _excess, question_p_values, step_table, steps_limit
 from metajudge.errors import InputError
 
 
@@ -80,6 +82,36 @@ def test_the_dynamic_program_gives_the_binomial_for_one_judgment_a_question():
     errors = np.arange(5)
     totals = (40 - errors) * table.credit[0, 1] + errors * table.credit[1, 1]
     assert table.p_values(np.full(5, 40), totals) == pytest.approx(binom.cdf(errors, 40, 0.15), abs=1e-6)
+
+
+def test_above_the_table_markovs_bound_takes_over():
+    """One law, so V_r(d) = w V_{r-1}(d - low) + (1 - w) V_{r-1}(d - high); exp(-wealth) from HIGHEST on."""
+    table = step_table(1, 0.85, 64, 0.3, 1)
+    low, high, step = int(table.credit[0, 1]), int(table.credit[1, 1]), table.step
+    top = table.lowest + table.bounds.shape[1] - 1
+    assert top * step == pytest.approx(HIGHEST, abs=2 * step)
+
+    @cache
+    def bound(number, total):
+        if number == 0 or total <= 0:
+            return float(total <= 0)
+        if total > top:
+            return np.exp(-step * total)
+        found = 0.85 * bound(number - 1, total - low) + 0.15 * bound(number - 1, total - high)
+        return min(found, np.exp(-step * total))
+
+    totals = np.arange(top - 3 * low, top + 1)
+    assert table.bounds[64, totals - table.lowest] == pytest.approx([bound(64, one) for one in totals.tolist()])
+
+
+def test_of_too_many_points_excesses_are_rounded_up_to_fewer():
+    """Even steps of one credited judgment below 0, and of 40 laws an eighth share above, growing from .45 to 12.6."""
+    points = [-0.5, -0.4, -0.3, -0.2, -0.1, 0.0, *(0.45 * 28 ** (at / 7) for at in range(8))]
+    found = _excess(14, 0.1, 5, 40)
+    for errors, kept in cells(14):
+        whole = max(errors - 0.1 * kept, -0.5)
+        assert found[errors, kept] == pytest.approx(min(one for one in points if one >= whole - 1e-6)), (errors, kept)
+    assert np.isnan(found[2, 1])
 
 
 def test_more_errors_never_lower_the_p_value():

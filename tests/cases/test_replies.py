@@ -76,14 +76,3 @@ def test_every_problem_is_named_at_once():
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"a": NaN}', reply(RELEVANCE) + " and more"])
 def test_a_reply_that_is_no_object(text):
     assert problems(text)
-
-
-def test_null_is_for_optional_criteria_alone_and_not_for_all_of_them():
-    optional = RUBRIC.model_copy(
-        update={"criteria": tuple(one.model_copy(update={"optional": True}) for one in RUBRIC.criteria)}
-    )
-    one = parse_case_reply(reply({**RELEVANCE, "traceability": (None, None)}), optional)
-    assert one["traceability"].score is None
-    assert one["traceability"].confidence is None
-    nothing = reply(dict.fromkeys(RELEVANCE, (None, None)))
-    assert problems(nothing, optional) == ["every criterion is marked as not applicable: at least one must be scored"]

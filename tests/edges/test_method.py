@@ -1,13 +1,14 @@
 """The method end to end: scores, thresholds, strategies and decisions are those that were worked out by hand."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metajudge import ScriptedModel, vet
+from metajudge import MetajudgeError, ScriptedModel, vet
 from tests.doubles.llm_server import LLMServer
 from tests.edges import method
 from tests.edges.inner import ServiceOptions, panel_config, running
@@ -299,6 +300,47 @@ def test_binary_rubrics_vote(said, final, kept):
     assert (found["strategy"], found["final_score"], found["accepted"]) == ("majority_vote", final, kept)
 
 
+@pytest.mark.parametrize(("said", "final", "mean"), [("ccw", 5.0, 11 / 3), ("wcw", 1.0, 7 / 3), ("cw-", None, None)])
+def test_draws_of_one_agent_vote_by_a_binary_rubric(said, final, mean):
+    words = {"c": "correct", "w": "wrong", "-": "perhaps"}  # a third draw could turn one against one
+
+    def answer(request: Any) -> str:
+        return json.dumps({"correct": {"explanation": "Seen.", "verdict": words[said[request.draw]]}})
+
+    agents = [{"name": "ann", "model": "vllm:ann@/v1", "samples": 3, "temperature": 1.0}]
+    panel = panel_config({"rubric": "binary", "strategy": "single", "agents": agents})
+    found = vet(judgment("k1"), [ScriptedModel(answer, name="ann")], panel=panel)
+    (agent,) = found.agents
+    assert (found.final_score, agent.valid_samples) == (final, 3 - said.count("-"))
+    assert agent.fine_score == (None if mean is None else pytest.approx(mean))
+
+
+@pytest.mark.parametrize(
+    ("families", "judge", "final"),
+    [("warn", "gpt-4o", 5.0), ("ignore", "gpt-4o", 5.0), ("forbid", "gpt-4o", None), ("forbid", "claude-3", 5.0)],
+)
+def test_agents_of_the_judges_family_are_not_asked_where_that_is_forbidden(families, judge, final):
+    model = ScriptedModel(lambda _request: method.reply(method.TOP, method.CRITERIA), name="gpt-5")
+    panel = panel_config({**method.panel("gpt-5"), "families": families})
+    found = vet(judgment("k1", judge=judge), [model], panel=panel)
+    assert (found.final_score, found.calls) == (final, 0 if final is None else 1)
+    assert found.status == ("failed" if final is None else "assessed")
+
+
+def test_a_record_whose_item_has_another_content_in_most_records_of_a_batch_is_failed(tmp_path):
+    given = [judgment("k1"), judgment("k2", judge="jay"), {**judgment("k1"), "id": "k3", "judge": "jay"}]
+    given[1]["item"]["id"] = "item-k1"
+    with running(ServiceOptions(store=tmp_path / "store.duckdb")) as client:
+        place = client.post("/v1/vet/batch", json=given).headers["location"]
+        while client.get(place).json()["ended_at"] is None:
+            time.sleep(0.05)
+        found = [one["assessment"] for one in client.get(f"{place}/results").json()["results"]]
+    states = {one["judgment_id"]: one["status"] for one in found}
+    assert states == {"k1": "assessed", "k2": "failed", "k3": "assessed"}
+    (failure,) = (one["failure"] for one in found if one["failure"])
+    assert "this one in 1 judgment (the majority is kept)" in failure["message"]
+
+
 def test_categories_take_their_own_route(speakers):
     routes = {"Math": {"strategy": "single", "agents": ["ben"], "threshold": 4.0}, "Law": {"threshold": 4.7}}
     panel = panel_of("average", routes=routes)
@@ -311,6 +353,13 @@ def test_categories_take_their_own_route(speakers):
     assert (math.final_score, math.accepted, math.route) == (pytest.approx(4.5), True, "Math")  # ben alone, above 4
     assert (law.final_score, law.accepted, law.route) == (pytest.approx(14 / 3), False, "Law")  # not above 4.7
     assert (art.final_score, art.accepted, art.route) == (pytest.approx(12.2 / 3), False, None)
+
+
+def test_a_route_names_each_agent_once():
+    panel = panel_config({**method.panel(*NAMES), "routes": {"Math": {"agents": ["ben", "ben"]}}})
+    models = [ScriptedModel(lambda _request: "", name=name) for name in NAMES]
+    with pytest.raises(MetajudgeError, match="agent ben is given more than once"):
+        vet(judgment("k1"), models, panel=panel)
 
 
 SUPPORT = {"4": 1, "44": 2, "5": -1, "55": -2, "=": 0}

@@ -309,6 +309,20 @@ def test_what_other_tasks_ask(name, version, asked, tmp_path):
     record(f"{name}_v{version}", found)
 
 
+def test_a_dry_run_counts_what_the_model_is_sent_that_names_criteria(asked, tmp_path):
+    words = named(OTHER_TASKS["clash_of_candidates"], OPENAI)
+    panel = "prompt_version = 1\n" + agents(OPENAI, {}, {})
+    (sent,) = (one["body"] for one in requests_of(asked, tmp_path, panel, words) if one["body"]["model"] == "namer")
+    counted = []
+    at = words.index("--criteria-model")
+    for given in (words, words[:at] + words[at + 2 :]):
+        with inside(tmp_path, asked.server.url):
+            told = run(*given, "--dry-run").stdout
+        counted.append(int(re.search(r"about ([\d,]+) input", told)[1].replace(",", "")))
+    characters = sum(len(one["content"]) for one in sent["messages"])
+    assert counted[0] - counted[1] == characters // 4 + 1
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_model_is_told_whose_reply_is_malformed(version, asked, tmp_path):
     found = {}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from metajudge import ScriptedModel, judge, judge_case
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer
 from tests.edges.quick_time import quick_time
@@ -121,3 +122,62 @@ def test_what_comes_of_a_spoilt_reply(task, tmp_path):
         alike.setdefault(json.dumps(one, sort_keys=True), []).append(number)
     kept = [{"variants": " ".join(same), "found": json.loads(one)} for one, same in alike.items()]
     check(f"replies/{task}", {"exit": done.code, "requests": server.count, "outcomes": kept})
+
+
+@pytest.mark.parametrize(
+    ("said", "reading"),
+    [
+        ("[[A>B]], I think.", "no usable reply"),
+        ("[[A>B]], so [[A > B]].", "no usable reply"),
+        ("[[A>B]] or [[B>>A]]?", "the judge gave several different verdicts (A>B, B>>A, as shown): no usable reply"),
+        (
+            '{"reasoning": "x", "verdict": "A>B", "verdict": "B>A"}',
+            "the judge gave several different verdicts (A>B, B>A, as shown): no usable reply",
+        ),
+        ("Neither.", "the judge gave no verdict: no usable reply"),
+    ],
+)
+def test_a_text_that_states_a_verdict_is_none_and_the_failure_says_what_it_states(said, reading):
+    item = {"id": "i", "question": "Why?", "responses": {"A": "x", "B": "y"}}
+    (game,) = judge(item, [ScriptedModel(lambda _request: said, name="m")], orders="given").games
+    assert game.verdict is None
+    assert game.failure.message.startswith(f"{reading}, nor after one repair: ")
+
+
+OPTIONAL = """
+{version: 1, name: mine, title: Mine, description: Both., subject: case, asks: [confidence],
+ scale: {low: 0, high: 10, step: 1}, criteria: [
+  {name: a, title: A, description: What., optional: true, levels: {0: Bad., 10: Good.}},
+  {name: b, title: B, description: Which., optional: true, levels: {0: Bad., 10: Good.}}]}
+"""
+OF_ONE_STAGE = """
+{name: own, title: Own, description: Own., basis: score, scale: {low: 0, high: 10}, bands: [
+  {action: APPROVE, value: {at_least: 6}, justification: High.}, {action: REJECT, value: {below: 6}, justification: Low.}],
+ cases: {rubric: ./mine.yaml, overall_score: mean_of_stages, overall_confidence: mean_of_stages, judges: mean,
+  stages: [{name: only, criteria: [a, b]}], profiles: [{name: all, title: All, weights: {a: 3.0, b: 1.0}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "score", "confidence", "problems"),
+    [
+        ({"a": (8, 0.9), "b": (4, 0.5)}, 7.0, 0.7, None),  # (3 * 8 + 4) / 4
+        ({"a": (None, None), "b": (4, 0.5)}, 4.0, 0.5, None),
+        ({"a": (None, 0.9), "b": (8, 0.5)}, 8.0, 0.5, None),  # of what does not apply there is no confidence
+        ({"a": (None, None), "b": (None, None)}, None, None, "every criterion is marked as not applicable: at least"),
+        ({"a": (None, None)}, None, None, "b is missing)"),
+        ({}, None, None, "a is missing; b is missing)"),
+        ({"a": (8, None), "b": (11, 2)}, None, None, "a.confidence must be a number from 0 to 1, not null; b.score"),
+    ],
+)
+def test_criteria_of_a_case_that_do_not_apply(said, score, confidence, problems, tmp_path):
+    (tmp_path / "mine.yaml").write_text(OPTIONAL)
+    (tmp_path / "own.yaml").write_text(OF_ONE_STAGE)
+    reply = {name: {"comment": "Seen.", "score": one, "confidence": sure} for name, (one, sure) in said.items()}
+    model = ScriptedModel(lambda _request: json.dumps(reply), name="m")
+    case = {"id": "c", "type": "all", "stages": [{"name": "only", "output": "It rains."}]}
+    found = judge_case(case, [model], policy=str(tmp_path / "own.yaml"))
+    assert (found.overall_quality_score, found.overall_confidence) == (score, confidence)
+    failure = found.stages[0].failure
+    assert (failure is None) is (problems is None)
+    assert problems is None or f"after one repair: {problems}" in failure.message

@@ -81,20 +81,6 @@ class TestRepair:
         assert game.text == "A, as I said."
         assert len(model.requests) == 2
 
-    @pytest.mark.parametrize(
-        "text",
-        ["First [[A>B]], then rather [[B>A]].", '{"reasoning": "x", "verdict": "A>B", "verdict": "B>A"}'],
-    )
-    async def test_several_different_verdicts_are_none(self, text):
-        owl, _ = judge(text, text)
-        game = await owl.compare(item(), ("A", "B"))
-        assert game.verdict is None
-        assert "several different verdicts (A>B" in game.no_verdict
-
-    async def test_a_mark_in_prose_is_not_taken_for_a_verdict(self):
-        owl, _ = judge("Clearly [[A>B]]", "Clearly [[A>B]]")
-        assert (await owl.compare(item(), ("A", "B"))).verdict is None
-
     async def test_a_reply_cut_twice_says_what_to_raise(self):
         cut = Reply(verdict()[:30], "length", "m", Usage(10, 0, 0, 5), 0.01)
         owl, _ = judge(cut, cut, parameters=Parameters(max_tokens=20))
