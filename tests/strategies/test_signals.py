@@ -1,8 +1,8 @@
 import pytest
+from metajudge.evidence.no_labels import NoLabels
 
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.signals import SignalEvidence
 from metajudge.types import Judgment, Status
