@@ -37,10 +37,8 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
     """Kept and right of one set, with its evidence: as vetting decides, by the share of peers, and its log loss."""
     facts = collected(judgments)
     rules = facts.rules(None)
-    found, right = (
-        outcomes_of(facts, lambda _: PANEL),
-        correctness(facts, {kind: rules.of(kind) for kind in rules.kinds}),
-    )
+    found = outcomes_of(facts, lambda _: PANEL)
+    right = correctness(facts, {kind: rules.of(kind) for kind in rules.kinds})
     known = right != UNKNOWN
     kept = np.array([one.accepted is True for one in found.results], dtype=bool)[found.codes] & known
     recorded = replace(facts.recorded, copies=dependence_of(facts, rules).copies)
@@ -79,11 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = [{"name": name, **measured(every)} for name, every in sets(given.data)]
     for row in rows:
         share = 100 * row["kept_right"] / max(row["kept"], 1)
-        print(
-            f"{row['name']} ({row['kind']}): {row['labelled']} labelled, {100 * row['right']:.1f} % right; kept ",
-            end="",
-        )
-        print(f"{row['kept']}, {share:.1f} % right; log loss of the share {row['log_loss_of_share']:.3f}")
+        print(f"{row['name']} ({row['kind']}): {row['labelled']} labelled, {100 * row['right']:.1f} % right")
+        print(f"  kept {row['kept']}, {share:.1f} % right; log loss of the share {row['log_loss_of_share']:.3f}")
         cuts = [f"{cut}: {n} kept, {100 * hits / max(n, 1):.1f}" for cut, (n, hits) in row["by_share"].items()]
         print(f"  by a share from {'; '.join(cuts)} % right")
     if given.write is not None:
