@@ -29,7 +29,7 @@ def assessment(**fields: object) -> Assessment:
     return made.assessment(made.default, judgment(), Outcome(Status.ASSESSED)).model_copy(update=fields)
 
 
-@pytest.mark.parametrize(("typed", "evidence"), product((False, True), repeat=2))
+@pytest.mark.parametrize(("typed", "evidence"), [*product((False, True), repeat=2)])
 def test_without_a_calibration_a_typed_threshold_is_the_scores_and_agreement_is_of_evidence_alone(typed, evidence):
     found = own_rule(4.5, typed=typed, by_agreement=evidence)
     if evidence and not typed:
@@ -39,7 +39,7 @@ def test_without_a_calibration_a_typed_threshold_is_the_scores_and_agreement_is_
 
 
 @pytest.mark.parametrize(
-    ("policy", "typed", "cut", "promised"), product((False, True), (False, True), (None, 0.8), (None, 0.7))
+    ("policy", "typed", "cut", "promised"), [*product((False, True), (False, True), (None, 0.8), (None, 0.7))]
 )
 def test_with_a_calibration_the_order_of_the_cuts(policy, typed, cut, promised):
     found = calibrated_rule(own_rule(4.5, typed=typed), policy=policy, cut=cut, promised=promised)
