@@ -9,7 +9,6 @@ from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.facts import Facts, FactsBuilder, SignalColumn
 from metajudge.evidence.index import several_contents
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.score import TERMS, signal_score
@@ -117,10 +116,6 @@ class Evidence:
         recorded = replace(facts.recorded, copies=dependence_of(facts, rules).copies)
         columns = signal_columns(facts, compare(recorded, rules))
         return cls(columns, recorded, rules, tuple(item.id for item in facts.items))
-
-    def no_labels(self) -> NoLabels:
-        """What agreement alone says, without labels."""
-        return NoLabels.of(self.recorded, self._items, self.rules)
 
     def signals(self, row: int) -> dict[str, SignalValue]:
         """Every signal of a record."""

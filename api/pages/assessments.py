@@ -28,8 +28,14 @@ from .wording import verdict_words
 
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
-OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "failed": "failed"}
-OUTCOME_TONES = {"kept": "good", "not_kept": "", "unscored": "warn", "failed": "bad"}
+OUTCOMES = {
+    "kept": "kept",
+    "not_kept": "discarded",
+    "asked": "a person is asked",
+    "unscored": "no decision",
+    "failed": "failed",
+}
+OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "warn", "failed": "bad"}
 Name = Annotated[str, Field(max_length=200)]
 
 
@@ -39,7 +45,7 @@ class Wish(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     judge: Name = ""
-    outcome: Literal["", "kept", "not_kept", "unscored", "failed"] = ""
+    outcome: Literal["", "kept", "not_kept", "asked", "unscored", "failed"] = ""
     decision: Action | None = None
     agent: Name = ""
     panel: Name = ""

@@ -22,7 +22,7 @@ from metajudge.types.location import StoreLocation, store_location
 from metajudge.vetting.engine import Engine
 
 ENGINE_OPTIONS = (
-    *("rubric", "strategy", "threshold", "seed", "store", "calibration", "allow_other_calibration", "policy"),
+    *("rubric", "strategy", "threshold", "cut", "seed", "store", "calibration", "allow_other_calibration", "policy"),
     *("audit_share", "reviewers", "concurrency", "budget_usd"),
 )
 SERVICE_OPTIONS = ("panel", "rubric", "strategy", "policy")

@@ -7,6 +7,7 @@ from metajudge.bulk.endings import Endings
 from metajudge.bulk.outcomes import WEIGHED, Outcomes
 from metajudge.bulk.reading import Intake
 from metajudge.evidence.grouping import Interned, Key
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment
 
 
@@ -53,4 +54,4 @@ def _without_numbers(one: Assessment) -> tuple[object, ...]:
     action = None if one.decision is None else one.decision.action
     covered = None if one.guarantee is None else one.guarantee.threshold
     said = (one.probability_marks, one.outside_guarantee, one.calibrated, covered, action)
-    return (one.status, one.accepted, repr(one.failure), one.threshold, one.strategy, *said)
+    return (one.status, one.accepted, repr(one.failure), one.threshold, one.strategy, rule_of(one), *said)

@@ -33,15 +33,14 @@ class Keeping:
         """Call it before the first block."""
         self._before = await self.store.newest_version()
 
-    async def keep(self, block: AssessmentBlock, items: Sequence[str], texts: TextRows, beside: bytes = b"") -> None:
+    async def keep(self, block: AssessmentBlock, items: Sequence[str], texts: TextRows) -> None:
         """Keeps a block and its texts; in the database on return.
 
         Args:
             items: digests of its items.
-            beside: what its results say that its keys do not name.
             texts: reads those that the store does not have.
         """
-        content = _digest(block, beside)
+        content = _digest(block)
         (known,) = await self.store.find_results([_key(self._before, content)])
         if known is not None:
             self.reused += len(block)
@@ -64,10 +63,9 @@ class Keeping:
             await self.store.keep_results(keys, [numbers for _, numbers in self._blocks])
 
 
-def _digest(block: AssessmentBlock, beside: bytes) -> bytes:
+def _digest(block: AssessmentBlock) -> bytes:
     """Of all that a block says."""
     found = hashlib.sha256("".join((*block.keys, *block.judgment_digests)).encode())  # the keys name the signals
-    found.update(beside)
     found.update(b"".join(block.payloads))
     said = block.annotations
     if said is not None:

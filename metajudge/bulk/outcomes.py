@@ -10,7 +10,6 @@ from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Facts, SignalColumn
 from metajudge.evidence.grouping import Integers, Interned, Key
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
@@ -18,7 +17,7 @@ from metajudge.strategies import Panel
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.signals import weighed
 from metajudge.strategies.vetter import without_verdict
-from metajudge.types import NO_LABELS, Pairwise, Right
+from metajudge.types import Right
 
 WEIGHED = ("order", "strength", "peers", "rationale", "repeats", "variants")
 """Signals that an outcome depends on."""
@@ -34,7 +33,6 @@ class Outcomes:
         results: different outcomes; their signals are left out.
         panels: of each result.
         rules: what counts as right.
-        no_labels: what agreement alone says; None where it was not asked for.
         dependence: what is known of the independence of the input's judges.
     """
 
@@ -42,48 +40,32 @@ class Outcomes:
     codes: NDArray[np.int32]
     results: Sequence[Outcome]
     rules: Rules
-    no_labels: NoLabels | None
     dependence: Dependence = field(default_factory=Dependence)
 
 
-def outcomes_of(
-    facts: Facts, panel_of: Callable[[str | None], Panel], right: Right | None = None, *, label_free: bool = True
-) -> Outcomes:
+def outcomes_of(facts: Facts, panel_of: Callable[[str | None], Panel], right: Right | None = None) -> Outcomes:
     """Weighs every judgment by its signals among all of the input; see :class:`~metajudge.strategies.SignalEvidence`.
 
     Args:
         facts: of the whole input.
         panel_of: the panel of a category.
         right: what counts as right; None for the default of each kind of verdict.
-        label_free: whether to estimate P(right) without labels.
     """
     rules = facts.rules(right)
     dependence = dependence_of(facts, rules)
     recorded = replace(facts.recorded, copies=dependence.copies)
-    no_labels = NoLabels.of(recorded, [item.id for item in facts.items], rules) if label_free else None
-    column = None if no_labels is None else no_labels.column(len(facts))
-    found = outcomes_by(facts, recorded, panel_of, rules, column)
-    return replace(found, no_labels=no_labels, dependence=dependence)
+    return replace(outcomes_by(facts, recorded, panel_of, rules), dependence=dependence)
 
 
-def outcomes_by(
-    facts: Facts,
-    recorded: Recorded,
-    panel_of: Callable[[str | None], Panel],
-    rules: Rules,
-    no_labels: SignalColumn | None,
-) -> Outcomes:
-    """The same where rules, models and P(right) without labels are known of a larger input.
+def outcomes_by(facts: Facts, recorded: Recorded, panel_of: Callable[[str | None], Panel], rules: Rules) -> Outcomes:
+    """The same where rules and models are known of a larger input.
 
     Args:
         facts: of whole items.
         recorded: their verdicts.
-        no_labels: [n] of these judgments; None to leave it out.
     """
     comparisons = compare(recorded, rules)
     signals = signal_columns(facts, comparisons)
-    if no_labels is not None:
-        signals[NO_LABELS] = no_labels
     results = _Results(facts, signals, comparisons.support, comparisons.supports)
     codes = np.full(len(facts), -1, dtype=np.int32)
     panels = [panel_of(name) for name in (*facts.categories, None)]  # the last one is meant by the code -1
@@ -92,7 +74,7 @@ def outcomes_by(
     for place, panel in enumerate(different.values()):
         rows = np.flatnonzero(of_category[facts.category] == place)
         codes[rows] = results.codes(panel, rows)
-    return Outcomes(signals, codes, results.found, rules, None)
+    return Outcomes(signals, codes, results.found, rules)
 
 
 @dataclass(slots=True)
@@ -118,14 +100,9 @@ class _Results:
         key = Key.of(facts.kind[rows] + 1, 5).then(facts.reason[rows] + 1, len(facts.reasons) + 1)
         for name in WEIGHED:
             key = key.then(*_weights(self.signals[name], rows))
-        most = Interned[float]()
-        places = np.array([most.code(one.most) for one in self.supports], dtype=np.int32)
-        key = key.then(places[self.support[rows]], len(most.values))
-        if NO_LABELS not in self.signals:
-            return key
-        column = self.signals[NO_LABELS]
-        pairs = np.array([isinstance(one, Pairwise) for one in (*facts.verdicts, None)])[facts.verdict[rows]]
-        return key.then(np.where(pairs, 0, column.codes[rows] + 1), len(column.values) + 1)
+        counts = Interned[tuple[float, int, int]]()
+        places = [counts.code((one.most, one.supporting, one.peers)) for one in self.supports]
+        return key.then(np.array(places, dtype=np.int32)[self.support[rows]], len(counts.values))
 
     def _outcome(self, panel: Panel, row: int) -> Outcome:
         facts = self.facts
@@ -134,7 +111,7 @@ class _Results:
             return without_verdict(facts.reasons[facts.reason[row]])
         values = {name: column.at(row) for name, column in self.signals.items()}
         present = {name: value for name, value in values.items() if value is not None}
-        found = weighed(panel, verdict, present, self.supports[self.support[row]].most)
+        found = weighed(panel, verdict, present, self.supports[self.support[row]])
         return replace(found, signals={})
 
     def _place(self, outcome: Outcome) -> int:

@@ -1,13 +1,12 @@
 """The run in blocks: assessments are written as bytes, stored, and given to the caller block by block."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
@@ -22,7 +21,7 @@ from metajudge.bulk.text_rows import text_rows
 from metajudge.runs.loop import Stop
 from metajudge.store.bulk import AssessmentBlock, BulkStore
 from metajudge.strategies import Vetter
-from metajudge.types import NO_LABELS, Assessment, Item, Judgment
+from metajudge.types import Assessment, Item, Judgment
 
 Rows = NDArray[np.int64]
 
@@ -37,7 +36,6 @@ class Block:
         lines: the assessments as lines of a file of results.
         endings: of all judgments; ``codes`` are the places of this block's in it.
         alike: an assessment and how many there are like it, in the order of their first judgment.
-        no_labels: how many judgments have a probability without labels, and their sum, by whether they are kept.
         best_probability: the highest one by a calibration; None without any.
     """
 
@@ -47,7 +45,6 @@ class Block:
     endings: Endings
     codes: Rows
     alike: Sequence[tuple[Assessment, int]]
-    no_labels: Mapping[bool, tuple[int, float]]
     best_probability: float | None
 
     def assessment(self, at: int) -> Assessment:
@@ -140,8 +137,7 @@ class BlockRun:
         numbers = np.zeros(0) if said is None else said.probabilities[part]
         numbers = numbers[~np.isnan(numbers)]
         best = float(numbers.max()) if len(numbers) else None
-        alike, expected = self._classes.of(part), self._expected(rows, codes)
-        return Block(part.start, rows, lines, self._endings, codes, alike, expected, best)
+        return Block(part.start, rows, lines, self._endings, codes, self._classes.of(part), best)
 
     def _owns(self, rows: Rows, part: slice, digests: Sequence[str], signals: Sequence[str]) -> list[tuple[bytes, ...]]:
         """What belongs to each judgment alone; see :class:`~metajudge.bulk.forms.Own`."""
@@ -202,30 +198,7 @@ class BlockRun:
         )
         items = [facts.items[code].digest for code in np.unique(facts.item[rows]).tolist()]
         texts = partial(text_rows, self._intake, rows)
-        await keeping.keep(block, items, texts, self._estimates(rows))
-
-    def _estimates(self, rows: Rows) -> bytes:
-        """P(right) without labels of these rows, which the keys do not name."""
-        column = self._outcomes.signals.get(NO_LABELS)
-        if column is None:
-            return b""
-        codes, places = np.unique(column.codes[rows], return_inverse=True)
-        said = [column.values[code].model_dump_json() for code in codes.tolist() if code >= 0]
-        return b"".join((orjson.dumps(said), places.astype("<i4").tobytes()))
-
-    def _expected(self, rows: Rows, codes: Rows) -> dict[bool, tuple[int, float]]:
-        """Judgments with a probability without labels, and the sum of these, by whether they are kept."""
-        column = self._outcomes.signals.get(NO_LABELS)
-        if column is None:
-            return {}
-        kept = np.array([one.accepted is True for one in self._endings.finals], dtype=bool)[codes]
-        places = column.codes[rows]
-        values = np.array([*(one.value or 0.0 for one in column.values), 0.0])[places]
-        found = {}
-        for state in (False, True):
-            chosen = (places >= 0) & (kept == state)
-            found[state] = (int(chosen.sum()), float(values[chosen].sum()))
-        return found
+        await keeping.keep(block, items, texts)
 
 
 def _columns_of(own: Assessment) -> tuple[str, float | None, bool | None, str, str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metajudge.evidence.facts import SignalColumn
 from metajudge.evidence.grouping import Key
 from metajudge.store.gaps import COLUMNS
-from metajudge.types import NO_LABELS, SignalValue
+from metajudge.types import SignalValue
 from metajudge.types.digests import bytes_digest, json_bytes
 
 _MANY_VALUES: Final = {"rationale", "length_ratio"}
@@ -24,15 +24,13 @@ _Part = tuple[NDArray[np.int64], list[str]]
 class SignalTexts:
     """Signals of n judgments as JSON, and as the part of a key that names them.
 
-    The key does not name P(right) without labels; see :func:`metajudge.vetting.finishing.stored_key`.
-
     Args:
         columns: in the order in which an assessment lists them.
     """
 
     def __init__(self, columns: Mapping[str, SignalColumn]) -> None:
         self._stored = [_part(columns, names, _written) for names in _runs(columns)]
-        self._keyed = [_part(columns, names, _canonical) for names in _runs(sorted(columns.keys() - {NO_LABELS}))]
+        self._keyed = [_part(columns, names, _canonical) for names in _runs(sorted(columns))]
 
     def parts(self, rows: NDArray[np.integer[Any]]) -> list[list[str]]:
         """Each row's signals in parts, as a store keeps them: a list for each of :data:`COLUMNS`."""

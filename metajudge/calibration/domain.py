@@ -53,10 +53,16 @@ NOT_COVERED = "judge_not_covered"
 """Why a guarantee does not cover a judgment inside the domain: its judge has none."""
 
 
+BELOW = "below_promise"
+"""Why a kept judgment carries no promise although one covers it: another cut kept it, below the promise's threshold."""
+
+
 def outside_words(reason: str) -> str:
     """Why judgments lie outside a guarantee, as a part of a sentence that counts them."""
     if reason == NOT_COVERED:
         return "by judges that it does not cover"
+    if reason == BELOW:
+        return "below the promise's threshold"
     return MEANINGS.get(reason, reason).partition(":")[0]
 
 
@@ -79,12 +85,6 @@ def none_covered_line(outside: Mapping[str, int]) -> str:
     """That a guarantee covers nothing here, and why; its promise is then not repeated."""
     why = ", ".join(f"{count} {outside_words(reason)}" for reason, count in sorted(outside.items()))
     return f"The calibration has a guarantee, and it covers none of these judgments{f': {why}' if why else ''}."
-
-
-def transfer_decides(marks: Iterable[str]) -> bool:
-    """Whether a transferred probability with these marks decides in place of the score of free evidence."""
-    given = set(marks)
-    return Mark.TRANSFERRED in given and not given & {Mark.NO_BETTER, Mark.BESIDE, Mark.UNTESTED}
 
 
 def outside_domain(marks: Iterable[str]) -> tuple[str, ...]:

@@ -1,29 +1,24 @@
-"""Free evidence as three columns that mean the same for every judge and set: what a prior over sets reads.
+"""Free evidence as two columns that mean the same for every judge and set: what a prior over sets reads.
 
 All are log-odds. None sees a label, and none names a judge, so a weight learned on one set can be tried on another.
 """
 
 import numpy as np
-from scipy.special import logit
 
 from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.consensus import Column
 from metajudge.evidence.facts import Facts, SignalColumn
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.evidence.score import TERMS
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.types import Right
 
-OWN, PEERS, NO_LABELS = "free.own", "free.peers", "free.no_labels"
-"""What the judge itself shows (order, strength, repeats, other prompts, rationale); its peers; P(right) by agreement
-alone. The first two are the terms of :func:`~metajudge.evidence.score.signal_score`."""
-
-EDGE = 0.005
-"""P(right) by agreement alone is taken between this and 1 less this."""
+OWN, PEERS = "free.own", "free.peers"
+"""What the judge itself shows (order, strength, repeats, other prompts, rationale), and its peers: the terms of
+:func:`~metajudge.evidence.score.signal_score`."""
 
 
 def free_columns(facts: Facts, rows: Indices, right: Right) -> dict[str, Column]:
-    """The three columns of some records, from the evidence of all.
+    """The two columns of some records, from the evidence of all.
 
     Args:
         facts: of all records of an input.
@@ -31,20 +26,15 @@ def free_columns(facts: Facts, rows: Indices, right: Right) -> dict[str, Column]
         right: what counts as right.
 
     Returns:
-        Log-odds by name; absent where there is nothing to compare, and P(right) by agreement alone where the input is
-        too small for it (:mod:`metajudge.evidence.no_labels`).
+        Log-odds by name; absent where there is nothing to compare.
     """
     rules = facts.rules(right)
     signals = signal_columns(facts, compare(facts.recorded, rules), rows)
     terms = {name: _term(signals[name], name) for name in TERMS}
     own = [one for name, one in terms.items() if name != "peers"]
-    agreed = NoLabels.of(facts.recorded, [item.id for item in facts.items], rules).column(len(facts))
-    known = _values(agreed)[rows]
-    present = ~np.isnan(known)
     return {
         OWN: Column(np.sum([one.values for one in own], axis=0), np.any([one.present for one in own], axis=0)),
         PEERS: terms["peers"],
-        NO_LABELS: Column.where(logit(np.clip(np.where(present, known, 0.5), EDGE, 1 - EDGE)), present),
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 from scipy.special import expit, logit
 
-from metajudge.calibration.free_columns import NO_LABELS, OWN, PEERS
+from metajudge.calibration.free_columns import OWN, PEERS
 from metajudge.calibration.levels import Level
 from metajudge.calibration.predictions import Marks
 from metajudge.calibration.quality import Figure
@@ -26,8 +26,7 @@ from metajudge.types import VerdictKind
 from metajudge.types.frozen import Frozen
 
 Evidence = Literal["crowd", "peers", "alone"]
-"""``crowd``: peers on the item, and an input large enough for P(right) by agreement alone. ``peers``: peers on the item
-in a smaller input. ``alone``: what the judge itself shows."""
+"""``peers``: peers on the item. ``alone``: what the judge itself shows. ``crowd`` is of version 0.2."""
 
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
@@ -59,17 +58,6 @@ class Normal(Frozen):
 
     mean: tuple[float, float]
     variance: tuple[float, float]
-
-    def probability(self, odds: float) -> float:
-        """P(right) of evidence with these log-odds, on a set of which no label is known."""
-        value = min(max(odds, -MOST_ODDS), MOST_ODDS)
-        middle, spread = self.mean[0] + self.mean[1] * value, self.variance[0] + self.variance[1] * value**2
-        return float(mean_probability(np.array([middle]), np.array([spread]))[0])
-
-    def cut(self, threshold: float) -> float:
-        """The probability that a score from 1 to 5 stands for: that of evidence with the score's own log-odds."""
-        share = min(max((threshold - 1) / 4, TINY), 1 - TINY)
-        return self.probability(float(logit(share)))
 
 
 class Standing(Frozen):
@@ -179,14 +167,11 @@ class Transfer(Frozen):
 def evidence_of(table: SignalTable) -> tuple[Indices, Floats]:
     """[n] the state of the evidence, as a place in :data:`EVIDENCE` or -1 without any, and the evidence as log-odds.
 
-    With peers the heuristic's log-odds, or their mean with those of P(right) by agreement alone; else what the judge
-    itself shows.
+    With peers the heuristic's log-odds; else what the judge itself shows.
     """
-    own, peers, agreed = (table.columns[name] for name in (OWN, PEERS, NO_LABELS))
-    state = np.where(peers.present, np.where(agreed.present, 0, 1), np.where(own.present, 2, -1))
-    heuristic = own.values + peers.values
-    values = [(heuristic + agreed.values) / 2, heuristic, own.values]
-    return state.astype(np.intp), np.select([state == 0, state == 1, state == 2], values, 0.0)
+    own, peers = (table.columns[name] for name in (OWN, PEERS))
+    state = np.where(peers.present, 1, np.where(own.present, 2, -1))
+    return state.astype(np.intp), np.select([state == 1, state == 2], [own.values + peers.values, own.values], 0.0)
 
 
 def matrix_of(state: Indices, value: Floats) -> Floats:

@@ -78,7 +78,21 @@ def vet(
         ),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Keep scores strictly above this; default 4.5, of rejudge 3.")
+        float | None,
+        typer.Option(
+            help="Keep scores strictly above this; default 4.5, of rejudge 3. Given, the score decides, with a "
+            "calibration, too."
+        ),
+    ] = None,
+    cut: Annotated[
+        float | None,
+        typer.Option(
+            help="With --calibration: keep probabilities of being right from this on; default the promise's threshold, "
+            "else 0.9.",
+            metavar="P",
+            min=0,
+            max=1,
+        ),
     ] = None,
     config: ConfigOption = None,
     store: StoreOption = None,
@@ -96,8 +110,8 @@ def vet(
     calibration: Annotated[
         Path | None,
         typer.Option(
-            help="A file of `calibrate fit`: adds each judgment's probability; if it has a guaranteed threshold, "
-            "that decides what is kept. `shipped`: what free evidence was worth on labelled sets of others.",
+            help="A file of `calibrate fit`: gives each judgment the probability of being right, which decides what is "
+            "kept. `shipped`: what free evidence was worth on labelled sets of others.",
             metavar="FILE",
         ),
     ] = None,
@@ -126,10 +140,6 @@ def vet(
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
     webhook: WebhookOption = None,
-    no_label_free: Annotated[
-        bool,
-        typer.Option("--no-label-free", help="Leave out P(right) without labels, which is estimated from agreement."),
-    ] = False,
     families: Annotated[
         str | None,
         typer.Option(
@@ -196,6 +206,7 @@ def vet(
         rubric=rubric,
         strategy=strategy,
         threshold=threshold,
+        cut=cut,
         seed=seed,
         early_exit=False if no_early_exit else None,
         families=families,
@@ -219,14 +230,13 @@ def vet(
             allow_other_calibration=allow_other_calibration,
             policy=policy,
             right=labelling.rule,
-            label_free=not no_label_free,
             rewards=partial(_rewards, inputs),
             audit_share=audit_share,
             reviewers=reviewers,
         )
         if reading.strict:
             deque(source.scan(), maxlen=0)
-        results = _results(labelling, bars, report, audit_share, calibrated)
+        results = _results(labelling, bars, report, audit_share)
         summary, rejects = spread.run(panel, source, judging, results, keep_failures)
         words = words_of(inputs, config, agent, store)
         _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
@@ -242,7 +252,6 @@ def vet(
         audit_share=audit_share,
         reviewers=reviewers,
         right=labelling.rule,
-        label_free=not no_label_free,
         webhook=None if policy is None else _webhook(webhook),
     )
     if dry_run:
@@ -256,7 +265,7 @@ def vet(
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
-        results = _results(labelling, bars, report, audit_share, opened.calibration)
+        results = _results(labelling, bars, report, audit_share)
         summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
     summary.notices += source.notices
@@ -277,16 +286,13 @@ def _results(
     bars: Sequence[Bar],
     report: Sequence[Path] | None,
     audit_share: float,
-    calibration: "Calibration | None",
 ) -> Results:
     """What takes the run's results; with a picture of them where a report is wanted."""
     picture = None
     if report:
         from metajudge.vetting.report.picture import Picture  # needed for --report alone
 
-        picture = Picture(
-            sampled=audit_share > 0, by_probability=calibration is not None and bool(calibration.meanings)
-        )
+        picture = Picture(sampled=audit_share > 0)
     return Results(given=labelling.rule, bars=bars, watcher=picture)
 
 

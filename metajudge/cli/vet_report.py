@@ -20,10 +20,10 @@ from metajudge.vetting.sentences import (
     cost_lines,
     decision_lines,
     dependence_lines,
+    evidence_lines,
     form_lines,
     label_lines,
     next_lines,
-    no_label_lines,
     vetted_by,
     without_guarantee,
     without_score,
@@ -49,7 +49,7 @@ def print_report(
     table.add_column("")
     table.add_column("judgments", justify="right")
     table.add_column("", overflow="fold")
-    for row in _counts(summary, panel):
+    for row in _counts(summary):
         table.add_row(*row)
     console.print(table)
     for line in (
@@ -72,7 +72,7 @@ def report_as_markdown(
 
     bars = [f"- {'reached' if one.passed else '**missed**'}: {escaped(one.sentence())}" for one in reached]
     rows = ["| | judgments | |", "| --- | ---: | --- |"]
-    rows += [f"| {escaped(name)} | {count} | {escaped(why)} |" for name, count, why in _counts(summary, panel)]
+    rows += [f"| {escaped(name)} | {count} | {escaped(why)} |" for name, count, why in _counts(summary)]
     said = [
         f"- {escaped(line.strip())}" if line.startswith("  ") else escaped(line)
         for line in _findings(summary, labels, words or {})
@@ -92,7 +92,7 @@ def _findings(summary: VetSummary, labels: LabelCount, words: Mapping[str, str])
         *_reason_lines(summary, words),
         *form_lines(summary),
         *dependence_lines(summary),
-        *no_label_lines(summary),
+        *evidence_lines(summary),
         *calibration_lines(summary),
         *decision_lines(summary),
         *label_lines(labels, bool(summary.guarantees)),
@@ -134,16 +134,17 @@ def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, s
     }
 
 
-def _counts(summary: VetSummary, panel: PanelConfig) -> list[tuple[str, str, str]]:
+def _counts(summary: VetSummary) -> list[tuple[str, str, str]]:
     """What became of the judgments: a name, how many, why."""
     rows: list[tuple[str, int, str]] = []
     if summary.guarantees:
         without = summary.kept_without_guarantee.total()
         rows.append(("kept", summary.kept_under_guarantee, "under the guarantee"))
-        rows.append(("kept without it", without, without_guarantee(summary, panel)))
+        rows.append(("kept without it", without, without_guarantee(summary)))
     else:
         rows.append(("kept", summary.kept, ""))
     rows.append(("discarded", summary.discarded, ""))
+    rows += [("asked", summary.asked, "people are to decide")] if summary.asked else []
     rows += without_score(summary)
     for name, count, why in (
         ("of these, known before", summary.reused, "taken from the store, nothing asked"),

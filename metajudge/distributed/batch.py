@@ -12,15 +12,14 @@ from metajudge.bulk.outcomes import Outcomes, outcomes_by
 from metajudge.distributed.folder import Found
 from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.evidence.dependence import Dependence
-from metajudge.evidence.facts import Facts, FactsBuilder, SignalColumn
+from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.rules import Rules
-from metajudge.stats.arrays import Indices
 from metajudge.strategies import Vetter
 from metajudge.types import Assessment, Item, Judgment
 from metajudge.vetting.annotating import annotated_column
 from metajudge.vetting.finishing import Completion
-from metajudge.vetting.summary import NoLabelCount, VetSummary
+from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
     from metajudge.vetting.probability import Probabilities
@@ -34,16 +33,12 @@ class InputFacts:
         rules: what counts as right where verdicts are compared by free evidence; None where no panel reads it.
         models: judge -> the model behind it.
         dependence: what is known of the independence of the judges.
-        no_labels: P(right) without labels of every judgment of the input; None to leave it out.
-        agreement: what that rests on, with nothing counted yet; None where there is none.
         judges: those whose judgments are vetted; None for all.
         rewards: reward models' scores; None for none.
     """
 
     rules: Rules | None = None
     models: Mapping[str, str] = field(default_factory=dict)
-    no_labels: SignalColumn | None = None
-    agreement: NoLabelCount | None = None
     judges: frozenset[str] | None = None
     rewards: Sequence[RewardScore] | None = None
     dependence: Dependence = field(default_factory=Dependence)
@@ -80,8 +75,6 @@ class Batch:
         self.left = self.pending = 0
         self.summary = VetSummary()
         finishing.describe(self.summary)
-        if whole.agreement is not None:
-            self.summary.no_labels = replace(whole.agreement)
         self._rows, self._whole, self._vetter, self._finishing = rows, whole, vetter, finishing
         self._earlier = earlier
         builder = FactsBuilder()
@@ -107,6 +100,7 @@ class Batch:
             column = annotated_column(
                 kinds,
                 at_kind,
+                self._vetter.panel_of,
                 probabilities=self._probabilities,
                 rows=chosen,
                 policy=self._finishing.policy,
@@ -186,11 +180,7 @@ class Batch:
         whole = self._whole
         assert whole.rules is not None, "a panel that reads free evidence"
         recorded = replace(self._facts.recorded, models=whole.models, copies=whole.dependence.copies)
-        column = None
-        if whole.no_labels is not None:
-            places: Indices = np.array([row["place"] for row in self._rows], dtype=np.intp)
-            column = SignalColumn(whole.no_labels.codes[places], whole.no_labels.values)
-        return outcomes_by(self._facts, recorded, self._vetter.panel_of, whole.rules, column)
+        return outcomes_by(self._facts, recorded, self._vetter.panel_of, whole.rules)
 
     def _open_assessment(self, outcomes: Outcomes, result: int, category: int) -> Assessment:
         """An assessment with this result, whose judgment's own values are left open."""

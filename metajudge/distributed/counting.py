@@ -10,12 +10,12 @@ from metajudge.errors import FailureKind
 from metajudge.providers.metering import Meter
 from metajudge.types import CallRecord, Status
 from metajudge.vetting.explanation import MOST_MESSAGES, Gathered
-from metajudge.vetting.summary import NoLabelCount, VetSummary
+from metajudge.vetting.summary import VetSummary
 
 _OF_THE_RUN: Final = frozenset({"run_id", "end", "bad_lines", "duplicates", "reviews"}) | {
     *("wall_s", "total_s", "store", "out", "webhook", "calibrated", "guarantees", "policy", "rules"),
     *("calls", "failed_calls", "usage", "cost_usd", "known_cost_usd", "lines_known", "unaffected", "results_known"),
-    *("notices", "no_labels", "gathered", "transferred", "judges_together", "judges_not_compared"),
+    *("notices", "gathered", "transferred", "judges_together", "judges_not_compared"),
 }
 """Fields of a summary that are not sums over batches, or are added in a way of their own."""
 
@@ -55,18 +55,6 @@ def add_summary(total: VetSummary, part: VetSummary) -> None:
             setattr(total, one.name, before + more)
     total.notices = list(dict.fromkeys([*total.notices, *part.notices]))
     add_gathered(total.gathered, part.gathered)
-    if part.no_labels is not None:
-        total.no_labels = _sum(total.no_labels, part.no_labels)
-
-
-def _sum(total: NoLabelCount | None, part: NoLabelCount) -> NoLabelCount:
-    if total is None:
-        total = NoLabelCount(part.judges, part.most_right)
-    total.judgments += part.judgments
-    total.expected_right += part.expected_right
-    total.kept += part.kept
-    total.expected_right_kept += part.expected_right_kept
-    return total
 
 
 def add_gathered(total: Gathered, part: Gathered) -> None:
@@ -76,10 +64,12 @@ def add_gathered(total: Gathered, part: Gathered) -> None:
         match one.name:
             case "best":
                 setattr(total, one.name, max(before, more, key=_score))
-            case "threshold":
+            case "threshold" | "needed":
                 setattr(total, one.name, min((value for value in (before, more) if value is not None), default=None))
-            case "reachable" | "best_probability" | "guaranteed":
+            case "reachable" | "best_probability" | "share":
                 setattr(total, one.name, max((value for value in (before, more) if value is not None), default=None))
+            case "promised":
+                total.promised |= part.promised
             case _ if isinstance(before, Counter):
                 _add_messages(before, more)
             case _ if isinstance(before, set):

@@ -52,7 +52,6 @@ class Judging:
 
     Attributes:
         right: what counts as right; None for the default of each kind of verdict.
-        label_free: whether to add P(right) without labels, as :class:`~metajudge.vetting.engine.Engine` does.
         rewards: finds reward models' scores, for a calibration that reads them; None where there are none.
         audit_share, reviewers: see :func:`metajudge.reviews.opening.review_of`.
     """
@@ -61,7 +60,6 @@ class Judging:
     allow_other_calibration: bool = False
     policy: "str | Path | Policy | None" = None
     right: Right | None = None
-    label_free: bool = True
     rewards: "Callable[[Calibration | None], Sequence[RewardScore] | None]" = lambda _: None
     audit_share: float = 0.0
     reviewers: int = 1
@@ -76,7 +74,6 @@ class Judging:
             audit_share=self.audit_share,
             reviewers=self.reviewers,
             right=self.right,
-            label_free=self.label_free,
             store=options.store,
             concurrency=options.concurrency,
             batch=options.batch,

@@ -2,8 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from metajudge.distributed.work_list import Hashes, Stored, WorkList, asks_model
 from metajudge.errors import InputError
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.facts import Facts
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.runs.loop import RunEnd
@@ -220,13 +218,9 @@ def _whole(
 ) -> InputFacts:
     """What the input as a whole says; the summary is told of it."""
     facts, rewards = intake.facts, judging.rewards(engine.calibration)
-    rules, found = facts.rules(judging.right), None
+    rules = facts.rules(judging.right)
     dependence = dependence_of(facts, rules)
     if not free:
         return InputFacts(judges=source.judges, rewards=rewards, dependence=dependence)
-    recorded = replace(facts.recorded, copies=dependence.copies)
-    if engine.label_free:
-        found = NoLabels.of(recorded, [item.id for item in facts.items], rules)
-    summary.describe_evidence(rules, found, dependence)
-    column = None if found is None else found.column(len(facts))
-    return InputFacts(rules, facts.model_of, column, copy(summary.no_labels), source.judges, rewards, dependence)
+    summary.describe_evidence(rules, dependence)
+    return InputFacts(rules, facts.model_of, source.judges, rewards, dependence)

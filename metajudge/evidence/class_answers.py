@@ -37,7 +37,6 @@ class ClassAnswers:
         group: what the answers are.
         subjects: [items] what is judged.
         judges: [judges] names, sorted.
-        classes: [items] the classes of each subject, by index.
         row: [n] the record of each answer, by item and then in the order of the records.
         item, judge: [n] of each answer.
         said: [n] the place that the judge named; ``places`` where it named no single one.
@@ -48,7 +47,6 @@ class ClassAnswers:
     group: Group
     subjects: tuple[Subject, ...]
     judges: tuple[str, ...]
-    classes: tuple[tuple[Hashable, ...], ...]
     row: Indices
     item: Indices
     judge: Indices
@@ -60,11 +58,6 @@ class ClassAnswers:
     def hits(self) -> Bools:
         """[n, C] whether the judge named the class."""
         return np.asarray(self.said[:, None] == self.place)
-
-    @property
-    def exchangeable(self) -> bool:
-        """Whether the classes have no meaning of their own, as two responses have none."""
-        return self.group[0] == "choice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +85,6 @@ def _named_grade(value: float, rule: Right) -> Hashable | None:
     if rule.name == "side":
         return round(value - (rule.value or 0.0), DECIMALS) >= 0
     return round(value, DECIMALS) if rule.name == "equal" else None
-
-
-def subject_of(item: str, order: tuple[str, ...], verdict: AnyVerdict) -> Subject:
-    """What a verdict is about."""
-    return item, _about(order, verdict)
 
 
 def _about(order: tuple[str, ...], verdict: AnyVerdict) -> tuple[str, ...]:
@@ -173,7 +161,6 @@ def _arrays(
         group=group,
         subjects=tuple((items[number], responses) for number, responses in zip(numbers, abouts, strict=True)),
         judges=tuple(recorded.judges[code] for code in recorded.judge[rows[named]].tolist()),
-        classes=tuple(abouts) if choice else (values,) * len(abouts),
         row=rows,
         item=item,
         judge=judge,

@@ -55,6 +55,11 @@ class PeerSupport:
         """Number of peers with a comparable verdict."""
         return self.supporting + self.opposing + self.undecided
 
+    @property
+    def share(self) -> float | None:
+        """The share of peers that agree, ``(agree + 1) / (n + 2)``, in (0, 1); None with nothing to compare."""
+        return None if self.value is None else (self.supporting + 1) / (self.peers + 2)
+
     def signal(self) -> SignalValue:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 

@@ -69,11 +69,10 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
 
     An absent signal adds nothing. Evidence for and against counts alike, except for the rationale, and no term depends
     on which response won. The default threshold 4.5 lies at ``z = ln 7 = 1.95``: on a pair the judge's own consistency
-    and strength reach 1.5 at most, on a ranking its consistency 1.8, so nothing passes without peers. On a pair in both
-    orders it takes a mean peer vote above .32 (two of three peers with plain verdicts for it and one tied pass; two
-    for and one against do not). A ranking, grade or category in one order takes a peer vote of .65: two peers who
-    agree (2/3, see :data:`~metajudge.evidence.peers.UNDECIDED_VOTES`), or ten of eleven. A contradicted judgment
-    never passes.
+    and strength reach 1.5 at most, so nothing passes without peers. In both orders it takes a mean peer
+    vote above .32 (two of three peers with plain verdicts for it and one tied pass; two for and one against do not). A
+    contradicted judgment never passes. On rankings, grades and categories vetting decides by the share of peers that
+    agree instead (:mod:`metajudge.strategies.signals`).
 
     The weights are rules of thumb, fixed beforehand and the same for all judges and tasks. How much a signal is worth
     differs widely between judges, so where labels exist, fit a calibration instead. Where most judges share one error,
@@ -96,24 +95,6 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
     z = math.fsum(contributions.values())
     terms = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
     return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}")
-
-
-def cannot_decide(
-    signals: Mapping[str, SignalValue], score: float, threshold: float, most_support: float = 1.0
-) -> bool:
-    """Whether the evidence leaves a judgment open: it does not weigh against it, and could not have kept it either.
-
-    So it is with the judge's own word alone, with one judge who agrees with itself, and with one peer's grade. To
-    discard such a judgment would be no better founded than to keep it.
-
-    Args:
-        signals: of one judgment.
-        score: theirs, in [1, 5].
-        threshold: the score that has to be exceeded.
-        most_support: see :attr:`~metajudge.evidence.peers.PeerSupport.most`.
-    """
-    reach = reachable_score(signals, most_support)
-    return reach is not None and round(reach - threshold, 9) <= 0 and round(score - BALANCED, 9) >= 0
 
 
 def reachable_score(signals: Mapping[str, SignalValue], most_support: float = 1.0) -> float | None:

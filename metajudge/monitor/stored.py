@@ -2,13 +2,14 @@
 
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 
+from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.promise import Promise
 from metajudge.monitor.drift import SeenColumns, question_code
 from metajudge.monitor.report import Watched, promise_id
@@ -66,9 +67,10 @@ async def promises(
             outside the guarantee are not counted then.
     """
     known = {entry.subject: entry.payload for entry in await store.audit_log.entries(CALIBRATION)}
+    calibrations = {name: Calibration.model_validate(one) for name, one in known.items()}
     reviews = await _reviews(store, now)
     shares = {run.run_id: run.config.get("audit_share") or 0 for run in await store.runs(MOST_RUNS)}
-    found = _Found({name: _rule(one) for name, one in known.items()}, reviews, shares, take)
+    found = _Found({name: _rule(one) for name, one in known.items()}, calibrations, reviews, shares, take)
     reader = _Reader()
     async for chosen in _chosen(store, sorted(reviews) if reviewed_only else None):
         found.add(*await store.ask(partial(reader.read, chosen=chosen, all_between=not reviewed_only)))
@@ -138,12 +140,13 @@ class _Found:
     """What the pages read so far say.
 
     Attributes:
-        rules: calibration -> when a verdict is right.
+        rules: calibration -> when a verdict is right; ``calibrations``: what each promises.
         shares: run -> share of what it kept that was drawn for people.
         stamps: promise -> calibration and stamp; ``policies``: promise -> digests.
     """
 
     rules: Mapping[str, Right | None]
+    calibrations: Mapping[str, Calibration]
     reviews: Mapping[str, "_Drawn"]
     shares: Mapping[str, float]
     take: Take
@@ -152,11 +155,12 @@ class _Found:
     _taken: dict[str, CompactMap] = field(default_factory=dict)
     _outside: "dict[str, tuple[array[int], array[int]]]" = field(default_factory=dict)
     _reasons: dict[str, int] = field(default_factory=dict)
+    _below: "dict[tuple[object, ...], _Stamp | None]" = field(default_factory=dict)
 
     def add(self, rows: Sequence[StampedVersion], asked: Mapping[str, _Asked]) -> None:
         """Takes a page; ``asked`` by the judgment's digest."""
         contents = [question_code(row.judgment_digest) for row in rows]
-        found = [_said(row.annotation, row.payload) for row in rows]
+        found = [self._covered(row, _said(row.annotation, row.payload)) for row in rows]
         new = self._new(rows, found, contents)
         under: dict[str, list[int]] = {}
         for place, (row, said, content) in enumerate(zip(rows, found, contents, strict=True)):
@@ -179,6 +183,7 @@ class _Found:
     def _columns(
         self, rows: Sequence[StampedVersion], said: Sequence["_Said"], asked: Mapping[str, _Asked]
     ) -> DecisionColumns:
+        both = list(zip(rows, said, strict=True))
         audits = {
             place: drawn.audit(self.rules.get(row.calibration))
             for place, row in enumerate(rows)
@@ -187,11 +192,22 @@ class _Found:
         return DecisionColumns(
             [(row.judgment_id, row.judgment_digest) for row in rows],
             _seen(rows, said, asked),
-            np.array([bool(row.accepted) for row in rows]),
+            np.array([one.stamp is not None and one.stamp.value.keeps(row.probability or 0.0) for row, one in both]),
             np.array([self.shares.get(row.run_id, 0) > 0 for row in rows]),
             _numbers([row.probability for row in rows]),
             audits,
         )
+
+    def _covered(self, row: StampedVersion, said: "_Said") -> "_Said":
+        """What a version says, with the promise that covers it where its probability is below the threshold."""
+        if said.stamp is not None or said.outside is not None or row.probability is None:
+            return said
+        key = (row.calibration, row.judge, said.marks, said.category)
+        if key not in self._below:
+            calibration = self.calibrations.get(row.calibration)
+            promise = calibration and calibration.promise_for(row.judge, said.marks, said.category)
+            self._below[key] = promise and _stamp(promise.stamp().model_dump_json().encode())
+        return replace(said, stamp=self._below[key])
 
     def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
         """Places of the versions that are the first of their judgment under their promise."""
@@ -249,6 +265,7 @@ class _Said:
     outside: str | None
     policy: str | None
     category: str | None
+    marks: tuple[str, ...]
     values: Mapping[str, float]
     identity: Mapping[str, str]
 
@@ -272,6 +289,7 @@ def _said(annotation: str, payload: str) -> _Said:
         why[0] if why else None,
         None if decided is None else decided["policy_digest"],
         found.get("category"),
+        tuple(found.get("probability_marks") or ()),
         _values(found.get("signals") or {}),
         identity,
     )

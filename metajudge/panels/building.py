@@ -189,10 +189,13 @@ class _Assembly:
         scale = (agents[0].rubric.scale.low, agents[0].rubric.scale.high) if agents else (1.0, 5.0)
         given = config.threshold if route.threshold is None else route.threshold
         threshold = default_threshold(strategy, scale) if given is None else given
+        typed = config.cut if route.cut is None and route.threshold is None else route.cut
         return Panel(
             agents=agents,
             strategy=strategy,
             threshold=threshold,
+            threshold_typed=given is not None and typed is None,
+            cut=typed,
             rubric=(route.rubric or config.rubric) if agents and strategy is not StrategyName.REJUDGE else None,
             scale=scale,
             quorum=route.quorum or config.quorum,

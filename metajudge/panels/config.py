@@ -139,11 +139,24 @@ def _without_cascade(given: Any, info: ValidationInfo) -> Any:
     return {**rest, "strategy": None} if gone else rest
 
 
+Cut = Annotated[float | None, Field(ge=0, le=1, exclude_if=lambda given: given is None)]
+
+
+def _one_rule(given: Any) -> Any:
+    if given.cut is not None and given.threshold is not None:
+        raise ValueError(
+            f"cut {given.cut:g} and threshold {given.threshold:g} are two rules for one decision: cut is the "
+            "calibrated probability's, threshold the score's; give one of them"
+        )
+    return given
+
+
 class Route(Frozen):
     """What differs for items of one category; agents are named, not defined anew."""
 
     strategy: Strategy | None = None
     threshold: float | None = None
+    cut: Cut = None
     rubric: str | None = None
     weights: Weights | None = None
     agents: tuple[str, ...] | None = None
@@ -151,6 +164,7 @@ class Route(Frozen):
     quorum: PositiveInt | None = None
 
     _check = model_validator(mode="before")(_without_cascade)
+    _rule = model_validator(mode="after")(_one_rule)
 
 
 class EndpointLimits(Frozen):
@@ -173,7 +187,8 @@ class PanelConfig(Frozen):
 
     ``strategy`` None chooses: signals without agents, single for one, weighted_average for several. Several vote
     (majority_vote) where one of them has a binary rubric, and under prompt set 1, so that its results are found.
-    ``threshold`` None takes the strategy's own (:func:`metajudge.strategies.panel.default_threshold`).
+    ``threshold`` None takes the strategy's own (:func:`metajudge.strategies.panel.default_threshold`). ``cut`` is the
+    probability from which on a calibration keeps, in [0, 1]; None takes the stored promise's, else .9.
     ``early_exit`` None leaves it to the use: on for files, off for the service.
     ``prompt_version`` is the version of the prompt set. A panel that names none takes the newest one, except where the
     store has assessments by this very panel under version 1 (:mod:`metajudge.vetting.prompt_set`).
@@ -182,6 +197,7 @@ class PanelConfig(Frozen):
     agents: tuple[AgentConfig, ...] = ()
     strategy: Strategy | None = None
     threshold: float | None = None
+    cut: Cut = None
     rubric: str = "short"
     prompt_version: PositiveInt | None = None
     weights: Weights | None = None
@@ -196,6 +212,12 @@ class PanelConfig(Frozen):
     retry: Retry = Retry()
 
     _check = model_validator(mode="before")(_without_cascade)
+    _rule = model_validator(mode="after")(_one_rule)
+
+    @property
+    def cuts(self) -> list[float]:
+        """The cuts in P that are set, for all items or for a category."""
+        return [one for one in (self.cut, *(route.cut for route in self.routes.values())) if one is not None]
 
     @property
     def prompt_set(self) -> int:

@@ -36,9 +36,8 @@ ROWS: Final = 16_384
 def _signals() -> tuple[str, ...]:
     """The names of the signals, which only a table with columns for them needs."""
     from metajudge.evidence.columns import SIGNALS, STABILITY
-    from metajudge.types import NO_LABELS
 
-    return (*SIGNALS, *STABILITY, NO_LABELS)
+    return (*SIGNALS, *STABILITY, "no_labels")  # the last one is in records of version 0.2
 
 
 def write_table(path: Path, lines: Iterable[bytes]) -> None:

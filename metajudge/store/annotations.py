@@ -22,12 +22,12 @@ NOTHING: Final[dict[str, Any]] = {
 DERIVED: Final = {"do"}
 """Fields of an assessment that follow from the others and are not stored."""
 
-FIELDS: Final = ("status", "accepted", "failure", *NOTHING)
-"""The fields that an annotation may set; a guarantee sets the first three."""
+FIELDS: Final = ("status", "accepted", "failure", "decided_by", "cut", "cut_from", *NOTHING)
+"""The fields that an annotation may set; a rule that decides sets the first six."""
 
 
 def without_annotation(assessment: Assessment) -> Assessment:
-    """The panel's own assessment; an outcome that a guarantee has set is kept."""
+    """The panel's own assessment; an outcome that another rule has set is kept."""
     return assessment.model_copy(update=NOTHING)
 
 

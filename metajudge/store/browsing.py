@@ -19,7 +19,7 @@ from metajudge.store.texts import About, about
 from metajudge.store.versions import CURRENT, newest_among, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
-Outcome = Literal["kept", "not_kept", "unscored", "failed"]
+Outcome = Literal["kept", "not_kept", "asked", "unscored", "failed"]
 """The result of vetting: accepted, not accepted, too few answers, or no agent could be asked."""
 
 WINDOW: Final = 2_000
@@ -39,6 +39,7 @@ _NAMED: Final = 50
 _OUTCOMES: Final = {
     "kept": "accepted",
     "not_kept": "NOT accepted",
+    "asked": "status = 'assessed' AND accepted IS NULL",
     "unscored": "status = 'unscored'",
     "failed": "status = 'failed'",
 }
@@ -117,7 +118,7 @@ class AssessmentLine:
     @property
     def outcome(self) -> Outcome:
         if self.status is Status.ASSESSED:
-            return "kept" if self.accepted else "not_kept"
+            return "asked" if self.accepted is None else "kept" if self.accepted else "not_kept"
         return "unscored" if self.status is Status.UNSCORED else "failed"
 
 

@@ -77,7 +77,7 @@ def panels(connection: Connection, since: float) -> list[PanelCount]:
 
 
 def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
-    """Assessments by day and outcome: ``kept``, ``not_kept``, ``unscored``, ``failed``."""
+    """Assessments by day and outcome: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``failed``."""
     rows = connection.execute(
         f"SELECT day, {_OUTCOME} AS kind, {COUNT} FROM {counted(connection)} "  # noqa: S608
         "GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
@@ -96,9 +96,7 @@ def actions_by_day(connection: Connection, since: float, panel: str) -> list[Day
     return [DayCount(*row) for row in rows]
 
 
-_OUTCOME: Final = (
-    "CASE WHEN status = 'assessed' THEN CASE WHEN accepted THEN 'kept' ELSE 'not_kept' END ELSE status END"
-)
+_OUTCOME: Final = "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' WHEN NOT accepted THEN 'not_kept' ELSE 'asked' END"
 
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
@@ -154,7 +152,7 @@ class RunTotals:
     """Counts of one run's own records.
 
     Attributes:
-        outcomes: ``kept``, ``not_kept``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
+        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
             version that the run kept.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """

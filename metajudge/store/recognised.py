@@ -5,12 +5,10 @@ from typing import Any, Final
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from metajudge.store.block_writes import CheckedBlock
 from metajudge.store.bulk import Numbers
 from metajudge.store.gaps import COLUMNS
-from metajudge.store.repeats import same_signals
 
 _APART: Final = 4_096
 """Stored rows with fewer others between them are read together."""
@@ -52,10 +50,9 @@ def recognised(connection: duckdb.DuckDBPyConnection, checked: CheckedBlock, sto
     asked = asked[np.isin(stored[asked], found["assessment_id"])]
     places = np.searchsorted(found["assessment_id"], stored[asked])
     same = np.ones(len(asked), dtype=bool)
-    own = (block.keys, block.judgment_digests, block.panel_digests, checked.payloads)
-    for name, column in zip(_COMPARED, own, strict=True):
+    own = (block.keys, block.judgment_digests, block.panel_digests, checked.payloads, *block.parts)
+    for name, column in zip((*_COMPARED, *COLUMNS), own, strict=True):
         same &= found[name][places] == _column(column)[asked]
-    same &= _same_parts([found[name][places] for name in COLUMNS], [_column(part)[asked] for part in block.parts])
     versions[asked[same]] = found["number"][places[same]]
     return versions
 
@@ -64,26 +61,6 @@ def _comes_twice(checked: CheckedBlock) -> bool:
     """Whether two rows are about the same judgment and panel: then their order counts."""
     block = checked.block
     return len(set(zip(block.judgment_digests, block.panel_digests, strict=True))) < len(block)
-
-
-def _same_parts(known: list[npt.NDArray[Any]], new: list[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
-    """[n] whether the signals of rows are those of the same result."""
-    differ = [old != own for old, own in zip(known, new, strict=True)]
-    same: npt.NDArray[np.bool_] = ~np.any(differ, axis=0)
-    compared: dict[tuple[str, ...], bool] = {}
-    for old, own, changed in zip(known, new, differ, strict=True):
-        only = changed & (np.sum(differ, axis=0) == 1)
-        for place in np.flatnonzero(only).tolist():
-            pair = old[place], own[place]
-            if pair not in compared:
-                compared[pair] = same_signals(_signals(pair[0]), _signals(pair[1]))
-            same[place] = compared[pair]
-    return same
-
-
-def _signals(part: str) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads("{" + part[1:] + "}")
-    return found
 
 
 def _column(values: Any) -> npt.NDArray[Any]:

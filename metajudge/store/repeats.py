@@ -4,9 +4,6 @@ History is append-only. An assessment is skipped if the newest one of the judgme
 the same request sent twice, a judgment without a verdict posted again, a retry that failed in the same way. An
 annotation is skipped if the newest one of the assessment has the same content. A different one is appended, even if
 it equals an older one: a policy that is used again counts again.
-
-P(right) without labels is an estimate from all of an input, so that every line of it moves that of every judgment a
-little. An assessment that differs in nothing else is the same as long as it moved by at most :data:`SAME_ESTIMATE`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,10 +14,7 @@ import orjson
 
 from metajudge.store.annotations import FIELDS, annotated
 from metajudge.store.rows import Subject
-from metajudge.types import NO_LABELS, AgentResult, Assessment, Failure, TokenUsage
-
-SAME_ESTIMATE: Final = 0.02
-"""How far P(right) without labels may move, in [0, 1], before it counts as another result."""
+from metajudge.types import AgentResult, Assessment, Failure, TokenUsage
 
 
 class Write(Protocol):
@@ -169,55 +163,34 @@ def new_rows(
 
 def same_payload(one: str, other: str) -> bool:
     """Whether two assessments as JSON have the same content; costs are compared."""
-    if one == other:
-        return True
-    data, others = orjson.loads(one), orjson.loads(other)
-    signals, known = data.pop("signals", None), others.pop("signals", None)
-    return bool(data == others) and same_signals(signals or {}, known or {})
-
-
-def same_signals(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether signals, as JSON data by name, are those of the same result."""
-    if one.keys() != other.keys():
-        return False
-    return all(value == other[name] or (name == NO_LABELS and _near(value, other[name])) for name, value in one.items())
-
-
-def _near(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two estimates differ by little; their details, which say how many judges they rest on, may differ too."""
-    value, known = one.get("value"), other.get("value")
-    if value is None or known is None or one.get("state") != other.get("state"):
-        return False
-    return bool(round(abs(value - known), 9) <= SAME_ESTIMATE)
+    return one == other or bool(orjson.loads(one) == orjson.loads(other))
 
 
 def same_result(one: Assessment, other: Assessment) -> bool:
-    """Whether two panels' assessments have the same content; costs are not compared."""
-    return _content(one) == _content(other) and same_signals(_signals(one), _signals(other))
-
-
-def _signals(assessment: Assessment) -> dict[str, Any]:
-    return {name: signal.model_dump() for name, signal in (assessment.signals or {}).items()}
+    """Whether two panels' assessments have the same content; costs, and who set the cut, are not compared."""
+    return _content(one) == _content(other)
 
 
 def same_annotation(one: Assessment, other: Assessment) -> bool:
-    """Whether two assessments of the same content have equal annotations."""
-    same = all(getattr(one, name) == getattr(other, name) for name in FIELDS if name != "failure")
+    """Whether two assessments of the same content have equal annotations; the other one may name no rule."""
+    named = set(FIELDS) - {"failure", *(_RULE if other.decided_by is None else ())}
+    same = all(getattr(one, name) == getattr(other, name) for name in named)
     return same and _kind(one.failure) == _kind(other.failure)
 
 
+_RULE: Final[dict[str, Any]] = {"decided_by": None, "cut": None, "cut_from": None}
+"""The name of the rule, which records of version 0.2 lack: the same rule gives the same decision on the same score."""
 _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, "usage": TokenUsage()}
 
 
 def _content(assessment: Assessment) -> Assessment:
-    """An assessment without costs and signals; failures by kind only, as messages quote times and ids of requests."""
+    """An assessment without costs; failures by kind only, as messages quote times and ids of requests."""
     changes = {
         "agents": tuple(_result(agent) for agent in assessment.agents),
         "summariser": None if assessment.summariser is None else _result(assessment.summariser),
         "failure": _kind(assessment.failure),
-        "signals": None,
     }
-    return assessment.model_copy(update=_FREE | changes)
+    return assessment.model_copy(update=_FREE | _RULE | changes)
 
 
 def _result(agent: AgentResult) -> AgentResult:

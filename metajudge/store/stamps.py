@@ -1,4 +1,4 @@
-"""Versions with a guarantee, or with the reason why none covers them: to monitor promises. SQL for both databases."""
+"""Versions that a promise may cover, or with the reason why none does: to monitor promises. SQL for both databases."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -10,10 +10,10 @@ SPAN: Final = 1 << 17
 """Numbers of versions that are looked through at once."""
 
 _STAMPED: Final = (
-    "calibration IS NOT NULL AND (strpos(payload, '\"guarantee\"') > 0 AND strpos(payload, '\"guarantee\":null') = 0 "
+    "calibration IS NOT NULL AND (probability IS NOT NULL "
     "OR strpos(payload, '\"outside_guarantee\"') > 0 AND strpos(payload, '\"outside_guarantee\":[]') = 0)"
 )
-"""Of an annotation; it is true of a few others too."""
+"""Of an annotation; it is true of others too, whose calibration promises nothing."""
 
 
 class StampedVersion(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from metajudge.errors import FailureKind
 from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority
 from metajudge.strategies.panel import Panel
+from metajudge.strategies.rule import Rule
 from metajudge.types import AgentResult, Failure, SignalValue, Status
 
 
@@ -21,6 +22,7 @@ class Outcome:
         final_score: None where the decision is known but the score is not (then ``score_bounds`` is set), and
             where there is no decision.
         failure: why there is no decision.
+        rule: what decided, where it is not the panel's threshold on the score.
     """
 
     status: Status
@@ -32,6 +34,7 @@ class Outcome:
     renormalised: bool = False
     failure: Failure | None = None
     signals: dict[str, SignalValue] | None = None
+    rule: Rule | None = None
 
 
 NEVER_ASKED = frozenset(

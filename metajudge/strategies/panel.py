@@ -54,6 +54,8 @@ class Panel:
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.
         route: the item category this panel is meant for, None for the default panel.
+        threshold_typed: whether the threshold was given, and is not the strategy's own.
+        cut: from which P on a calibration keeps; None for the calibration's own.
         rubric: name shown in results; the digest covers every agent's rubric.
         prompt_digest: digest of the prompt templates, None where no model is asked.
         digest: digest of everything about the panel that can change an assessment; secrets are no part of it.
@@ -73,6 +75,8 @@ class Panel:
     average_votes: bool = False
     families: FamilyPolicy = "warn"
     route: str | None = None
+    threshold_typed: bool = False
+    cut: float | None = None
     prompt_digest: str | None = field(init=False)
     digest: str = field(init=False)
 

@@ -12,6 +12,7 @@ from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
 from metajudge.strategies.panel import Panel, StrategyName
+from metajudge.strategies.rule import own_rule
 from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, TokenUsage, digest
 
 
@@ -157,6 +158,9 @@ class Vetter:
 
     def assessment(self, panel: Panel, judgment: Judgment, outcome: Outcome) -> Assessment:
         """The assessment that an outcome makes, with its provenance."""
+        rule = outcome.rule
+        if rule is None and outcome.accepted is not None:
+            rule = own_rule(panel.threshold, typed=panel.threshold_typed)
         took = [*outcome.agents, *((outcome.summariser,) if outcome.summariser else ())]
         return Assessment(
             judgment_id=judgment.id,
@@ -166,6 +170,9 @@ class Vetter:
             final_score=outcome.final_score,
             score_bounds=outcome.score_bounds,
             accepted=outcome.accepted,
+            decided_by=None if rule is None else rule.by,
+            cut=None if rule is None else rule.cut,
+            cut_from=None if rule is None else rule.cut_from,
             renormalised=outcome.renormalised,
             failure=outcome.failure,
             not_applicable=_left_out(took),

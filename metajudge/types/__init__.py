@@ -1,12 +1,13 @@
 """The product's vocabulary: items, judgments, verdicts, assessments, calls."""
 
 from metajudge.types.assessment import (
-    NO_LABELS,
     AgentResult,
     Assessment,
     CascadeStep,
     CascadeTrace,
     CriterionScore,
+    CutFrom,
+    DecidedBy,
     Failure,
     GuaranteedThreshold,
     GuaranteePopulation,
@@ -39,7 +40,6 @@ from metajudge.types.verdict import (
 
 __all__ = [
     "ID_PATTERN",
-    "NO_LABELS",
     "VERDICT_KINDS",
     "Absent",
     "Action",
@@ -51,6 +51,8 @@ __all__ = [
     "CascadeTrace",
     "Category",
     "CriterionScore",
+    "CutFrom",
+    "DecidedBy",
     "Decision",
     "DecisionInputs",
     "Failure",

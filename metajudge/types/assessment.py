@@ -3,7 +3,7 @@
 from enum import StrEnum
 from functools import partial
 from operator import is_, not_
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, computed_field
 
@@ -149,8 +149,11 @@ class SignalValue(Frozen):
     detail: str = ""
 
 
-NO_LABELS: Final = "no_labels"
-"""The signal of P(right) without labels, and its state: the two words that must stand beside the number."""
+DecidedBy: TypeAlias = Literal["policy", "probability", "score", "agreement"]
+"""The rule that decided on a judgment (:mod:`metajudge.strategies.rule`)."""
+
+CutFrom: TypeAlias = Literal["typed", "policy", "promise", "default"]
+"""Who set the cut of a rule: the caller, the policy, the stored promise of a calibration, or nobody."""
 
 GuaranteeUnit: TypeAlias = Literal["all_kept", "one_per_question", "any_wrong"]
 """What represents a question in the test of a threshold: all its kept judgments; in records of earlier versions one
@@ -214,24 +217,27 @@ class CascadeTrace(Frozen):
     plan: str = Field(description="Digest of the plan: curves, band and cut.")
 
 
+Source: TypeAlias = Literal["policy", "guarantee", "probability", "threshold", "agreement", "nothing"]
+
+
 class ToDo(Frozen):
     """What to do with a judgment.
 
     Attributes:
         action: ``keep`` the judgment, ``ask`` a person, or ``discard`` it.
-        source: what says so. A policy's decision comes before ``accepted``, which follows the guarantee or the
-            threshold; ``nothing`` where neither could decide.
+        source: the rule that says so: ``guarantee`` is P from a promise's threshold on, ``probability`` from another
+            cut on, ``threshold`` the score; ``nothing`` where none could decide.
     """
 
     action: Literal["keep", "ask", "discard"]
-    source: Literal["policy", "guarantee", "threshold", "nothing"]
+    source: Source
     reason: str
 
 
 class Assessment(Frozen):
     """Whether one judgment is to be trusted, and why.
 
-    ``do`` says what to do with it, where ``accepted`` and ``decision`` differ, too.
+    One rule decides, and ``decided_by`` names it; ``do`` and ``kept`` say what follows.
 
     ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
     could not change it): then ``score_bounds`` contains the lowest and highest score still possible.
@@ -247,6 +253,18 @@ class Assessment(Frozen):
     accepted: bool | None = Field(
         default=None, description="The former name of kept.", json_schema_extra={"deprecated": True}
     )
+    decided_by: DecidedBy | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="The rule that decided: a policy, the calibrated probability, the score, or the share of peers "
+        "that agree. Absent where none could, and in records of version 0.2.",
+    )
+    cut: float | None = Field(
+        default=None,
+        exclude_if=_unset,
+        description="From which number on the rule keeps: probabilities and shares from it on, scores above it.",
+    )
+    cut_from: CutFrom | None = Field(default=None, exclude_if=_unset, description="Who set the cut.")
     renormalised: bool = Field(
         default=False, description="The score is an average over the valid answers of an incomplete panel."
     )
@@ -279,19 +297,18 @@ class Assessment(Frozen):
     probability_threshold: float | None = Field(
         default=None,
         exclude_if=_unset,
-        description="Where ``accepted`` follows the transferred probability in place of the score: what the "
-        "probability had to exceed. Nothing is guaranteed by it.",
+        description="Of version 0.2: what a transferred probability that decided had to exceed.",
     )
     calibrated: bool = Field(default=False, description="Whether there is a calibrated probability.")
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
     guarantee: GuaranteedThreshold | None = Field(
-        default=None, description="The guaranteed threshold that ``accepted`` follows, in place of the score's."
+        default=None, description="The promise that covers the judgment: its probability reaches the threshold."
     )
     outside_guarantee: tuple[str, ...] = Field(
         default=(),
         exclude_if=_empty,
         description="Where the calibration has a guarantee that does not cover this judgment: the marks that put it "
-        "outside, or `judge_not_covered`. ``accepted`` then follows the score, and nothing is guaranteed.",
+        "outside, or `judge_not_covered`. Nothing is guaranteed of it.",
     )
     decision: Decision | None = Field(
         default=None, exclude_if=_unset, description="What a policy decided; set where one was named."
@@ -333,30 +350,47 @@ class Assessment(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def kept(self) -> bool | None:
-        """Whether the score, or the guarantee, keeps it; null without a decision. See do for what a policy says."""
-        return self.accepted
+        """Whether it is kept, as ``do`` says; null where a person is to be asked."""
+        return {"keep": True, "discard": False}.get(self._action)
+
+    @property
+    def _action(self) -> Literal["keep", "ask", "discard"]:
+        if self.decision is None:
+            return "ask" if self.accepted is None else "keep" if self.accepted else "discard"
+        action = self.decision.action
+        return "ask" if action.needs_person else "keep" if action is Action.APPROVE else "discard"
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def do(self) -> ToDo:
         """What to do with the judgment."""
         if self.decision is not None:
-            return _by_policy(self.decision)
+            return ToDo(action=self._action, source="policy", reason=_by_policy(self.decision))
         if self.accepted is None:
             reason = (
                 f"no decision could be made: {self.failure.message}" if self.failure else "no decision could be made"
             )
             return ToDo(action="ask", source="nothing", reason=reason)
-        source: Literal["guarantee", "threshold"] = "threshold" if self.guarantee is None else "guarantee"
-        return ToDo(action="keep" if self.accepted else "discard", source=source, reason=self._about_acceptance())
+        return ToDo(action=self._action, source=self._source, reason=self._about_acceptance())
+
+    @property
+    def _source(self) -> Source:
+        """What decided, where no policy did; records of version 0.2 do not name it."""
+        if self.decided_by == "agreement":
+            return "agreement"
+        if self.decided_by == "probability":
+            return "guarantee" if self.cut_from == "promise" else "probability"
+        return "guarantee" if self.decided_by is None and self.guarantee is not None else "threshold"
 
     def _about_acceptance(self) -> str:
-        if self.guarantee is not None and self.probability is not None:
-            verb = "reaches" if self.accepted else "is below"
-            return (
-                f"the probability {self.probability:.4g} {verb} the guaranteed threshold {self.guarantee.threshold:.4g}"
-            )
-        if self.probability_threshold is not None and self.probability is not None:
+        reaches = "reaches" if self.accepted else "is below"
+        if self.decided_by == "agreement" and self.cut is not None and self.final_score is not None:
+            return f"the share of peers that agree, {(self.final_score - 1) / 4:.4g}, {reaches} {self.cut:g}"
+        promised = self.cut if self.decided_by else self.guarantee and self.guarantee.threshold
+        if self.probability is not None and self.decided_by in (None, "probability") and promised is not None:
+            what = "guaranteed threshold" if self._source == "guarantee" else "cut"
+            return f"the probability {self.probability:.4g} {reaches} the {what} {promised:.4g}"
+        if self.probability is not None and self.probability_threshold is not None:
             above = "is above" if self.accepted else "is not above"
             bound = f"{self.probability_threshold:.4g}; nothing is guaranteed"
             return f"the transferred probability {self.probability:.4g} {above} {bound}"
@@ -372,10 +406,6 @@ class Assessment(Frozen):
         return self.agents if self.summariser is None else (*self.agents, self.summariser)
 
 
-def _by_policy(decision: Decision) -> ToDo:
+def _by_policy(decision: Decision) -> str:
     missing = "".join(f" ({name} missing: {why})" for name, why in decision.inputs.absent.items())
-    return ToDo(
-        action="ask" if decision.action.needs_person else "keep" if decision.action is Action.APPROVE else "discard",
-        source="policy",
-        reason=f"policy {decision.policy}: {decision.action.value}: {decision.justification}{missing}",
-    )
+    return f"policy {decision.policy}: {decision.action.value}: {decision.justification}{missing}"

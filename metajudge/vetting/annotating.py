@@ -1,6 +1,6 @@
 """What a calibration and a policy say of many assessments at once, where no agent was asked."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,15 +9,15 @@ import numpy as np
 from metajudge.decision.columns import decide_column
 from metajudge.decision.verdicts import agreement_of, decide_verdict
 from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.store.annotations import FIELDS
+from metajudge.strategies import Panel
+from metajudge.strategies.rule import ruled
 from metajudge.types import Assessment
 from metajudge.types.decision import Absent
-from metajudge.vetting.probability import Probabilities, may_decide
+from metajudge.vetting.probability import Probabilities
 
 if TYPE_CHECKING:
     from metajudge.decision import Policy
-
-
-_FROM_SOURCE = ("outside_guarantee", "probability_source", "probability_threshold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +48,7 @@ class AnnotatedColumn:
         """One judgment's assessment, from the panel's own."""
         code = int(self.codes[row])
         kind, probability = self.kinds[code], float(self.probabilities[row])
-        names = ("status", "accepted", "failure", "probability_marks", "calibrated", "calibration", "guarantee")
-        update = {name: getattr(kind, name) for name in (*names, *_FROM_SOURCE, "decision")}
+        update = {name: getattr(kind, name) for name in FIELDS}
         update["probability"] = None if probability != probability else probability
         if self.decided[code] and kind.decision is not None:
             margin, before = float(self.margins[row]), float(self.unadjusted[row])
@@ -66,6 +65,7 @@ class AnnotatedColumn:
 def annotated_column(
     found: Sequence[Assessment],
     codes: Indices,
+    panel_of: Callable[[str | None], Panel],
     *,
     probabilities: Probabilities | None = None,
     rows: Indices,
@@ -77,6 +77,7 @@ def annotated_column(
     Args:
         found: different assessments by panels that asked no agent; ids, judge and signals are not looked at.
         codes: [n] each judgment's place in ``found``.
+        panel_of: the panel of a category.
         probabilities: None without a calibration.
         rows: [n] places of the judgments in the facts of ``probabilities``.
         policy: None without one.
@@ -85,7 +86,8 @@ def annotated_column(
     Raises:
         InputError: a score off the policy's scale.
     """
-    kinds, of_row, numbers = _calibrated(found, codes, probabilities, rows, broken)
+    panels = [panel_of(one.category) for one in found]
+    kinds, of_row, numbers = _calibrated(found, codes, panels, probabilities, rows, policy is not None, broken)
     places = np.array([place for place, _ in kinds], dtype=np.intp)
     assessments = [assessment for _, assessment in kinds]
     nothing = np.full(len(codes), np.nan)
@@ -94,7 +96,7 @@ def annotated_column(
         return AnnotatedColumn(of_row, assessments, places.tolist(), numbers, undecided, nothing, nothing, nothing)
     by_number = np.array([policy.basis == "probability" and one.probability is not None for one in assessments])
     once = [
-        one if own else one.model_copy(update={"decision": decide_verdict(policy, one)})
+        one if own else ruled(one, decide_verdict(policy, one))
         for one, own in zip(assessments, by_number.tolist(), strict=True)
     ]
     chosen = np.flatnonzero(by_number[of_row])
@@ -111,7 +113,7 @@ def annotated_column(
     for key, row in zip(keys.tolist(), first.tolist(), strict=True):
         one = once[key // (width + 1)]
         if key % (width + 1):
-            one = one.model_copy(update={"probability": float(numbers[row]), "decision": column.at(place_of[row])})
+            one = ruled(one.model_copy(update={"probability": float(numbers[row])}), column.at(place_of[row]))
         decided.append(one)
     base = keys // (width + 1)
     values, unadjusted, margins = nothing.copy(), nothing.copy(), nothing.copy()
@@ -126,8 +128,10 @@ def annotated_column(
 def _calibrated(
     found: Sequence[Assessment],
     codes: Indices,
+    panels: Sequence[Panel],
     probabilities: Probabilities | None,
     rows: Indices,
+    policy: bool,
     broken: Collection[str],
 ) -> tuple[list[tuple[int, Assessment]], Indices, Floats]:
     """Kinds (place in ``found``, assessment with the calibration), each row's kind, and the probabilities."""
@@ -135,14 +139,19 @@ def _calibrated(
         present, of_row = np.unique(codes, return_inverse=True)
         kinds = [(place, found[place]) for place in present.tolist()]
         return kinds, of_row.ravel(), np.full(len(codes), np.nan)
-    decidable = np.array([may_decide(one) for one in found], dtype=bool)[codes]
-    thresholds = np.array([one.threshold for one in found], dtype=np.float64)[codes]
-    said = probabilities.column(rows, decidable, broken, thresholds)
-    whole = (codes.astype(np.int64) * max(1, len(said.kinds)) + said.codes) * 2 + said.kept
-    keys, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
+    said = probabilities.column(rows, broken)
+    width = max(1, len(said.kinds))
+    pairs, pair = np.unique(codes.astype(np.int64) * width + said.codes, return_inverse=True)
+    # What is said changes where the probability passes a promise's threshold, or the cut of the rule that decides.
+    bounds = [said.kinds[one % width].bounds(panels[one // width], policy=policy) for one in pairs.tolist()]
+    limits = np.array(bounds, dtype=np.float64).reshape(-1, 2)[pair.ravel()]
+    passed = said.probabilities[:, None] >= limits
+    whole = pair.ravel() * 4 + passed[:, 0] * 2 + passed[:, 1]
+    _, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
     kinds = []
-    for key, row in zip(keys.tolist(), first.tolist(), strict=True):
-        place, kind = divmod(key // 2, max(1, len(said.kinds)))
-        number = float(said.probabilities[row])
-        kinds.append((place, said.kinds[kind].laid_on(found[place], None if number != number else number)))
+    for row in first.tolist():
+        place, number = int(codes[row]), float(said.probabilities[row])
+        kind = said.kinds[int(said.codes[row])]
+        known = None if number != number else number
+        kinds.append((place, kind.laid_on(found[place], known, panels[place], policy=policy)))
     return kinds, of_row.ravel(), said.probabilities

@@ -51,16 +51,16 @@ class Engine(Session):
         policy_per_call: whether :meth:`vet` is given a policy each time: then reviews need none here.
         store: a path or a postgresql:// URL, an open store (left open), or None to keep nothing.
         early_exit: stop asking once the decision is settled; None means off, unless the panel says otherwise.
-        calibration: a calibration or its file: assessments get a probability and, where a guaranteed threshold is
-            stored, its decision. One that reads agents' scores switches early exit off.
+        calibration: a calibration or its file: assessments get a probability, which decides unless ``threshold`` is
+            given. One that reads agents' scores switches early exit off.
+        cut: the probability from which on judgments are kept, in [0, 1]; None for the stored promise's threshold, else
+            .9.
         allow_other_calibration: apply it although judges, agents, rubrics or prompts differ from those fitted on.
         concurrency: calls in flight at most.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
         budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
         right: what counts as right where verdicts are compared without a model, such as ``Right("within", 0.5)``; for
             the kinds of verdicts it applies to, the default of the kind for others.
-        label_free: whether :meth:`vet_all` adds P(right) without labels to judgments vetted by free evidence, where
-            there is no calibration and the input is large enough (:mod:`metajudge.evidence.no_labels`).
         batch: ask through the providers' batch APIs, at half price and within a day; run it again to resume.
         settings: where keys come from; read from the environment by default.
         notify: called once with each notice (a dropped setting, an unknown price).
@@ -83,6 +83,7 @@ class Engine(Session):
         rubric: str | None = None,
         strategy: str | None = None,
         threshold: float | None = None,
+        cut: float | None = None,
         seed: int | None = None,
         early_exit: bool | None = None,
         calibration: "str | Path | Calibration | None" = None,
@@ -96,7 +97,6 @@ class Engine(Session):
         budget_usd: float | None = None,
         budget: Budget | None = None,
         right: Right | None = None,
-        label_free: bool = True,
         batch: "BatchSettings | None" = None,
         settings: Settings | None = None,
         notify: Callable[[str], None] | None = None,
@@ -107,7 +107,12 @@ class Engine(Session):
         super().__init__(
             agents,
             panel=with_flags(
-                panel or PanelConfig(), rubric=rubric, strategy=strategy, threshold=threshold, early_exit=early_exit
+                panel or PanelConfig(),
+                rubric=rubric,
+                strategy=strategy,
+                threshold=threshold,
+                cut=cut,
+                early_exit=early_exit,
             ),
             seed=seed,
             store=store,
@@ -129,12 +134,12 @@ class Engine(Session):
             reviewers=reviewers,
             policy_per_call=policy_per_call,
         )
+        self._finishing.check_cuts(self.config)
         if self._finishing.needs_every_score:
             self.config = self.config.model_copy(update={"early_exit": False})
         self._vetter: Vetter | None = None
         self._stored_panels = frozenset[str]()
         self._right = right
-        self._label_free = label_free
         # What judgments are vetted by: with its set of prompts once the engine is entered. Other tasks use ``config``.
         self.vetting_config = self.config
 
@@ -154,11 +159,6 @@ class Engine(Session):
         return self._finishing
 
     @property
-    def label_free(self) -> bool:
-        """Whether P(right) without labels is added to what free evidence says."""
-        return self._label_free and (self.calibration is None or self.calibration.is_shipped)
-
-    @property
     def vetter(self) -> Vetter:
         """The panels, once the engine is entered."""
         if self._vetter is None:
@@ -172,6 +172,7 @@ class Engine(Session):
             ConfigurationError: a panel that cannot be built, or an engine that is not open.
             InputError: the engine's calibration is for other agents.
         """
+        self._finishing.check_cuts(panel)
         vetter = self._build(self._with_prompt_set(panel))
         self._finishing.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
         return vetter
@@ -264,7 +265,7 @@ class Engine(Session):
         evidence, probabilities = self._evidence(records, rewards)
         self._finishing.describe(summary)
         if evidence is not None:
-            summary.describe_evidence(evidence.index.rules, evidence.no_labels, evidence.index.dependence)
+            summary.describe_evidence(evidence.index.rules, evidence.index.dependence)
 
         def is_done(assessment: Assessment | None) -> bool:
             if assessment is None:
@@ -345,8 +346,8 @@ class Engine(Session):
             take = results.expect_blocks(intake)
             self._finishing.describe(summary)
             annotate = await self._finishing.annotate(intake, self.vetter, rewards)
-            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right, label_free=self.label_free)
-            summary.describe_evidence(found.rules, found.no_labels, found.dependence)
+            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right)
+            summary.describe_evidence(found.rules, found.dependence)
             summary.lines_known, summary.unaffected = reading.recognised, reading.unaffected
             await reading.keep()
 
@@ -413,7 +414,7 @@ class Engine(Session):
             return None, probabilities
         for judgment in everything:  # those that no calibration has read
             index.add(judgment)
-        return _weighed(index, label_free=self.label_free), probabilities
+        return _weighed(index), probabilities
 
 
 def _index(judgments: Iterable[Judgment], right: Right | None) -> "EvidenceIndex":
@@ -422,11 +423,10 @@ def _index(judgments: Iterable[Judgment], right: Right | None) -> "EvidenceIndex
     return EvidenceIndex.build(judgments, right)
 
 
-def _weighed(index: "EvidenceIndex", *, label_free: bool = False) -> "SignalEvidence":
-    from metajudge.evidence.no_labels import NoLabels
+def _weighed(index: "EvidenceIndex") -> "SignalEvidence":
     from metajudge.strategies.signals import SignalEvidence
 
-    return SignalEvidence(index, NoLabels.fit(index) if label_free else None)
+    return SignalEvidence(index)
 
 
 def _added(index: "EvidenceIndex", judgments: Iterable[Judgment]) -> Iterator[Judgment]:

@@ -4,6 +4,7 @@ What explains an outcome is counted while results come (:class:`Gathered`), in b
 Commands stand in terms of ``INPUT`` and ``AGENTS``, which the command line fills in.
 """
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Final
 
 from metajudge.errors import FailureKind
 from metajudge.evidence.score import reachable_score
+from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, SignalValue, Status
 
 MOST_MESSAGES: Final = 1_000
@@ -26,7 +28,6 @@ LONGEST_CAUSE: Final = 160
 _ATTEMPTS: Final = re.compile(r" \(gave up after [^()]{1,80}\)\.?$")
 """How often and how long a call was tried, which differs between failures of one cause."""
 _VOTING: Final = ("majority_vote", "panel_discussion")
-_GRADED: Final = ("grade", "category")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class Reason:
 
     Attributes:
         code: a stable name: ``agents_failed``, ``no_verdicts``, ``refused``, ``nothing_to_compare``,
-            ``out_of_reach``, ``undecided``, ``rejudge_support``, ``vote_under_score_policy``, ``below_guarantee`` or
-            ``below_threshold``.
+            ``out_of_reach``, ``undecided``, ``rejudge_support``, ``vote_under_score_policy``, ``below_guarantee``,
+            ``below_cut``, ``below_share`` or ``below_threshold``.
         text: one sentence for people.
         next: a command that helps, with ``INPUT`` and ``AGENTS`` to fill in; None if there is none.
     """
@@ -53,11 +54,12 @@ class Gathered:
     Attributes:
         best: id and score of the highest score known.
         threshold: the lowest one that scores had to exceed.
+        needed, promised: the lowest cut in P; whether it is a promise's.
+        share: the cut in shares of peers that agree.
         alone: judgments discarded of which nothing but the judge's own word was known.
         missing, nothing: judgments that free evidence left unscored, by the evidence that is missing; ``nothing``
             counts those without any.
-        peers, both_orders, graded: judgments by free evidence with other judges' verdicts, with the other order, and
-            those of a single response.
+        peers, both_orders: pairs by free evidence with other judges' verdicts, and with the other order.
         reachable: the highest score that the free evidence there was could have given.
         supported: judgments that rejudge supports, but not above the threshold.
         failures: agents' failures by kind and message; ``refused`` counts judgments that no agent was asked about.
@@ -71,14 +73,15 @@ class Gathered:
     alone: int = 0
     peers: int = 0
     both_orders: int = 0
-    graded: int = 0
     supported: int = 0
     votes: int = 0
     best: tuple[str, float] | None = None
     threshold: float | None = None
     reachable: float | None = None
     best_probability: float | None = None
-    guaranteed: float | None = None
+    needed: float | None = None
+    promised: bool = False
+    share: float | None = None
     scores: set[float] = field(default_factory=set)
     missing: Counter[str] = field(default_factory=Counter)
     nothing: Counter[str] = field(default_factory=Counter)
@@ -88,7 +91,13 @@ class Gathered:
     def add(self, assessment: Assessment, times: int = 1) -> None:
         """Counts an assessment, and as many that are like it."""
         self.judgments += times
-        self.kept += times * (assessment.accepted is True)
+        self.kept += times * (assessment.kept is True)
+        rule = rule_of(assessment)
+        if rule is not None and rule.by == "probability":
+            self.needed = min(rule.cut or 0.0, self.needed if self.needed is not None else math.inf)
+            self.promised |= rule.cut_from == "promise"
+        elif rule is not None and rule.by == "agreement":
+            self.share = rule.cut
         if assessment.status is Status.ASSESSED:
             self._add_score(assessment, times)
         else:
@@ -97,17 +106,17 @@ class Gathered:
             self._add_evidence(assessment, assessment.signals, times)
         if assessment.probability is not None:
             self.best_probability = max(assessment.probability, self.best_probability or 0.0)
-        if assessment.guarantee is not None:
-            self.guaranteed = assessment.guarantee.threshold
 
     def _add_score(self, assessment: Assessment, times: int) -> None:
-        self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
+        rule = rule_of(assessment)
+        if rule is not None and rule.by == "score":
+            self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         score = assessment.final_score
         if score is None:
             return
         if self.best is None or score > self.best[1]:
             self.best = (assessment.judgment_id, score)
-        rejudged = assessment.strategy == "rejudge" and assessment.accepted is False
+        rejudged = assessment.strategy == "rejudge" and assessment.kept is False
         self.supported += times * (rejudged and SUPPORT < score <= assessment.threshold)
         decision = assessment.decision
         if assessment.strategy in _VOTING and decision is not None and decision.inputs.basis == "score":
@@ -141,25 +150,25 @@ class Gathered:
 
     def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue], times: int) -> None:
         self.by_evidence += times
-        self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         reach = reachable_score(signals)
         if assessment.failure is not None and assessment.status is Status.UNSCORED:
             (self.nothing if reach is None else self.missing)[assessment.failure.message] += times
-        if reach is None:
+        by_score = assessment.decision is None and assessment.probability is None and "repeats" not in signals
+        if reach is None or not by_score:  # the score decides on pairs, and says nothing of verdicts that are none
             return
-        self.graded += times * (signals["strength"].state in _GRADED)
+        self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         self.reachable = max(reach, self.reachable or reach)
         order, peers = (signals[name].value is not None for name in ("order", "peers"))
         self.both_orders += times * order
         self.peers += times * peers
         contradicted = (signals["rationale"].value or 0) < 0
         alone = signals["peers"].state == "no_peers" and not order and not contradicted
-        self.alone += times * (alone and assessment.accepted is False)
+        self.alone += times * (alone and assessment.kept is False)
 
 
 def explain(found: Gathered) -> list[Reason]:
     """Reasons why nothing was kept, why judgments have no score, or why a decision means little, best first."""
-    reach = None if found.kept else _below_guarantee(found) or _out_of_reach(found)
+    reach = None if found.kept else _below_cut(found) or _out_of_reach(found)
     reasons = [_agents_failed(found), _refused(found), _no_verdicts(found), _nothing_to_compare(found)]
     reasons += [reach or _undecided(found), _rejudge(found), _votes(found)]
     given = [reason for reason in reasons if reason is not None]
@@ -208,7 +217,7 @@ def _out_of_reach(found: Gathered) -> Reason | None:
     reach, threshold = found.reachable, found.threshold
     if reach is None or threshold is None or reach > threshold:
         return None
-    orders = "" if found.graded else " in both orders" if found.both_orders else " in one order"
+    orders = " in both orders" if found.both_orders else " in one order"
     unknown = " (what is unscored is undecided, not doubtful)" if found.missing else ""
     text = (
         f"Nothing could be kept: free evidence from one judge{orders} reaches {reach:.2f} at most, and a score above "
@@ -257,12 +266,17 @@ def _votes(found: Gathered) -> Reason | None:
     )
 
 
-def _below_guarantee(found: Gathered) -> Reason | None:
-    if found.guaranteed is None:
+def _below_cut(found: Gathered) -> Reason | None:
+    if found.needed is not None:
+        best = "none has one" if found.best_probability is None else f"the highest is {found.best_probability:.3f}"
+        for_what = " for the guarantee" if found.promised else ""
+        text = f"Nothing was kept: a probability of {found.needed:.3f} is needed{for_what}, and {best}"
+        return Reason("below_guarantee" if found.promised else "below_cut", text)
+    if found.share is None or found.best is None:
         return None
-    best = "none has one" if found.best_probability is None else f"the highest is {found.best_probability:.3f}"
-    text = f"Nothing was kept: a probability of {found.guaranteed:.3f} is needed for the guarantee, and {best}"
-    return Reason("below_guarantee", text)
+    best = f"{(found.best[1] - 1) / 4:.3g}"
+    text = f"Nothing was kept: a share of {found.share:g} of the peers must agree, and the highest is {best}"
+    return Reason("below_share", text, f"metajudge show {shlex.quote(found.best[0])}")
 
 
 def _below_threshold(found: Gathered) -> Reason | None:

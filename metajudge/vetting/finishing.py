@@ -11,7 +11,8 @@ from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.store.protocol import Store
 from metajudge.strategies import Panel, Vetter
-from metajudge.types import NO_LABELS, Assessment, Decision, Judgment, digest
+from metajudge.strategies.rule import check_cut
+from metajudge.types import Assessment, Decision, Judgment, digest
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.monitor.records import BrokenPromises
+    from metajudge.panels.config import PanelConfig
     from metajudge.reviews.opening import Reviewed
     from metajudge.reviews.rows import ReviewRow
     from metajudge.vetting.probability import Probabilities
@@ -137,6 +139,15 @@ class Completion:
         if remark is not None:
             say(remark)
 
+    def check_cuts(self, panel: "PanelConfig") -> None:
+        """Refuses a panel's cut in P without a calibration, or beside a policy.
+
+        Raises:
+            ConfigurationError: see :func:`metajudge.strategies.rule.check_cut`.
+        """
+        for cut in panel.cuts:
+            check_cut(cut, calibrated=self.calibration is not None, policy=self._given is not None)
+
     def config(self) -> dict[str, Any]:
         """Its part of a run's record."""
         found: dict[str, Any] = {}
@@ -217,7 +228,13 @@ class Completion:
         policy = policy or self.policy
         completed = assessment
         if probabilities is not None:
-            completed = probabilities.complete(judgment, assessment, await self.broken_promises())
+            completed = probabilities.complete(
+                judgment,
+                assessment,
+                vetter.panel_for(judgment),
+                await self.broken_promises(),
+                policy=policy is not None,
+            )
         if policy is not None:
             from metajudge.vetting.policies import decided
 
@@ -286,7 +303,9 @@ class Completion:
         broken = await self.broken_promises()
 
         def annotated(found: Sequence[Assessment], codes: "Codes", rows: "Codes") -> "Annotated":
-            return annotated_column(found, codes, probabilities=probabilities, rows=rows, policy=policy, broken=broken)
+            return annotated_column(
+                found, codes, vetter.panel_of, probabilities=probabilities, rows=rows, policy=policy, broken=broken
+            )
 
         return annotated
 
@@ -345,15 +364,10 @@ class Completion:
 
 
 def stored_key(key: str, assessment: Assessment) -> str:
-    """The key of an assessment in the store: with the signals, which depend on the judgments around it.
-
-    P(right) without labels is left out, which every other line of the input moves a little; see
-    :mod:`metajudge.store.repeats`.
-    """
+    """The key of an assessment in the store: with the signals, which depend on the judgments around it."""
     if assessment.signals is None:
         return key
-    signals = {name: signal.model_dump() for name, signal in assessment.signals.items() if name != NO_LABELS}
-    return digest([key, signals])
+    return digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
 
 
 def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":

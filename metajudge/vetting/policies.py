@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from metajudge.decision import Policy, decide_verdict
 from metajudge.errors import ConfigurationError
 from metajudge.strategies import Panel
+from metajudge.strategies.rule import ruled
 from metajudge.types import Assessment
 
 
@@ -56,7 +57,7 @@ def decided(policy: Policy, assessment: Assessment, panel: Panel | None = None) 
     Args:
         panel: the one that vetted it; its rubric's weights are what learned offsets are weighed by.
     """
-    return assessment.model_copy(update={"decision": decide_verdict(policy, assessment, weights_of(panel))})
+    return ruled(assessment, decide_verdict(policy, assessment, weights_of(panel)))
 
 
 def weights_of(panel: Panel | None) -> Mapping[str, float]:

@@ -1,5 +1,6 @@
 """The probability that a judgment is correct, by a calibration, and the decision of a guaranteed threshold on it."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,21 +9,19 @@ import numpy as np
 
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration
-from metajudge.calibration.domain import Mark, transfer_decides
+from metajudge.calibration.domain import Mark
 from metajudge.calibration.predictions import MARK_SETS, Named, joined
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
-from metajudge.calibration.transfer import Normal
 from metajudge.decision.interval import all_exact
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.evidence.rewards import RewardScore
 from metajudge.monitor.report import promise_id
-from metajudge.scoring import exceeds
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.strategies import StrategyName
 from metajudge.strategies.panel import Panel
+from metajudge.strategies.rule import Rule, calibrated_rule, decided, own_rule, undecided
 from metajudge.types import (
     VERDICT_KINDS,
     Assessment,
@@ -33,9 +32,6 @@ from metajudge.types import (
     VerdictKind,
     kind_of,
 )
-
-PLACES = 9
-"""Probabilities are rounded to so many decimals."""
 
 
 class NoProbability(StrEnum):
@@ -51,6 +47,16 @@ class NoProbability(StrEnum):
     """It needs agents' scores, and no agent gave one."""
 
 
+_WITHOUT: dict[str, str] = {
+    NoProbability.UNDECIDED: "a tie, or a verdict without a winner",
+    NoProbability.OTHER_KIND: "a verdict of another kind",
+    NoProbability.OTHER_JUDGE: "a judge that it was not fitted on",
+    NoProbability.NO_AGENT_SCORES: "no agent gave a score",
+}
+_ASKED = {Mark.NO_BETTER.value, Mark.UNTESTED.value}
+"""Marks of a transferred probability that decides nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a calibration says of a judgment beside the number.
@@ -60,8 +66,8 @@ class Said:
         marks: notes on the probability, or why it is missing.
         calibrated: whether there is a probability.
         outside: why no guarantee covers the judgment although there are some.
-        promise: of the guarantee that decides, in place of the score.
-        transferred: what turns a panel's threshold into one on the shipped default's probability; None for others.
+        promise: of the guarantee that covers it.
+        transferred: whether the probability is the shipped default's.
     """
 
     calibration: str
@@ -69,44 +75,59 @@ class Said:
     calibrated: bool
     outside: tuple[str, ...]
     promise: GuaranteedThreshold | None
-    transferred: Normal | None = None
+    transferred: bool = False
 
-    def laid_on(self, assessment: Assessment, probability: float | None) -> Assessment:
-        """An assessment with the probability and, where a guarantee decides, its threshold's decision."""
+    def rule(self, panel: Panel, *, policy: bool) -> Rule:
+        """What decides on the judgment.
+
+        Args:
+            panel: that vetted it.
+            policy: whether a policy follows.
+        """
+        own = own_rule(panel.threshold, typed=panel.threshold_typed)
+        promised = None if self.promise is None else self.promise.threshold
+        return calibrated_rule(own, policy=policy, cut=panel.cut, promised=promised)
+
+    def bounds(self, panel: Panel, *, policy: bool) -> tuple[float, float]:
+        """The cut and the promise's threshold that a probability is compared with, rounded to 1e-9; NaN for none."""
+        rule = self.rule(panel, policy=policy)
+        cut = rule.cut if rule.by == "probability" else None
+        promised = None if self.promise is None else self.promise.threshold
+        low, high = (math.nan if one is None else round(one, 9) for one in (cut, promised))
+        return low, high
+
+    def laid_on(
+        self, assessment: Assessment, probability: float | None, panel: Panel, *, policy: bool = False
+    ) -> Assessment:
+        """An assessment with the probability and, where that decides, its decision; see :meth:`rule`."""
+        known = probability is not None and may_decide(assessment)
+        stamped = known and self.promise is not None and self.promise.keeps(probability or 0.0)
         update: dict[str, object] = {
             "probability": probability,
             "probability_marks": self.marks,
             "calibration": self.calibration,
-            "calibrated": self.calibrated and self.transferred is None,
-            "guarantee": None,
+            "calibrated": self.calibrated and not self.transferred,
+            "probability_source": "transferred" if self.transferred and probability is not None else None,
+            "guarantee": self.promise if stamped else None,
             "outside_guarantee": self.outside,
         }
-        if self.promise is not None and probability is None:
-            message = f"no probability to compare with the guaranteed threshold: {', '.join(self.marks)}"
-            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
-            update |= {"status": Status.UNSCORED, "accepted": None, "failure": failure}
-        elif self.promise is not None and probability is not None:
-            # Free evidence that could not decide is no obstacle: the probability does.
-            update |= {"guarantee": self.promise, "accepted": self.promise.keeps(probability), "failure": None}
-            update |= {"status": Status.ASSESSED}
-        if self.transferred is not None and probability is not None:
-            update |= self._transferred(assessment, probability, self.transferred.cut(assessment.threshold))
+        rule = self.rule(panel, policy=policy)
+        if rule.by == "probability" and may_decide(assessment):
+            if probability is None or (self.transferred and not _ASKED.isdisjoint(self.marks)):
+                failure = Failure(kind=FailureKind.NO_EVIDENCE, message=_why_undecided(self.marks))
+                update |= {"status": Status.UNSCORED, "failure": failure, **undecided()}
+            else:  # free evidence that could not decide is no obstacle
+                update |= decided(rule, kept=bool(rule.keeps(probability)))
+        elif rule.by == "score" and assessment.accepted is not None:
+            update |= decided(rule, kept=assessment.accepted)
         return assessment.model_copy(update=update)
 
-    def _transferred(self, assessment: Assessment, probability: float, cut: float) -> dict[str, object]:
-        """What a transferred probability changes: the decision only where free evidence alone decides."""
-        update: dict[str, object] = {"probability_source": "transferred"}
-        if assessment.strategy != StrategyName.SIGNALS or not may_decide(assessment):
-            return update
-        if transfer_decides(self.marks):
-            cut = round(cut, PLACES)
-            update |= {"accepted": bool(exceeds(probability, cut)), "probability_threshold": cut}
-            update |= {"failure": None, "status": Status.ASSESSED}
-        elif Mark.NO_BETTER in self.marks:
-            message = "the shipped default is no better than the base rate on such verdicts, and decides nothing"
-            failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
-            update |= {"status": Status.UNSCORED, "accepted": None, "failure": failure}
-        return update
+
+def _why_undecided(marks: Sequence[str]) -> str:
+    if not _ASKED.isdisjoint(marks):
+        return f"the shipped default is not known to tell right from wrong on such verdicts: {', '.join(marks)}"
+    why = ", ".join(_WITHOUT.get(mark, mark) for mark in marks)
+    return f"the calibration gives no probability of being right: {why}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,14 +138,11 @@ class SaidColumn:
         probabilities: [n] in [0, 1], NaN where missing.
         codes: [n] places in ``kinds``.
         kinds: what it says beside the number.
-        kept: [n] whether the probability reaches the threshold of the guarantee that decides, or exceeds that of the
-            panel where it is transferred; False where nothing is compared.
     """
 
     probabilities: Floats
     codes: Indices
     kinds: Sequence[Said]
-    kept: Bools
 
 
 class Probabilities:
@@ -141,8 +159,6 @@ class Probabilities:
     ) -> None:
         self.calibration, self.digest = calibration, calibration.digest
         self._facts, self._allow_other = facts, allow_other
-        shipped = calibration.transfer if calibration.is_shipped else None
-        self._cut = None if shipped is None else shipped.prior.weights["crowd"]
         self._reads_agents = "agents" in calibration.identity.signals
         self._table = table if self._reads_agents else None
         tables = (table, *others)
@@ -238,42 +254,36 @@ class Probabilities:
             raise InputError(not_its_judges(calibration, others))
         return cls(calibration, facts, table, allow_other=allow_other_identity)
 
-    def complete(self, judgment: Judgment, assessment: Assessment, broken: Collection[str] = frozenset()) -> Assessment:
-        """Adds the probability and, where a guarantee covers the judgment, its threshold's decision.
+    def complete(
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        panel: Panel,
+        broken: Collection[str] = frozenset(),
+        *,
+        policy: bool = False,
+    ) -> Assessment:
+        """Adds the probability, the promise that covers the judgment and, unless another rule decides, the decision.
 
-        Under a guarantee ``accepted`` is the guaranteed threshold's decision, not the score's; without a probability
-        the judgment is then unscored. A judgment outside the calibration's domain carries no guarantee: it keeps the
-        decision of its score, like one by a judge that no guarantee covers.
+        A judgment outside the calibration's domain carries no promise; the probability that it has decides all the
+        same, by the default cut.
 
         Args:
+            panel: that vetted it.
             broken: ids of promises found broken (:func:`metajudge.monitor.report.promise_id`); a judgment that one of
                 them would cover is marked, and so outside the domain.
+            policy: whether a policy decides.
         """
         probability, marks = self._probability(judgment, assessment)
-        said = self._said_of(
-            judgment.judge,
-            judgment.item.category,
-            marks,
-            probability is not None,
-            may_decide(assessment),
-            frozenset(broken),
-        )
-        return said.laid_on(assessment, probability)
+        said = self._said_of(judgment.judge, judgment.item.category, marks, probability is not None, frozenset(broken))
+        return said.laid_on(assessment, probability, panel, policy=policy)
 
-    def column(
-        self,
-        rows: Indices,
-        decidable: Bools,
-        broken: Collection[str] = frozenset(),
-        thresholds: Floats | None = None,
-    ) -> SaidColumn:
-        """What :meth:`complete` says of many judgments whose panels asked no agent.
+    def column(self, rows: Indices, broken: Collection[str] = frozenset()) -> SaidColumn:
+        """What the calibration says of many judgments whose panels asked no agent, as :meth:`complete` does.
 
         Args:
             rows: [n] places of the judgments in the facts.
-            decidable: [n] whether a guarantee may decide on the panel's assessment (:func:`may_decide`).
             broken: see :meth:`complete`.
-            thresholds: [n] of the panels, for transferred probabilities.
         """
         facts, gone = self._facts, frozenset(broken)
         places = np.array([self._row.get(facts.judgment_ids[row], -1) for row in rows.tolist()], dtype=np.intp)
@@ -284,26 +294,19 @@ class Probabilities:
             found[known] = all_exact(values)
             bits[known] = predicted.bits[places[known]]
         given = ~np.isnan(found)
-        # One number for what the rest depends on: judge, category, kind of verdict, marks, and three yes or no.
+        # One number for what the rest depends on: judge, category, kind of verdict, marks, and two yes or no.
         whole = facts.judge[rows].astype(np.int64) * (len(facts.categories) + 1) + facts.category[rows] + 1
         whole = (whole * (len(VERDICT_KINDS) + 1) + facts.kind[rows] + 1) * (len(MARK_SETS) + 1) + bits + 1
-        whole = ((whole * 2 + known) * 2 + given) * 2 + decidable
+        whole = (whole * 2 + known) * 2 + given
         _, first, codes = np.unique(whole, return_index=True, return_inverse=True)
         kinds = []
         for at, row in zip(first.tolist(), rows[first].tolist(), strict=True):
             judge, code, calibrated = facts.judges[facts.judge[row]], int(facts.category[row]), bool(given[at])
             marks = self._marks_of(judge, int(facts.kind[row]), bool(known[at]), int(bits[at]), calibrated=calibrated)
             category = None if code < 0 else facts.categories[code]
-            kinds.append(self._said_of(judge, category, marks, calibrated, bool(decidable[at]), gone))
+            kinds.append(self._said_of(judge, category, marks, calibrated, gone))
         different = Named.of(kinds)
-        kinds, codes = different.names, different.codes[codes.ravel()]
-        least = np.array([np.inf if one.promise is None else round(one.promise.threshold, 9) for one in kinds])
-        kept = found >= least[codes] if len(kinds) else np.zeros(0, dtype=bool)
-        if self._cut is not None and thresholds is not None:
-            known, place = np.unique(thresholds, return_inverse=True)
-            cuts = np.array([round(self._cut.cut(one), PLACES) for one in known.tolist()])
-            kept = np.round(np.nan_to_num(found), PLACES) > cuts[place.ravel()]
-        return SaidColumn(found, codes, kinds, kept)
+        return SaidColumn(found, different.codes[codes.ravel()], different.names)
 
     def _said_of(
         self,
@@ -311,11 +314,10 @@ class Probabilities:
         category: str | None,
         marks: tuple[str, ...],
         calibrated: bool,
-        decidable: bool,
         broken: frozenset[str],
     ) -> Said:
         """What is said beside the number; the only place that lays a promise on a judgment."""
-        key = (judge, category, marks, calibrated, decidable, broken)
+        key = (judge, category, marks, calibrated, broken)
         found = self._said.get(key)
         if found is not None:
             return found
@@ -323,8 +325,9 @@ class Probabilities:
         if promise is not None and broken and promise_id(self.digest, promise.stamp()) in broken:
             promise, marks = None, (*marks, Mark.BROKEN.value)
         outside = self.calibration.outside_guarantee(judge, marks, category)
-        stamp = promise.stamp() if promise is not None and decidable else None
-        return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp, self._cut))
+        stamp = None if promise is None else promise.stamp()
+        shipped = self.calibration.is_shipped
+        return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp, shipped))
 
     def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
         row = self._row.get(judgment.id)
@@ -390,7 +393,7 @@ def not_its_judges(calibration: Calibration, judges: Iterable[str]) -> str:
 
 
 def may_decide(assessment: Assessment) -> bool:
-    """Whether a guarantee may decide: on what was assessed, and on what free evidence left unscored."""
+    """Whether a probability may decide: on what was assessed, and on what free evidence left unscored."""
     failure = assessment.failure
     left_open = assessment.status is Status.UNSCORED and failure is not None and failure.kind is FailureKind.NO_EVIDENCE
     return assessment.status is Status.ASSESSED or left_open

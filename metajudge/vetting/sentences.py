@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
 from metajudge.calibration.promise import named
 from metajudge.errors import FailureKind
-from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.stats.clustered import ClusteredTally
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
+from metajudge.vetting.worth import worth_lines
 
 NO_VERDICT, NO_EVIDENCE = FailureKind.NO_VERDICT.value, FailureKind.NO_EVIDENCE.value
 
@@ -25,22 +25,15 @@ MARKS = {
 
 
 def vetted_by(summary: VetSummary, panel: PanelConfig) -> str:
-    """What vetted the judgments, and what the kept ones have in common."""
-    evidence = "free evidence alone" if summary.guarantees else "free evidence alone, uncalibrated"
-    evidence = "free evidence and what it was worth on other sets" if summary.transferred else evidence
-    by = evidence if panel.chosen_strategy == "signals" else agents_in_words(panel)
-    return f"Vetted by {by}; kept {_kept_by(summary, panel)}"
-
-
-def _kept_by(summary: VetSummary, panel: PanelConfig) -> str:
-    """What the kept judgments have in common; nothing is called guaranteed that no stamp covers."""
-    score = f"above {threshold_of(panel):g}"
-    if not summary.guarantees:
-        return score
-    if not summary.under_guarantee:
-        return f"{score} by the score, without a guarantee: no judgment here lies in its domain"
-    rest = f"; those outside its domain {score} by the score" if summary.under_guarantee < summary.judgments else ""
-    return f"from the guaranteed probability on{rest}"
+    """What vetted the judgments, and by which rule they are kept, from which number on and who set that."""
+    if panel.chosen_strategy != "signals":
+        by = f"{agents_in_words(panel)}{' and a calibration' if summary.calibrated else ''}"
+    elif summary.transferred:
+        by = "free evidence and what it was worth on other sets"
+    else:
+        by = f"free evidence {'and a calibration' if summary.calibrated else 'alone, uncalibrated'}"
+    first, *others = [words for words, _ in summary.decided_by.most_common()] or ["nothing: no rule could decide"]
+    return f"Vetted by {by}; kept {first}{''.join(f'; others {one}' for one in others)}"
 
 
 def agents_in_words(panel: PanelConfig) -> str:
@@ -76,20 +69,13 @@ def dependence_lines(summary: VetSummary) -> list[str]:
     return ["", *told] if told else []
 
 
-def no_label_lines(summary: VetSummary) -> list[str]:
-    """What agreement alone says, never without the words "no labels"."""
+def evidence_lines(summary: VetSummary) -> list[str]:
+    """By which rule verdicts of judges agree, and what verdicts kept without labels were worth on sets of others."""
     compared = {kind: rule for kind, rule in summary.rules.items() if kind != "pairwise"}
     rules = ", ".join(f"{kind} {rule}" for kind, rule in compared.items())
     lines = ["", f"Verdicts of two judges agree by: {rules} (--right changes it)."] if rules else []
-    found = summary.no_labels
-    if found is None or not found.judgments:
-        return lines
-    lines += ["", f"P(right), no labels ({'; '.join(found.judges)}):"]
-    lines.append(f"  all    {100 * found.expected_right / found.judgments:.1f} % of {found.judgments} expected right")
-    if found.kept:
-        lines.append(f"  kept   {100 * found.expected_right_kept / found.kept:.1f} % of {found.kept} expected right")
-    lines.append(f"  At most {100 * found.most_right:.1f} % of the input's verdicts can be right: the judges disagree.")
-    lines.append("  Estimated from agreement alone: not calibrated, and no guarantee.")
+    if summary.rules and summary.kept and not summary.calibrated:
+        lines += ["", *worth_lines(summary.rules)]
     return lines
 
 
@@ -106,11 +92,8 @@ def calibration_lines(summary: VetSummary) -> list[str]:
             return [*lines, none_covered_line(summary.outside_guarantee)]
         lines.append(coverage_line(summary.kept_under_guarantee, summary.accepted, summary.kept_without_guarantee))
     if summary.transferred:
-        decides = "Where it decides, judgments are kept whose probability is above that of evidence at the threshold."
-        more = "Labels of your own make it a calibration: `metajudge calibrate fit --prior shipped`."
-        return [*lines, f"{decides} {more}"]
-    lines += summary.guarantees or ["No guaranteed threshold is stored in the calibration: kept by the score alone."]
-    return lines
+        return [*lines, "Labels of your own make it a calibration: `metajudge calibrate fit --prior shipped`."]
+    return [*lines, *(summary.guarantees or ["No promise is stored in the calibration: nothing kept is guaranteed."])]
 
 
 def decision_lines(summary: VetSummary) -> list[str]:
@@ -153,15 +136,15 @@ def next_lines(summary: VetSummary, panel: PanelConfig) -> list[str]:
     """What to do next, where the run itself suggests it."""
     if summary.end.next_step is not None:
         return [summary.end.next_step]
-    if panel.chosen_strategy == "signals" and not summary.guarantees and not summary.reasons:
+    if panel.chosen_strategy == "signals" and not summary.calibrated and not summary.reasons:
         return [
-            "These scores are a heuristic over free evidence, not calibrated. To have models score the judgments,",
+            "This is a heuristic over free evidence, not calibrated. To have models score the judgments,",
             "add meta-judges: metajudge vet INPUT --agent openai:gpt-4o-mini --agent anthropic:claude-sonnet-4-5",
         ]
     return []
 
 
-def without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
+def without_guarantee(summary: VetSummary) -> str:
     """How judgments outside the guarantee were kept, and why it does not cover them."""
     reasons = dict(sorted(summary.kept_without_guarantee.items()))
     if not reasons:
@@ -170,7 +153,7 @@ def without_guarantee(summary: VetSummary, panel: PanelConfig) -> str:
     parts = [f"{count} {outside_words(reason)}" for reason, count in reasons.items() if reason != NOT_COVERED]
     if NOT_COVERED in reasons:
         parts.append(f"{reasons[NOT_COVERED]} by judges it does not cover ({named(judges)})")
-    return f"by the uncalibrated score above {threshold_of(panel):g}, no guarantee: {'; '.join(parts)}"
+    return f"no guarantee: {'; '.join(parts)}"
 
 
 def share_in_words(tally: ClusteredTally) -> str:

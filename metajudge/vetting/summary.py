@@ -4,59 +4,18 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metajudge.calibration.domain import NOT_COVERED, Mark
+from metajudge.calibration.domain import BELOW, NOT_COVERED, Mark
 from metajudge.errors import FailureKind
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 if TYPE_CHECKING:  # a run by agents alone has no use for them
     from metajudge.bulk.run import Block
     from metajudge.evidence.dependence import Dependence, JudgesTogether
-    from metajudge.evidence.no_labels import NoLabels
     from metajudge.evidence.rules import Rules
-
-
-@dataclass(slots=True)
-class NoLabelCount:
-    """Probabilities of being right without labels, summed over a run's judgments.
-
-    Attributes:
-        judges: groups of verdicts in words, with the number of independent judges they are worth.
-        most_right: share of the input's verdicts that can be right at most, by disagreement alone, in [0, 1].
-        judgments, expected_right: how many judgments have such a probability, and their sum.
-        kept, expected_right_kept: the same of those kept.
-    """
-
-    judges: list[str]
-    most_right: float
-    judgments: int = 0
-    expected_right: float = 0.0
-    kept: int = 0
-    expected_right_kept: float = 0.0
-
-    @classmethod
-    def of(cls, found: "NoLabels") -> "NoLabelCount":
-        parts = [(group.most_right, len(group.answers.said)) for group in found.groups.values()]
-        right = sum(share * answers for share, answers in parts) / sum(answers for _, answers in parts)
-        return cls([group.title for group in found.groups.values()], right)
-
-    def add(self, assessment: Assessment) -> None:
-        """Counts one assessment in."""
-        from metajudge.types import NO_LABELS
-
-        signal = (assessment.signals or {}).get(NO_LABELS)
-        if signal is not None and signal.value is not None:
-            self.count(1, signal.value, kept=bool(assessment.accepted))
-
-    def count(self, judgments: int, expected_right: float, *, kept: bool) -> None:
-        """Counts judgments with the sum of their probabilities."""
-        self.judgments += judgments
-        self.expected_right += expected_right
-        if kept:
-            self.kept += judgments
-            self.expected_right_kept += expected_right
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,13 +28,15 @@ class VetSummary(RunTotals):
         lines_known: judgments in lines of the input that an earlier run on this store has read; only the others were
             parsed and checked.
         unaffected: judgments on items all of whose lines are known. Where no line of the item was taken out either, of
-            what is said about them only P(right) without labels can be new: it depends on the whole input.
+            what is said about them nothing is new.
         results_known: of assessments by free evidence, those that the store had already, with the same evidence; the
             others are appended.
-        accepted, rejected: of the assessed ones.
-        under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
-        kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
-            outside the calibration's domain, or ``judge_not_covered``. The score's own threshold kept them.
+        accepted, rejected: of the assessed ones, by the rule that decides.
+        decided_by: how many judgments each rule decided on, by the rule with its cut in words.
+        under_guarantee: judgments that a promise covers; ``kept_under_guarantee`` of them are kept and reach its
+            threshold.
+        kept_without_guarantee: where there is a guarantee, the other kept ones by reason: a mark that puts them
+            outside the calibration's domain, ``judge_not_covered``, or ``below_promise``.
         judges_without_guarantee: how many of these by the judges that no guarantee covers.
         without_rationale: judgments whose judge gave no reasons, of which criteria that judge a rationale were left out
             by rule; ``not_applicable`` counts the judgments by criterion left out.
@@ -92,7 +53,6 @@ class VetSummary(RunTotals):
         failures: unscored and failed judgments by kind, ``unscored_failures`` the unscored of them; ``agent_failures``:
             single agents' failures by kind.
         rules: kind of verdict -> what counts as right, where verdicts were compared by free evidence.
-        no_labels: what agreement alone says; None where it was not estimated.
         judges_together: by kind of answers, judges of which some are not independent, or of which it cannot be told.
         judges_not_compared: why nothing is known of that; None where it was looked at.
         gathered: what explains the outcome; :attr:`reasons` puts it into words.
@@ -111,6 +71,7 @@ class VetSummary(RunTotals):
     results_known: int = 0
     accepted: int = 0
     rejected: int = 0
+    decided_by: Counter[str] = field(default_factory=Counter)
     under_guarantee: int = 0
     kept_under_guarantee: int = 0
     kept_without_guarantee: Counter[str] = field(default_factory=Counter)
@@ -135,15 +96,12 @@ class VetSummary(RunTotals):
     policy: str | None = None
     decisions: Counter[str] = field(default_factory=Counter)
     rules: dict[str, str] = field(default_factory=dict)
-    no_labels: "NoLabelCount | None" = None
     judges_together: "list[JudgesTogether]" = field(default_factory=list)
     judges_not_compared: str | None = None
     gathered: Gathered = field(default_factory=Gathered)
 
     def add(self, assessment: Assessment, reused: bool) -> None:
         """Counts one assessment."""
-        if self.no_labels is not None:
-            self.no_labels.add(assessment)
         self.reused += reused
         self.count(assessment)
         for result in assessment.agents:
@@ -154,23 +112,27 @@ class VetSummary(RunTotals):
             self.cached_calls += assessment.cached_calls
 
     def count(self, assessment: Assessment, times: int = 1) -> None:
-        """Counts what an assessment came to, for as many as are like it; agents and P(right) without labels apart."""
+        """Counts what an assessment came to, for as many as are like it; agents apart."""
         self.gathered.add(assessment, times)
         self.judgments += times
+        rule, kept = rule_of(assessment), assessment.kept
+        if rule is not None:
+            self.decided_by[str(rule)] += times
         match assessment.status:
             case Status.ASSESSED:
                 self.assessed += times
-                self.accepted += times * (assessment.accepted is True)
-                self.rejected += times * (assessment.accepted is False)
+                self.accepted += times * (kept is True)
+                self.rejected += times * (kept is False)
                 self.renormalised += times * assessment.renormalised
-                if assessment.accepted and self.guarantees:
+                if kept and self.guarantees:
                     self._count_kept(assessment, times)
             case Status.UNSCORED:
                 self.unscored += times
                 self.without_evidence += times * _nobody_failed(assessment)
             case Status.FAILED:
                 self.failed += times
-        self.under_guarantee += times * (assessment.guarantee is not None)
+        inside = bool(self.guarantees) and assessment.probability is not None and not assessment.outside_guarantee
+        self.under_guarantee += times * (inside or assessment.guarantee is not None)
         self.outside_guarantee.update(dict.fromkeys(assessment.outside_guarantee, times))
         self.with_probability += times * (assessment.probability is not None)
         self.probability_marks.update(dict.fromkeys(assessment.probability_marks, times))
@@ -187,17 +149,12 @@ class VetSummary(RunTotals):
             self.count(assessment, times)
         if block.best_probability is not None:
             self.gathered.best_probability = max(block.best_probability, self.gathered.best_probability or 0.0)
-        if self.no_labels is not None:
-            for kept, (judgments, expected) in block.no_labels.items():
-                self.no_labels.count(judgments, expected, kept=kept)
 
-    def describe_evidence(self, rules: "Rules", no_labels: "NoLabels | None", dependence: "Dependence") -> None:
-        """Notes by which rules verdicts are compared, what agreement says without labels, and whose it is."""
+    def describe_evidence(self, rules: "Rules", dependence: "Dependence") -> None:
+        """Notes by which rules verdicts are compared, and which judges are not independent."""
         self.judges_together = [group for group in dependence.groups if group.pairs]
         self.judges_not_compared = dependence.not_compared
         self.rules = {kind: str(rules.of(kind)) for kind in sorted(rules.kinds)}
-        if no_labels is not None and no_labels.groups:
-            self.no_labels = NoLabelCount.of(no_labels)
 
     def _count_forms(self, assessment: Assessment) -> None:
         """Counts what was left out by rule, and what agents left out of their replies."""
@@ -211,7 +168,8 @@ class VetSummary(RunTotals):
         if assessment.guarantee is not None:
             self.kept_under_guarantee += times
             return
-        reason = next((mark for mark in assessment.outside_guarantee if mark != Mark.OTHER_JUDGE), NOT_COVERED)
+        outside = assessment.outside_guarantee
+        reason = next((mark for mark in outside if mark != Mark.OTHER_JUDGE), NOT_COVERED if outside else BELOW)
         self.kept_without_guarantee[reason] += times
         if reason == NOT_COVERED:
             self.judges_without_guarantee[assessment.judge] += times
@@ -230,13 +188,18 @@ class VetSummary(RunTotals):
 
     @property
     def kept(self) -> int:
-        """Judgments kept by the threshold or the guarantee; what a policy decided is in ``decisions``."""
+        """Judgments kept by the rule that decides; see ``decided_by``."""
         return self.accepted
 
     @property
     def discarded(self) -> int:
-        """Judgments not kept, of those with a score."""
+        """Judgments that the rule discards."""
         return self.rejected
+
+    @property
+    def asked(self) -> int:
+        """Assessed judgments that people are to decide."""
+        return self.assessed - self.accepted - self.rejected
 
     @property
     def reasons(self) -> list[Reason]:

@@ -9,8 +9,8 @@ from metajudge.vetting.summary import VetSummary
 
 _ADDED: Final[dict[str, Any]] = {
     "version": {"const": 1},
-    "kept": {"type": "integer", "description": "Judgments kept by the threshold or the guarantee."},
-    "discarded": {"type": "integer", "description": "Judgments with a score that are not kept."},
+    "kept": {"type": "integer", "description": "Judgments kept by the rule that decides; see decided_by."},
+    "discarded": {"type": "integer", "description": "Judgments that the rule discards."},
     "reasons": {"type": "array", "items": {"type": "object"}, "description": "Why nothing was kept, or has no score."},
     "labels": {
         "type": ["object", "null"],

@@ -25,13 +25,18 @@ CROWD = [graded(item, judge, judge != "z" or item % 3 > 0) for item in range(30)
 
 
 @pytest.mark.slow
-def test_the_summary_counts_it_in_json(metajudge, write):
-    summary, _ = metajudge.json("vet", write(*CROWD))
-    found = summary["no_labels"]
-    assert (found["judgments"], found["kept"]) == (180, summary["kept"])
-    assert found["most_right"] == pytest.approx(170 / 180, abs=1e-6)
-    assert found["expected_right"] / 180 == pytest.approx(0.9, abs=0.1)
+def test_the_share_of_peers_decides_and_the_headline_gives_its_cut(metajudge, write):
+    """By hand: where all six agree 6/7 of the peers do, where z differs 5/7 for the five others, and 1/7 for z."""
+    path = write(*CROWD)
+    summary, _ = metajudge.json("vet", path)
+    assert (summary["kept"], summary["discarded"], summary["unscored"]) == (120, 60, 0)
+    rule = "by agreement, from a share of 0.75 of the peers on (the default)"
+    assert summary["decided_by"] == {rule: 180}
     assert summary["rules"] == {"category": "equal"}
+    printed = metajudge("vet", path, "--store", "again.duckdb").stdout
+    assert f"Vetted by free evidence alone, uncalibrated; kept {rule}" in printed
+    assert "Verdicts that are no pairs kept without labels were right in " in printed
+    assert "expected right" not in printed
 
 
 @pytest.mark.slow

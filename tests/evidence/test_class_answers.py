@@ -12,11 +12,9 @@ def test_choices_are_places_in_the_order_shown() -> None:
     records = [("i", [said("x", "AB", "A>B"), said("x", "BA", "A>>B"), said("y", "BA", "A=B"), said("z", "AB", None)])]
     (found,) = collected(records)
     assert (found.group, found.judges, found.places) == (("choice", 2), ("x", "y"), 2)
-    assert found.classes == (("A", "B"),)
     assert found.said.tolist() == [0, 1, 2]
     assert found.place.tolist() == [[0, 1], [1, 0], [1, 0]]
     assert found.hits.tolist() == [[True, False], [True, False], [False, False]]
-    assert found.exchangeable
 
 
 def test_rankings_of_two_are_choices_of_two_and_others_a_group_of_their_own() -> None:
@@ -45,9 +43,7 @@ def test_categories_that_say_pass_or_fail_are_one_class_whatever_their_word() ->
     ]
     (found,) = collected(records)
     assert found.subjects == (("i", ("A",)), ("i", ("B",)))
-    assert found.classes[0] == (False, True)
     assert found.said.tolist() == [1, 1, 0, 1]
-    assert not found.exchangeable
 
 
 @pytest.mark.parametrize(

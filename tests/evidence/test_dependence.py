@@ -10,7 +10,6 @@ from metajudge.evidence.columns import compare
 from metajudge.evidence.dependence import dependence_of, sentences
 from metajudge.evidence.facts import collected
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.types import Pairwise
 from tests.doubles.dependent_judges import WORTH, judged
 
@@ -154,15 +153,6 @@ def test_one_judgment_at_a_time_has_the_same_evidence_as_blocks():
         assert index.peers(given[row]) == columns.supports[int(columns.support[row])]
     stranger = given[0].model_copy(update={"id": "new", "judge": "fox"})
     assert index.peers(stranger).peers == 3
-
-
-def test_copies_count_once_without_labels_too():
-    honest = list(judged(judges=tuple(WORTH)[:4]))
-    given = list(judged(copies=("ant-2", "ant-3"), judges=tuple(WORTH)[:4]))
-    one, other = (NoLabels.fit(EvidenceIndex.build(some)) for some in (honest, given))
-    values = [(one.probability(judgment), other.probability(judgment)) for judgment in honest]
-    plain, copied = np.array(values).T
-    assert copied == pytest.approx(plain)
 
 
 def test_too_many_judges_are_said(monkeypatch):

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from metajudge.evidence.score import cannot_decide, signal_score
+from metajudge.evidence.score import signal_score
 from metajudge.types import SignalValue
 
 
@@ -70,26 +70,6 @@ def test_always_on_the_scale_and_marked_uncalibrated() -> None:
         assert found.reason.startswith("uncalibrated")
 
 
-class TestOpen:
-    def test_the_judges_own_word_decides_nothing(self) -> None:
-        for strength in (1, 2):
-            assert cannot_decide(given(strength=strength), score(strength=strength), 4.5)
-
-    def test_agreement_with_oneself_is_not_enough_and_contradiction_is(self) -> None:
-        assert cannot_decide(given(order=1, strength=1), score(order=1, strength=1), 4.5)
-        assert not cannot_decide(given(order=-1, strength=1), score(order=-1, strength=1), 4.5)
-        assert cannot_decide(given(repeats=1, variants=1), score(repeats=1, variants=1), 4.5)
-        assert not cannot_decide(given(repeats=-1), score(repeats=-1), 4.5)
-        assert not cannot_decide(given(strength=2, rationale=-1), score(strength=2, rationale=-1), 4.5)
-
-    def test_peers_who_could_have_kept_it_decide(self) -> None:
-        assert not cannot_decide(given(peers=0.2), score(peers=0.2), 4.5)
-        assert cannot_decide(given(peers=0.5), score(peers=0.5), 4.5, most_support=0.5)
-        assert not cannot_decide(given(peers=-0.5), score(peers=-0.5), 4.5, most_support=0.5)
-
-    def test_a_threshold_within_reach_is_decided_by_it(self) -> None:
-        assert not cannot_decide(given(strength=1), score(strength=1), 3.2)
-
-    def test_own_consistency_alone_never_passes(self) -> None:
-        assert score(order=1, repeats=1, variants=1) < 4.5
-        assert score(peers=2 / 3) > 4.5 > score(peers=1 / 2, repeats=1)
+def test_own_consistency_alone_never_passes() -> None:
+    assert score(order=1, repeats=1, variants=1) < 4.5
+    assert score(peers=2 / 3) > 4.5 > score(peers=1 / 2, repeats=1)

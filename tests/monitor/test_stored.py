@@ -75,6 +75,6 @@ async def test_only_stamped_versions_are_read(tmp_path, calibration):
     )
     told = {number: annotated_data("{}", payload) for number, payload in rows}
     assert {number for number, _ in numbers} == {
-        number for number, one in told.items() if one.get("guarantee") or one.get("outside_guarantee")
+        number for number, one in told.items() if one.get("probability") is not None or one.get("outside_guarantee")
     }
     await store.close()

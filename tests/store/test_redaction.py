@@ -26,7 +26,7 @@ REVIEWED = {
     SignalValue: "value state detail",
     AgentResult: "agent model role weight score analysis analysis_missing criteria failure skipped opening calls cached_calls cost_usd usage "
     "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
-    Assessment: "version judgment_id item_id judge status final_score score_bounds accepted renormalised failure not_applicable "
+    Assessment: "version judgment_id item_id judge status final_score score_bounds accepted decided_by cut cut_from renormalised failure not_applicable "
     "agents summariser signals cascade decision probability probability_marks probability_source probability_threshold calibrated calibration guarantee outside_guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
     "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do given_kept",
 }

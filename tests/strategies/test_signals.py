@@ -2,7 +2,6 @@ import pytest
 
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.index import EvidenceIndex
-from metajudge.evidence.no_labels import NoLabels
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.signals import SignalEvidence
 from metajudge.types import Judgment, Status
@@ -64,30 +63,36 @@ class TestOpen:
         assert (await Vetter(self.PANEL).vet(crowd[0], evidence=agreeing)).accepted is True
 
 
-class TestNoLabels:
+class TestAgreement:
+    """Worked by hand: of n peers a agree, and the share (a + 1) / (n + 2) is kept from .75 on."""
+
     PANEL = Panel((), StrategyName.SIGNALS, 4.5)
-    CROWD = tuple(graded(item, judge, judge != "z" or item % 3 > 0) for item in range(60) for judge in "uvwxyz")
 
-    async def test_grades_of_a_large_input_are_scored_by_it_and_it_is_marked(self):
-        index = EvidenceIndex.build(self.CROWD)
-        evidence = SignalEvidence(index, NoLabels.fit(index))
-        for one in self.CROWD[:12]:
-            result = await Vetter(self.PANEL).vet(one, evidence=evidence)
-            signal = result.signals["no_labels"]
-            assert signal.state == "no_labels"
-            assert result.final_score == pytest.approx(1 + 4 * signal.value)
-            assert (result.probability, result.calibrated, result.guarantee) == (None, False, None)
+    @pytest.mark.parametrize(
+        ("agreeing", "differing", "kept", "share"),
+        [
+            (2, 0, True, 0.75),  # exactly at the cut
+            (1, 0, None, None),  # one peer cannot reach it: no decision
+            (0, 1, False, 1 / 3),
+            (9, 2, True, 10 / 13),
+            (8, 3, False, 9 / 13),
+            (1, 1, False, 0.5),  # both for it would have kept it
+        ],
+    )
+    async def test_the_share_of_peers_decides(self, agreeing, differing, kept, share):
+        others = [graded(1, f"y{at}", "pass") for at in range(agreeing)]
+        others += [graded(1, f"n{at}", "fail") for at in range(differing)]
+        own = graded(1, "x", "pass")
+        evidence = SignalEvidence(EvidenceIndex.build([own, *others]))
+        found = await Vetter(self.PANEL).vet(own, evidence=evidence)
+        assert found.kept is kept
+        assert found.final_score == (None if share is None else pytest.approx(1 + 4 * share))
+        rule = (None, None, None) if kept is None else ("agreement", 0.75, "default")
+        assert (found.decided_by, found.cut, found.cut_from) == rule
 
-    async def test_the_score_of_a_pair_is_the_same_with_and_without_it(self):
-        pairs = [
-            judgment(f"{judge}{item}", judge=judge, item_id=f"i{item}", question=f"q{item}", verdict=verdict)
-            for item in range(30)
-            for judge, verdict in zip("wxyz", ("A>B", "A>B", "A>>B", "B>A" if item % 3 else "A>B"), strict=True)
-        ]
-        index = EvidenceIndex.build(pairs)
-        for one in pairs[:8]:
-            plain = await Vetter(self.PANEL).vet(one, evidence=SignalEvidence(index))
-            beside = await Vetter(self.PANEL).vet(one, evidence=SignalEvidence(index, NoLabels.fit(index)))
-            assert (plain.final_score, plain.accepted) == (beside.final_score, beside.accepted)
-            assert "no_labels" in beside.signals
-            assert "no_labels" not in plain.signals
+    async def test_a_threshold_that_is_given_is_the_scores(self):
+        crowd = [graded(1, judge, 4) for judge in "abcd"]
+        panel = Panel((), StrategyName.SIGNALS, 4.1, threshold_typed=True)
+        found = await Vetter(panel).vet(crowd[0], evidence=SignalEvidence(EvidenceIndex.build(crowd)))
+        assert (found.kept, found.final_score) == (True, pytest.approx(1 + 4 * 4 / 5))
+        assert (found.decided_by, found.cut, found.cut_from) == ("score", 4.1, "typed")

@@ -9,6 +9,7 @@ from metajudge.calibration.table import build_table
 from metajudge.decision import load_policy, parse_policy
 from metajudge.evidence.facts import collected
 from metajudge.monitor.report import promise_id
+from metajudge.strategies import Panel, StrategyName
 from metajudge.vetting.annotating import annotated_column
 from metajudge.vetting.policies import decided
 from metajudge.vetting.probability import Probabilities
@@ -28,6 +29,7 @@ MIXED = [
     judgment("ranked", judge="owl", verdict=[["A"], ["B"]], category="maths/sums"),
 ]
 LEARNED = {"recalibration": {"intercept": 0.2, "slope": 0.7}}
+PANEL = Panel((), StrategyName.SIGNALS, 4.5)
 BANDS = [
     band("REJECT", {"below": 0.4}),
     band("REVIEW", {"at_least": 0.4, "below": 0.8}),
@@ -47,7 +49,7 @@ async def own_assessments(judgments):
     return [found[at] for at in range(len(judgments))]
 
 
-async def compared(calibration, judgments, policy, broken=frozenset(), **options):
+async def compared(calibration, judgments, policy, broken=frozenset(), panel=PANEL, **options):
     """Both ways: all at once, and one after the other."""
     own = await own_assessments(judgments)
     overlay = None if calibration is None else Probabilities.of_facts(calibration, collected(judgments), **options)
@@ -59,12 +61,16 @@ async def compared(calibration, judgments, policy, broken=frozenset(), **options
     )
     first = [own[int(np.argmax(codes == code))] for code in range(len(different))]
     rows = np.arange(len(own))[::-1]  # in any order
-    column = annotated_column(first, codes[rows], probabilities=overlay, rows=rows, policy=policy, broken=broken)
+    of = {"probabilities": overlay, "rows": rows, "policy": policy, "broken": broken}
+    column = annotated_column(first, codes[rows], lambda _: panel, **of)
     together = [column.at(at, own[row]) for at, row in enumerate(rows.tolist())][::-1]
     if overlay is None:
         alone = own
     else:
-        alone = [overlay.complete(one, found, broken) for one, found in zip(judgments, own, strict=True)]
+        alone = [
+            overlay.complete(one, found, panel, broken, policy=policy is not None)
+            for one, found in zip(judgments, own, strict=True)
+        ]
     if policy is not None:
         alone = [decided(policy, one) for one in alone]
     return together, alone
@@ -82,6 +88,18 @@ async def test_each_is_what_it_is_alone(calibration, name, promised):
     together, alone = await compared(fitted, MIXED, policy)
     assert together == alone
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
+
+
+@pytest.mark.parametrize("given", [{"cut": 0.75}, {"cut": 0.3}, {"threshold_typed": True}])
+async def test_a_cut_and_a_threshold_that_are_given_decide_alike(calibration, given):
+    panel = Panel((), StrategyName.SIGNALS, 4.5, **given)
+    together, alone = await compared(guaranteed(calibration, 0.5, ("owl",)), MIXED, None, panel=panel)
+    assert together == alone
+    decided_by = {(one.decided_by, one.cut, one.cut_from) for one in together if one.kept is not None}
+    by_score = ("score", 4.5, "typed")
+    assert decided_by == {by_score if "threshold_typed" in given else ("probability", given["cut"], "typed")}
+    assert all(one.probability >= 0.5 for one in together if one.guarantee)
+    assert any(one.guarantee for one in together)
 
 
 async def test_without_a_calibration_a_policy_decides_on_scores_alone():

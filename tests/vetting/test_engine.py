@@ -255,7 +255,7 @@ class TestPasses:
     async def test_evidence_is_the_same_with_and_without_a_calibration_that_reads_it_too(self):
         records = crowd(20)
         calibration = fit_calibration(build_table(records, ["order", "strength"]), repeats=1)
-        _, plain = await run([], records, label_free=False)
+        _, plain = await run([], records)
         _, calibrated = await run([], records, calibration=calibration)
         assert [one.signals for one in plain] == [one.signals for one in calibrated]
 

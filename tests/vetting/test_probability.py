@@ -15,6 +15,7 @@ from metajudge.errors import FailureKind, InputError
 from metajudge.monitor.report import promise_id
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
+from metajudge.strategies import Panel, StrategyName
 from metajudge.types import GuaranteedThreshold, Status
 from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
@@ -71,6 +72,9 @@ def guaranteed(calibration, threshold, judges=()):
     return calibration.with_guarantee(guarantee)
 
 
+PANEL = Panel((), StrategyName.SIGNALS, 4.5)
+
+
 class TestProbabilities:
     async def test_are_the_calibrations_own(self, calibration):
         found, summary = await vetted(FRESH, calibration=calibration)
@@ -93,10 +97,10 @@ class TestProbabilities:
         found, _ = await vetted(FRESH, calibration=calibration)
         mine = next(one for one in both.promises if one.judges == ("owl",))
         broken = {promise_id(both.digest, mine.stamp())}
-        after = [overlay.complete(one, found[one.id], broken) for one in FRESH]
+        after = [overlay.complete(one, found[one.id], PANEL, broken) for one in FRESH]
         assert {one.judge for one in after if one.guarantee} == {"wren"}
         assert {one.probability_marks for one in after if one.judge == "owl"} == {("promise_broken",)}
-        before = {one.id: overlay.complete(one, found[one.id]) for one in FRESH}
+        before = {one.id: overlay.complete(one, found[one.id], PANEL) for one in FRESH}
         assert all(one == before[one.judgment_id] for one in after if one.judge != "owl")
 
     async def test_a_file_gives_the_same(self, calibration, tmp_path):
@@ -183,10 +187,12 @@ class TestGuarantee:
         found, summary = await vetted(FRESH, calibration=sure)
         assert {one.accepted for one in found.values()} == {True, False}
         assert all(one.accepted == (one.probability >= 0.7) for one in found.values())
-        assert {one.guarantee.target for one in found.values()} == {0.8}
+        stamped = {name for name, one in found.items() if one.guarantee is not None}
+        assert stamped == {name for name, one in found.items() if one.accepted}, "only what passes its threshold"
+        assert {(one.decided_by, one.cut, one.cut_from) for one in found.values()} == {("probability", 0.7, "promise")}
         assert "at least 80 % of them are right, one judgment drawn per question" in summary.guarantees[0]
         assert "Judgments by jay, owl and wren, taken together and not each judge alone" in summary.guarantees[0]
-        assert {one.guarantee.judges for one in found.values()} == {("jay", "owl", "wren")}
+        assert {found[name].guarantee.judges for name in stamped} == {("jay", "owl", "wren")}
 
     async def test_a_probability_at_the_threshold_is_kept(self):
         exact = GuaranteedThreshold(threshold=0.3, target=0.8, delta=0.1)
@@ -205,11 +211,10 @@ class TestGuarantee:
 
     async def test_a_question_seen_in_the_fit_is_never_stamped_as_guaranteed(self, calibration):
         found, summary = await vetted(FITTED_ON[:60], calibration=guaranteed(calibration, 0.01))
-        plain, _ = await vetted(FITTED_ON[:60])
         assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
         assert {one.guarantee for one in found.values()} == {None}
         assert all(one.probability is not None for one in found.values())
-        assert {name: one.accepted for name, one in found.items()} == {n: one.accepted for n, one in plain.items()}
+        assert all(one.kept is (one.probability >= 0.9) for one in found.values())
         assert summary.kept_under_guarantee == 0
         assert summary.kept_without_guarantee == {"seen_in_fit": summary.accepted}
 
@@ -225,7 +230,8 @@ class TestGuarantee:
         assert all("absent_signal" in one.probability_marks for one in found.values())
         assert {one.guarantee for one in found.values()} == {None}
         assert {one.status for one in found.values()} <= {Status.ASSESSED, Status.UNSCORED}
-        assert summary.accepted == summary.kept_under_guarantee == 0
+        assert summary.kept_under_guarantee == 0
+        assert {one.cut_from for one in found.values() if one.probability is not None} == {"default"}
         assert {one.outside_guarantee for one in found.values() if one.probability is not None} == {("absent_signal",)}
         assert summary.outside_guarantee["absent_signal"] == summary.with_probability
         assert summary.to_json()["guarantees"] == [], "nothing may be called guaranteed"
@@ -271,7 +277,7 @@ class TestStore:
     async def test_a_promise_stamped_by_an_earlier_version_does_not_come_back_from_the_store(
         self, calibration, tmp_path, monkeypatch
     ):
-        store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 0.01)
+        store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 1e-6)
         with monkeypatch.context() as earlier:  # which withheld nothing
             earlier.setattr("metajudge.calibration.calibration.outside_domain", lambda _marks: ())
             stamped, _ = await vetted(FITTED_ON[:6], store=store, calibration=sure)
@@ -351,16 +357,16 @@ class TestShipped:
 
     def test_decides_on_pairs_with_peers_and_is_marked(self) -> None:
         found, _ = asyncio.run(vetted(FRESH, calibration="shipped"))
-        decided = [one for one in found.values() if one.probability_threshold is not None]
+        decided = [one for one in found.values() if one.decided_by == "probability"]
         assert decided
         for one in decided:
             assert one.probability_source == "transferred"
             assert not one.calibrated
             assert one.guarantee is None
-            assert one.accepted is (one.probability > one.probability_threshold)
-            assert "nothing is guaranteed" in one.do.reason
-        again, _ = asyncio.run(vetted(FRESH, calibration="shipped", threshold=3.0))
-        kept, fewer = (sum(one.accepted is True for one in each.values()) for each in (again, found))
+            assert one.kept is (one.probability >= 0.9)
+            assert (one.cut, one.cut_from) == (0.9, "default")
+        again, _ = asyncio.run(vetted(FRESH, calibration="shipped", cut=0.5))
+        kept, fewer = (sum(one.kept is True for one in each.values()) for each in (again, found))
         assert kept > fewer
 
     def test_one_judge_alone_is_left_undecided(self) -> None:
@@ -371,7 +377,7 @@ class TestShipped:
         assert all(one.status is Status.UNSCORED and one.accepted is None for one in with_probability)
         assert all("no_better_than_base_rate" in one.probability_marks for one in with_probability)
 
-    def test_agents_decide_and_it_stands_beside(self) -> None:
-        found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped"))
-        assert all(one.probability_threshold is None for one in found.values())
+    def test_with_a_threshold_given_agents_decide_and_it_stands_beside(self) -> None:
+        found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped", threshold=4.0))
+        assert {(one.decided_by, one.cut, one.cut_from) for one in found.values()} == {("score", 4.0, "typed")}
         assert {one.probability_source for one in found.values()} == {"transferred"}

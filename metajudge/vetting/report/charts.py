@@ -7,6 +7,7 @@ import numpy as np
 
 from metajudge.report.document import CoverageChart, Curve, CurvePoint, Histogram, HistogramPart, Mark
 from metajudge.stats.clustered import clustered_proportion
+from metajudge.strategies.rule import Rule
 from metajudge.vetting.report.picture import FATES, Fate, Picture
 
 BINS: Final = 40
@@ -16,6 +17,11 @@ FEWEST: Final = 10
 """Labelled judgments that a point of the curve needs."""
 SERIES: Final[Mapping[Fate, int]] = {"keep": 2, "ask": 4, "discard": 1}
 """The colour of what is to be done, in charts and headline figures."""
+TITLES: Final = {
+    "probability": "Calibrated probability of being right",
+    "agreement": "Share of peers that agree",
+}
+"""What the numbers are, where they are no scores."""
 _NAMES: Final = {"keep": "kept", "ask": "a person is asked", "discard": "discarded"}
 
 
@@ -24,14 +30,14 @@ def histogram(picture: Picture) -> Histogram | None:
     if not picture.values:
         return None
     values = sorted({value for value, _ in picture.values})
-    low, high = (0.0, 1.0) if picture.by_probability else _ends(values[0], values[-1])
+    low, high = _ends(values[0], values[-1]) if picture.by in (None, "score") else (0.0, 1.0)
     edges = [low + (high - low) * place / BINS for place in range(BINS + 1)]
     counts = {fate: [0] * BINS for fate in FATES}
     for (value, fate), count in picture.values.items():
         place = int((value - low) / (high - low) * BINS + 1e-9)
         counts[fate][min(max(place, 0), BINS - 1)] += count
-    name = "Calibrated probability of being right" if picture.by_probability else "Score"
-    line = "" if picture.threshold is None else f" The line is the threshold, {picture.threshold:.4g}."
+    name = TITLES.get(picture.by or "score", "Score")
+    line = "" if picture.threshold is None else f" The line is the cut, {picture.threshold:.4g}."
     total = sum(picture.values.values())
     return Histogram(
         title=f"{name} of {total:,} judgments",
@@ -71,10 +77,10 @@ def coverage_chart(picture: Picture) -> CoverageChart | None:
                 coverage=end / len(values), precision=found.estimate, low=found.low, high=found.high, selected=end
             )
         )
-    name = "by probability" if picture.by_probability else "by score"
+    name = {"probability": "by probability", "agreement": "by agreement"}.get(picture.by or "", "by score")
     marks: tuple[Mark, ...] = ()
     if picture.threshold is not None:
-        kept = values >= picture.threshold if picture.by_probability else values > round(picture.threshold, 9)
+        kept = Rule(picture.by or "score", picture.threshold).keeps(values)
         if kept.any():
             share = float(right[kept].mean())
             marks = (Mark(name="at the threshold", coverage=float(kept.mean()), precision=share),)

@@ -11,6 +11,7 @@ from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Judgment, Right
 from metajudge.vetting.demo import sample_text
 from metajudge.vetting.label_count import LabelCount
@@ -47,7 +48,7 @@ def report_of_results(
     """
     records = {one.id: one for one in map(as_judgment, judgments)}
     rules = rules_of(records.values(), right)
-    picture = Picture(policy, sampled, any(one.guarantee is not None for one in assessments))
+    picture = Picture(policy, sampled)
     summary, labels = VetSummary(), LabelCount(rules)
     for one in assessments:
         judgment = records.get(one.judgment_id)
@@ -69,7 +70,8 @@ def _how(assessments: Sequence[Assessment]) -> str:
     first = assessments[0]
     models = ", ".join(dict.fromkeys(agent.model for agent in first.members))
     by = f"{first.strategy} of {models}" if models else "free evidence alone"
-    return f"Vetted by {by}; threshold {first.threshold:g}"
+    kept = next((str(rule) for rule in map(rule_of, assessments) if rule is not None), "nothing: no rule could decide")
+    return f"Vetted by {by}; kept {kept}"
 
 
 NOTE: Final = "The three judges of this sample are fictional: it shows how vetting works, and measures nothing."

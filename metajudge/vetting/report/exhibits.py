@@ -29,7 +29,7 @@ def _full(one: Shown, judgment: Judgment, picture: Picture) -> Exhibit:
     assessment = one.assessment
     verdict = "no verdict" if judgment.verdict is None else f"says {judgment.verdict}"
     value = picture.value(assessment)
-    noun = "probability" if picture.by_probability else "score"
+    noun = {"probability": "probability", "agreement": "share of agreeing peers"}.get(picture.by or "", "score")
     number = f"no {noun}" if value is None else f"{noun} {value:.3g}"
     status = f"{judgment.judge} {verdict} · {number} · {_FATES[assessment.do.action]}"
     if one.right is not None:

@@ -16,11 +16,15 @@ from metajudge.vetting.report.picture import FATES, Fate, Picture
 SOURCES: Final[Mapping[tuple[str, str], str]] = {
     ("keep", "policy"): "kept: the policy approves",
     ("keep", "guarantee"): "kept under the guarantee",
+    ("keep", "probability"): "kept: the probability reaches the cut",
+    ("keep", "agreement"): "kept: the share of peers that agree reaches the cut",
     ("keep", "threshold"): "kept: the score is above the threshold",
     ("ask", "policy"): "a person is asked: the policy says so",
     ("ask", "nothing"): "undecided: no verdict, or too little evidence",
     ("discard", "policy"): "discarded: the policy rejects",
     ("discard", "guarantee"): "discarded: below the guaranteed probability",
+    ("discard", "probability"): "discarded: the probability is below the cut",
+    ("discard", "agreement"): "discarded: the share of peers that agree is below the cut",
     ("discard", "threshold"): "discarded: the score is not above the threshold",
 }
 """What is to be done and what decided it -> in words."""
@@ -212,7 +216,7 @@ def _doubtful(picture: Picture) -> Section | None:
     shown = picture.doubtful.shown()
     if not shown:
         return None
-    value = "probability" if picture.by_probability else "score"
+    value = {"probability": "probability", "agreement": "share of peers that agree"}.get(picture.by or "", "score")
     text = (
         f"The {len(shown)} judgments that are nearest to another decision by their {value}, at most one of each item; "
         "what a policy sends to people comes first. A person who has read a result here no longer decides blind."

@@ -16,7 +16,8 @@ from metajudge.bulk.correctness import UNKNOWN
 from metajudge.bulk.reading import Intake
 from metajudge.bulk.run import Block
 from metajudge.decision import Policy
-from metajudge.types import Assessment, Judgment, SignalValue, text_digest
+from metajudge.strategies.rule import rule_of
+from metajudge.types import Assessment, DecidedBy, Judgment, SignalValue, text_digest
 from metajudge.vetting.report.doubtful import Doubtful, group_of
 
 Fate = Literal["keep", "ask", "discard"]
@@ -54,21 +55,21 @@ class Picture:
     Args:
         policy: what decides; None without one. Texts that people are to judge blind stand here without any result.
         sampled: whether the policy's other decisions are sampled for review, too.
-        by_probability: whether judgments are kept by a calibrated probability in place of the score.
 
     Attributes:
+        by: what judgments are kept by: of the first one that a rule decided on; its numbers are those that are drawn.
         fates: what is to be done, and what decided it -> judgments.
         judges: judge -> what is to be done -> judgments.
         evidence: signal and its state -> what is to be done -> judgments.
-        values: rounded score or probability, what is to be done -> judgments.
-        threshold: of the score or the probability, where all judgments have the same; None otherwise.
+        values: rounded score, probability or share of peers, what is to be done -> judgments.
+        threshold: what these are compared with, where it is the same for all judgments; None otherwise.
         labelled: values of labelled judgments.
         doubtful: the judgments that are nearest to another decision.
     """
 
     policy: Policy | None = None
     sampled: bool = False
-    by_probability: bool = False
+    by: DecidedBy | None = None
     fates: Counter[tuple[Fate, str]] = field(default_factory=Counter)
     judges: dict[str, Counter[Fate]] = field(default_factory=dict)
     evidence: dict[tuple[str, str], Counter[Fate]] = field(default_factory=dict)
@@ -82,8 +83,9 @@ class Picture:
 
     def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
         """Takes the result of one judgment; see :meth:`metajudge.vetting.results.Watcher.add`."""
-        fate, value = assessment.do.action, self.value(assessment)
+        fate = assessment.do.action
         self.count(assessment)
+        value = self.value(assessment)
         if value is not None and right is not None:
             self.labelled.add(value, right, int(text_digest(judgment.item.opening)[:16], 16))
         distance = self.distance(assessment, value)
@@ -91,9 +93,10 @@ class Picture:
 
     def count(self, assessment: Assessment) -> None:
         """Takes the result of a judgment that is not at hand: it is counted, and neither labelled nor shown."""
-        fate, value = assessment.do.action, self.value(assessment)
+        fate = assessment.do.action
         self._count(assessment, fate, 1)
         self._judge(assessment.judge, fate, 1)
+        value = self.value(assessment)
         if value is not None:
             self.values[round(value, DECIMALS), fate] += 1
 
@@ -115,7 +118,7 @@ class Picture:
         for at in np.flatnonzero(~np.isnan(values)).tolist():
             code, row, value = int(block.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
-            if self._correct[row] != UNKNOWN and finals[code].accepted is not None:
+            if self._correct[row] != UNKNOWN and fates[code] != "ask":
                 self.labelled.add(value, bool(self._correct[row]), self._questions[int(facts.item[row])])
         self._doubtful_of(block, values, fates)
 
@@ -126,15 +129,24 @@ class Picture:
         self._intake = None
 
     def value(self, assessment: Assessment) -> float | None:
-        """What a judgment is kept by: its probability, or its score."""
-        return assessment.probability if self.by_probability else assessment.final_score
+        """What a judgment is kept by: its probability, the share of peers that agree, or its score."""
+        if self.by == "probability":
+            return assessment.probability
+        score, rule = assessment.final_score, rule_of(assessment)
+        if rule is not None and self.by == "agreement" != rule.by:
+            return None
+        return (score - 1) / 4 if score is not None and self.by == "agreement" else score
 
     def distance(self, assessment: Assessment, value: float | None) -> float | None:
         """How far a judgment is from another decision; None where nothing decided."""
         if assessment.decision is not None and assessment.decision.margin is not None:
             return assessment.decision.margin
-        threshold = _threshold(assessment, by_probability=self.by_probability)
+        threshold = self._threshold(assessment)
         return None if value is None or threshold is None else abs(value - threshold)
+
+    def _threshold(self, assessment: Assessment) -> float | None:
+        rule = rule_of(assessment)
+        return rule.cut if rule is not None and rule.by == self.by else None
 
     def blind(self, fate: Fate) -> bool:
         """Whether a judgment with this fate may be among those that people have to judge blind."""
@@ -155,7 +167,12 @@ class Picture:
 
     def _count(self, assessment: Assessment, fate: Fate, times: int) -> None:
         self.fates[fate, assessment.do.source] += times
-        threshold = _threshold(assessment, by_probability=self.by_probability)
+        rule = rule_of(assessment)
+        if self.by is None and rule is not None:
+            decision = assessment.decision
+            basis = "score" if decision is None else decision.inputs.basis
+            self.by = rule.by if rule.by != "policy" else "probability" if basis == "probability" else "score"
+        threshold = self._threshold(assessment)
         if threshold is not None and len(self.thresholds) < 2:
             self.thresholds.add(threshold)
         for name, signal in (assessment.signals or {}).items():
@@ -176,20 +193,19 @@ class Picture:
 
     def _values_of(self, block: Block) -> NDArray[np.float64]:
         """What each judgment of a block is kept by; NaN where there is nothing."""
-        if self.by_probability:
+        if self.by == "probability":
             said = block.endings.annotated
             part = slice(block.first, block.first + len(block.rows))
             return np.full(len(block.rows), np.nan) if said is None else said.probabilities[part]
-        scores = [np.nan if one.final_score is None else one.final_score for one in block.endings.finals]
-        return np.array(scores, dtype=np.float64)[block.codes]
+        values = [self.value(one) for one in block.endings.finals]
+        return np.array(values, dtype=np.float64)[block.codes]
 
     def _doubtful_of(self, block: Block, values: NDArray[np.float64], fates: Sequence[Fate]) -> None:
         """Offers what may be shown; only what could be among the nearest becomes an object."""
         assert self._intake is not None
         assert self._correct is not None
         finals, codes = block.endings.finals, block.codes
-        bounds = [_threshold(one, by_probability=self.by_probability) for one in finals]
-        limits = np.array([np.nan if one is None else one for one in bounds])[codes]
+        limits = np.array([self._threshold(one) for one in finals], dtype=np.float64)[codes]
         said = block.endings.annotated
         distances = np.abs(values - limits)
         if said is not None and self.policy is not None:
@@ -213,9 +229,3 @@ class Picture:
 
 def _is_evidence(signal: SignalValue) -> bool:
     return signal.value is not None
-
-
-def _threshold(assessment: Assessment, *, by_probability: bool) -> float | None:
-    if by_probability:
-        return None if assessment.guarantee is None else assessment.guarantee.threshold
-    return assessment.threshold

@@ -38,8 +38,9 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
             f"run {run.run_id} ({run.command}) stored no results of vetting of its own: `metajudge runs` lists others"
         )
     first = pages[0][0]
-    picture = Picture(await _policy(store, first), sampled=True, by_probability=first.guarantee is not None)
+    picture = Picture(await _policy(store, first), sampled=True)
     summary, labels = VetSummary(run_id=run.run_id), LabelCount()
+    _account(summary, run)
     small = int((run.summary or {}).get("judgments") or 0) <= MOST_READ
     if small:
         labels.rules = rules_of([one async for one in _judgments(store, run.run_id)], None)
@@ -53,7 +54,6 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
             right = right_of(judgment, labels.rules)
             labels.add(judgment, one)
             picture.add(judgment, one, right)
-    _account(summary, run)
     told = told_of(summary, labels, vetted_by(summary, _panel(run)), place)
     if not small:
         told.said = [*told.said, f"Labels and texts of more than {MOST_READ:,} judgments are in `vet --report` alone."]

@@ -14,8 +14,8 @@ from metajudge.vetting.sentences import (
     calibration_lines,
     cost_lines,
     decision_lines,
+    evidence_lines,
     form_lines,
-    no_label_lines,
 )
 from metajudge.vetting.summary import VetSummary
 
@@ -49,7 +49,7 @@ def told_of(summary: VetSummary, labels: LabelCount, how: str, place: Place) -> 
     """
     words = place.words or {}
     reasons = [_filled(one, words) for one in summary.reasons]
-    said = [line.strip() for line in (*form_lines(summary), *no_label_lines(summary), *calibration_lines(summary))]
+    said = [line.strip() for line in (*form_lines(summary), *evidence_lines(summary), *calibration_lines(summary))]
     said += [line.strip() for line in decision_lines(summary)]
     rules = ", ".join(sorted({f"{kind} {rule}" for kind, rule in labels.rules.items()} - _USUAL))
     return Told(

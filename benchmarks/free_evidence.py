@@ -1,0 +1,92 @@
+"""What verdicts kept by free evidence alone are worth on labelled sets, and what other cuts in agreement would keep.
+
+``python -m metajudge.benchmarks.free_evidence DATA [--write metajudge/vetting/worth.json]``; DATA has the folders of
+the benchmarks. LLMBar's adversarial questions, on which most judges share their errors, are a set of their own.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from metajudge.bulk.correctness import UNKNOWN, correctness
+from metajudge.bulk.outcomes import outcomes_of
+from metajudge.evidence.columns import compare
+from metajudge.evidence.dependence import dependence_of
+from metajudge.evidence.facts import collected
+from metajudge.readers import open_judgments
+from metajudge.strategies import Panel, StrategyName
+from metajudge.strategies.panel import THRESHOLD
+from metajudge.types import Judgment, kind_of
+
+from .benchmark import find_folder
+from .catalogue import BENCHMARKS
+
+CUTS: Final = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+ADVERSARIAL: Final = "LLMBar/Adversarial"
+"""How the categories of LLMBar's adversarial questions begin."""
+PANEL: Final = Panel((), StrategyName.SIGNALS, THRESHOLD)
+
+
+def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
+    """Kept and right of one set, with its evidence: as vetting decides, by the share of peers, and its log loss."""
+    facts = collected(judgments)
+    rules = facts.rules(None)
+    found = outcomes_of(facts, lambda _: PANEL)
+    right = correctness(facts, {kind: rules.of(kind) for kind in rules.kinds})
+    known = right != UNKNOWN
+    kept = np.array([one.accepted is True for one in found.results], dtype=bool)[found.codes] & known
+    recorded = replace(facts.recorded, copies=dependence_of(facts, rules).copies)
+    compared = compare(recorded, rules)
+    each = np.array([np.nan if one.share is None else one.share for one in compared.supports])[compared.support]
+    told = known & ~np.isnan(each)
+    share, said = each[told], right[told] == 1
+    loss = -np.log(np.where(said, share, 1 - share)).mean() if len(share) else math.nan
+    return {
+        "kind": next(kind_of(one.verdict) for one in judgments if one.verdict is not None),
+        "labelled": int(known.sum()),
+        "right": round(float((right[known] == 1).mean()), 3),
+        "kept": int(kept.sum()),
+        "kept_right": int((right[kept] == 1).sum()),
+        "log_loss_of_share": round(float(loss), 3),
+        "by_share": {
+            f"{cut:g}": [int((share >= cut - 1e-9).sum()), int(said[share >= cut - 1e-9].sum())] for cut in CUTS
+        },
+    }
+
+
+def sets(data: Path) -> Iterator[tuple[str, list[Judgment]]]:
+    """The sets with their names."""
+    for benchmark in BENCHMARKS.values():
+        every = list(open_judgments([str(find_folder(benchmark.card, data))]).all())
+        for apart, words in ((True, f"{benchmark.card.title}, adversarial"), (False, benchmark.card.title)):
+            if chosen := [one for one in every if (one.item.category or "").startswith(ADVERSARIAL) == apart]:
+                yield words, chosen
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--write", type=Path, help="also write what vetting prints to this file")
+    given = parser.parse_args(arguments)
+    rows = [{"name": name, **measured(every)} for name, every in sets(given.data)]
+    for row in rows:
+        share = 100 * row["kept_right"] / max(row["kept"], 1)
+        print(f"{row['name']} ({row['kind']}): {row['labelled']} labelled, {100 * row['right']:.1f} % right")
+        print(f"  kept {row['kept']}, {share:.1f} % right; log loss of the share {row['log_loss_of_share']:.3f}")
+        cuts = [f"{cut}: {n} kept, {100 * hits / max(n, 1):.1f}" for cut, (n, hits) in row["by_share"].items()]
+        print(f"  by a share from {'; '.join(cuts)} % right")
+    if given.write is not None:
+        fields = ("name", "kind", "labelled", "kept", "kept_right")
+        kept = [{name: row[name] for name in fields} for row in rows if row["kept"]]
+        command = "python -m metajudge.benchmarks.free_evidence DATA --write metajudge/vetting/worth.json"
+        given.write.write_text(json.dumps({"command": command, "sets": kept}, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
