@@ -28,8 +28,8 @@ from .wording import verdict_words
 
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
-OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "failed": "failed"}
-OUTCOME_TONES = {"kept": "good", "not_kept": "", "unscored": "warn", "failed": "bad"}
+OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "failed": "no verdict or failed"}
+OUTCOME_TONES = {"kept": "good", "not_kept": "", "unscored": "warn", "failed": "warn"}
 Name = Annotated[str, Field(max_length=200)]
 
 

@@ -1,6 +1,7 @@
 """What a run over many judgments came to."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,6 +73,7 @@ class VetSummary(RunTotals):
             what is said about them only P(right) without labels can be new: it depends on the whole input.
         results_known: of assessments by free evidence, those that the store had already, with the same evidence; the
             others are appended.
+        assessed, unscored, failed, no_verdict: how they ended; without a verdict nothing failed.
         accepted, rejected: of the assessed ones.
         under_guarantee: judgments that a guaranteed threshold covers; ``kept_under_guarantee`` of them are accepted.
         kept_without_guarantee: where there is a guarantee, the other accepted ones by reason: a mark that puts them
@@ -106,6 +108,7 @@ class VetSummary(RunTotals):
     assessed: int = 0
     unscored: int = 0
     failed: int = 0
+    no_verdict: int = 0
     lines_known: int = 0
     unaffected: int = 0
     results_known: int = 0
@@ -168,6 +171,8 @@ class VetSummary(RunTotals):
             case Status.UNSCORED:
                 self.unscored += times
                 self.without_evidence += times * _nobody_failed(assessment)
+            case Status.FAILED if _is_silent(assessment):
+                self.no_verdict += times
             case Status.FAILED:
                 self.failed += times
         self.under_guarantee += times * (assessment.guarantee is not None)
@@ -219,12 +224,11 @@ class VetSummary(RunTotals):
     @property
     def counts(self) -> RunCounts:
         """What the exit code depends on."""
-        without_verdict = self.failures[FailureKind.NO_VERDICT]
         return RunCounts(
             end=self.end,
             done=self.judgments,
-            failed=self.unscored + self.failed - without_verdict - self.without_evidence + self.undelivered,
-            without_verdict=without_verdict,
+            failed=self.unscored + self.failed - self.without_evidence + self.undelivered,
+            without_verdict=self.no_verdict,
             bad_lines=self.bad_lines,
         )
 
@@ -253,7 +257,7 @@ class VetSummary(RunTotals):
 
     @property
     def lost(self) -> int:
-        return self.unscored + self.failed
+        return self.unscored + self.failed + self.no_verdict
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
@@ -266,6 +270,29 @@ class VetSummary(RunTotals):
             "guarantees": covered,
             "reasons": [asdict(reason) for reason in self.reasons],
         }
+
+
+def _is_silent(assessment: Assessment) -> bool:
+    """Whether the judge gave no verdict: nothing failed."""
+    return assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
+
+
+def outcomes_in(summary: Mapping[str, Any]) -> dict[str, int]:
+    """What became of a run's judgments by its stored summary: kept, discarded, asked, no_verdict, failed.
+
+    ``asked`` includes the last two. Summaries of 0.1 name kept and discarded otherwise; until 0.2 a judgment without a
+    verdict counted as failed. Empty for a run that vetted nothing.
+    """
+    if "assessed" not in summary:
+        return {}
+    kept, discarded = (summary.get(name, summary.get(former, 0)) for name, former in _FORMER)
+    silent, failed = (summary.get("failures") or {}).get("no_verdict", 0), summary.get("failed", 0)
+    failed -= 0 if "no_verdict" in summary else silent
+    asked = summary["assessed"] + summary.get("unscored", 0) + silent + failed - kept - discarded
+    return {"kept": kept, "discarded": discarded, "asked": asked, "no_verdict": silent, "failed": failed}
+
+
+_FORMER = (("kept", "accepted"), ("discarded", "rejected"))
 
 
 def _nobody_failed(assessment: Assessment) -> bool:

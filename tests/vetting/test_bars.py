@@ -7,7 +7,7 @@ import pytest
 from metajudge.errors import ConfigurationError
 from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
-from metajudge.vetting.label_count import LabelCount
+from metajudge.evidence.counting import Counts
 from metajudge.vetting.summary import VetSummary
 
 

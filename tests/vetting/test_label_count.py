@@ -5,7 +5,7 @@ import pytest
 from metajudge.calibration.domain import Mark
 from metajudge.stats.intervals import wilson
 from metajudge.types import GuaranteedThreshold, Right
-from metajudge.vetting.label_count import LabelCount
+from metajudge.evidence.counting import Counts
 from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment

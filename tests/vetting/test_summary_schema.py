@@ -5,7 +5,7 @@ import json
 import jsonschema
 
 from metajudge.cli.vet_report import print_json
-from metajudge.vetting.label_count import LabelCount
+from metajudge.evidence.counting import Counts
 from metajudge.vetting.summary import VetSummary
 from metajudge.vetting.summary_schema import summary_schema
 

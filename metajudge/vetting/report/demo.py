@@ -7,13 +7,13 @@ from typing import Final
 from metajudge.blocking import vet
 from metajudge.decision import Policy
 from metajudge.errors import InputError, MetajudgeError
+from metajudge.evidence.counting import Counts
 from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
 from metajudge.types import Assessment, Judgment, Right
 from metajudge.vetting.demo import sample_text
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.report.page import page
 from metajudge.vetting.report.picture import Picture
 from metajudge.vetting.report.telling import Place, told_of
@@ -48,7 +48,7 @@ def report_of_results(
     records = {one.id: one for one in map(as_judgment, judgments)}
     rules = rules_of(records.values(), right)
     picture = Picture(policy, sampled, any(one.guarantee is not None for one in assessments))
-    summary, labels = VetSummary(), LabelCount(rules)
+    summary, labels = VetSummary(), Counts(rules)
     for one in assessments:
         judgment = records.get(one.judgment_id)
         if judgment is None:
