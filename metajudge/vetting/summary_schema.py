@@ -12,6 +12,10 @@ _ADDED: Final[dict[str, Any]] = {
     "kept": {"type": "integer", "description": "Judgments kept by the threshold or the guarantee."},
     "discarded": {"type": "integer", "description": "Judgments with a score that are not kept."},
     "reasons": {"type": "array", "items": {"type": "object"}, "description": "Why nothing was kept, or has no score."},
+    "counts": {
+        "type": "object",
+        "description": "All judgments given by rows: how many, how many compared with a label, how many of these right.",
+    },
     "labels": {
         "type": ["object", "null"],
         "description": "How the labels bear out what was kept; null without labels.",
