@@ -137,6 +137,7 @@ class Bench:
             self.records, watched, request.signals,
             rules=self.rules, peers=self._peers, wrong=self.population.wrong(own=recorded is None),
         )  # fmt: skip
+        self._raw = "raw judgments" if self.population.wrong(own=recorded is None) else "decided verdicts"
         self._games, self._candidates = JudgedGames(), set[str]()
         self._counted: dict[tuple[str, VerdictKind], Counts] = {}
         for _, judgment in watched:
@@ -298,7 +299,9 @@ class Bench:
         *,
         by_category: bool,
     ) -> JudgeFindings:
-        scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
+        scores, selections = _selections(
+            mine, self.request.threshold, results, calibrated, full=by_category, raw=self._raw
+        )
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
         undecided = sum(mine.undecided.values(), Counter[str]())
@@ -411,6 +414,7 @@ def _selections(
     calibrated: "Probabilities | None",
     *,
     full: bool,
+    raw: str,
 ) -> tuple[list[Score], list[Selection]]:
     """Every score there is, and every way to keep judgments, raw first and the baseline second."""
     free = heuristic_score(mine)
@@ -428,7 +432,7 @@ def _selections(
         probability = calibrated.score(mine)
         scores.append(probability)
         fitted = calibrated.selections(mine, probability, full=full)
-    return scores, [keep_all(mine), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
+    return scores, [keep_all(mine, raw), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
 
 
 def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) -> list[Selection]:
