@@ -19,7 +19,8 @@ from metajudge.clashes.reviews import open_review
 from metajudge.clashes.run import clash_item
 from metajudge.clashes.setup import ClashSettings
 from metajudge.decision import DEFAULT_CASE_POLICY
-from metajudge.errors import ConfigurationError, FailureKind, InputError
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.counting import status_of
 from metajudge.judging.criteria import Criterion
 from metajudge.readers.questions import Question
 from metajudge.reviews import Review
@@ -167,10 +168,7 @@ class Found:
 
     @classmethod
     def of(cls, assessment: Assessment) -> "Found":
-        failure, status = assessment.failure, assessment.status.value
-        if failure is not None and failure.kind is FailureKind.NO_VERDICT:
-            status = "no_verdict"  # nothing failed
-        return cls(assessment.judgment_id, status, assessment.model_dump_json().encode())
+        return cls(assessment.judgment_id, status_of(assessment), assessment.model_dump_json().encode())
 
 
 class Tasks:

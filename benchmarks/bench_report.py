@@ -84,7 +84,7 @@ def _counted(findings: BenchFindings) -> str:
 
 
 def counts_table(judge: JudgeFindings) -> Table:
-    """How many judgments there are of each row, and how many are right; a tie is wrong where the label names a winner."""
+    """How many judgments stand in each row, and how many are right; a tie is wrong where the label names a winner."""
     columns = (
         Column(title="Judgments"),
         Column(title="Number", kind="count"),
@@ -280,7 +280,12 @@ def _accuracy_section(findings: BenchFindings) -> Section:
 
 
 def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
-    blocks: list[Block] = [counts_table(judge), precision_table(judge, findings), overall_table(judge), _order_table(judge)]
+    blocks: list[Block] = [
+        counts_table(judge),
+        precision_table(judge, findings),
+        overall_table(judge),
+        _order_table(judge),
+    ]
     if judge.curves:
         blocks.append(coverage_chart(judge))
     blocks.append(_category_chart(judge, findings.categories))

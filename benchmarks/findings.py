@@ -54,7 +54,6 @@ class Proportion(Finite):
         """
         return cls.of_share(clustered_proportion(right, questions))
 
-
     @classmethod
     def of_share(cls, found: ClusteredProportion) -> "Proportion":
         """The same of a share that is known."""

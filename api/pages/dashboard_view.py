@@ -24,7 +24,13 @@ HEAT = 12
 """Agents or judges of a heat map, at most."""
 
 LEVELS = 5
-OUTCOMES = {"kept": "kept", "not_kept": "discarded", "unscored": "no decision", "no_verdict": "no verdict", "failed": "failed"}
+OUTCOMES = {
+    "kept": "kept",
+    "not_kept": "discarded",
+    "unscored": "no decision",
+    "no_verdict": "no verdict",
+    "failed": "failed",
+}
 ACTIONS = {"APPROVE": "approve", "REVIEW": "review", "REVIEW_PRIORITY": "review first", "REJECT": "reject"}
 KINDS: dict[VerdictKind | None, str] = {
     "pairwise": "pairwise verdicts",

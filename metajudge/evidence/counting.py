@@ -101,11 +101,16 @@ def fate_of(kept: bool | None, *, covered: bool = False, failed: bool = False) -
     return "discarded" if not kept else "kept_under_guarantee" if covered else "kept_without_guarantee"
 
 
-def ending_of(assessment: Assessment) -> Fate:
-    """:func:`fate_of` an assessment's judgment. One without a verdict did not fail."""
+def status_of(assessment: Assessment) -> str:
+    """How vetting ended: as the status says, but ``no_verdict`` where the judge gave none. Nothing failed then."""
     failure = assessment.failure
     silent = failure is not None and failure.kind is FailureKind.NO_VERDICT
-    failed = assessment.status is Status.FAILED and not silent
+    return "no_verdict" if silent else assessment.status.value
+
+
+def ending_of(assessment: Assessment) -> Fate:
+    """:func:`fate_of` an assessment's judgment."""
+    failed = status_of(assessment) == Status.FAILED
     return fate_of(assessment.kept, covered=assessment.guarantee is not None, failed=failed)
 
 
@@ -293,6 +298,8 @@ def _share(
 def without_comparison(counts: Counts) -> list[str]:
     """Sentences on what is in no share; missing verdicts have a row of their own."""
     tied, none, other = (counts.why[name] for name in ("tied label", "no label", "not comparable"))
-    said = [f"{tied:,} on items that people call a tie (top1 asks for a winner; --right equal compares them)"] * (tied > 0)
+    said = [f"{tied:,} on items that people call a tie (top1 asks for a winner; --right equal compares them)"] * (
+        tied > 0
+    )
     said += [f"{none:,} without a label"] * (none > 0)
     return said + [f"{other:,} that cannot be compared with their label"] * (other > 0)

@@ -83,7 +83,9 @@ def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
         "GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
         [since],
     ).fetchall()
-    silent = connection.execute(_silent(DAY.replace("created_at", "l.created_at"), "l.created_at >= $1"), [since]).fetchall()
+    silent = connection.execute(
+        _silent(DAY.replace("created_at", "l.created_at"), "l.created_at >= $1"), [since]
+    ).fetchall()
     return [DayCount(*row) for row in _apart(rows, silent)]
 
 
@@ -172,8 +174,8 @@ class RunTotals:
     """Counts of one run's own records.
 
     Attributes:
-        outcomes: ``kept``, ``not_kept``, ``unscored``, ``no_verdict`` or ``failed`` -> judgments, each once for a panel, by the newest
-            version that the run kept.
+        outcomes: ``kept``, ``not_kept``, ``unscored``, ``no_verdict`` or ``failed`` -> judgments, each once for a
+            panel, by the newest version that the run kept.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 

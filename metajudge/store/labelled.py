@@ -239,7 +239,8 @@ def counts(connection: Connection, scope: Scope) -> dict[str | None, dict[str, C
             given.setdefault(name, Counter())[int(places[said, fate])] += n
     each = [f"FILTER (WHERE said = {said} AND fate = {fate})" for said, fate in _ALIKE]
     columns = ", ".join(
-        f"count(*) {one.replace(')', ' AND correct)')} AS r{at}, count(correct) {one} AS n{at}" for at, one in enumerate(each)
+        f"count(*) {one.replace(')', ' AND correct)')} AS r{at}, count(correct) {one} AS n{at}"
+        for at, one in enumerate(each)
     )
     names = ", ".join(f"r{at}, n{at}" for at in range(len(each)))
     rows = connection.execute(

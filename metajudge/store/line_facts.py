@@ -17,7 +17,17 @@ from metajudge.store.annotations import annotated_data
 from metajudge.store.lookups import key_hash
 from metajudge.store.redaction import FORGOTTEN
 from metajudge.store.sql import PAGE, Ask, Connection, Dialect, only_row
-from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, majority, parse_verdict, text_digest
+from metajudge.types import (
+    AnyVerdict,
+    Category,
+    Grade,
+    VerdictKind,
+    is_right,
+    kind_of,
+    majority,
+    parse_verdict,
+    text_digest,
+)
 from metajudge.types.right import DEFAULTS
 
 TIE: Final = ""
@@ -187,7 +197,11 @@ def _said(connection: Connection, dialect: Dialect, judgments: Iterable[str]) ->
     for digest, item, payload in _rows(connection, dialect, "judgments", "judgment_digest, item_digest", judgments):
         about = orjson.loads(payload)
         order, beside = about.get("order"), about.get("item", {})
-        first, people, turns = order[0] if order else None, _text(beside.get("labels") or None), beside.get("conversation")
+        first, people, turns = (
+            order[0] if order else None,
+            _text(beside.get("labels") or None),
+            beside.get("conversation"),
+        )
         said[digest] = item, _text(about.get("verdict")), first, people, turns
     rows = _rows(connection, dialect, "items", "item_digest", {item for item, *_ in said.values()})
     items = {item: orjson.loads(payload) for item, payload in rows}

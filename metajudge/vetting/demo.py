@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from metajudge.errors import OutputError
-from metajudge.evidence.counting import Counted, Counts, code_of, cluster_of, compared_by, fate_of, said_by
+from metajudge.evidence.counting import Counted, Counts, cluster_of, code_of, compared_by, fate_of, said_by
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
 from metajudge.evidence.words import evidence_in_words

@@ -171,10 +171,10 @@ class VetSummary(RunTotals):
             case Status.UNSCORED:
                 self.unscored += times
                 self.without_evidence += times * _nobody_failed(assessment)
-            case Status.FAILED if _is_silent(assessment):
-                self.no_verdict += times
             case Status.FAILED:
-                self.failed += times
+                silent = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
+                self.no_verdict += times * silent
+                self.failed += times * (not silent)
         self.under_guarantee += times * (assessment.guarantee is not None)
         self.outside_guarantee.update(dict.fromkeys(assessment.outside_guarantee, times))
         self.with_probability += times * (assessment.probability is not None)
@@ -270,11 +270,6 @@ class VetSummary(RunTotals):
             "guarantees": covered,
             "reasons": [asdict(reason) for reason in self.reasons],
         }
-
-
-def _is_silent(assessment: Assessment) -> bool:
-    """Whether the judge gave no verdict: nothing failed."""
-    return assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
 
 
 def outcomes_in(summary: Mapping[str, Any]) -> dict[str, int]:

@@ -14,7 +14,7 @@ _ADDED: Final[dict[str, Any]] = {
     "reasons": {"type": "array", "items": {"type": "object"}, "description": "Why nothing was kept, or has no score."},
     "counts": {
         "type": "object",
-        "description": "All judgments given by rows: how many, how many compared with a label, how many of these right.",
+        "description": "All judgments given, by rows: how many, compared with a label, right.",
     },
     "labels": {
         "type": ["object", "null"],

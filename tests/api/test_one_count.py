@@ -97,7 +97,9 @@ class Files:
         self.folder, self.records = folder, list(messy(judges))
         (folder / "messy.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in self.records))
         agent = ["--agent", f"openai:a@{url}", "--rubric", "baseline"]
-        self.vetted = self.run("vet", "messy.jsonl", *agent, *"--out o.jsonl --store s.db --report r.json".split())
+        self.vetted = self.run(
+            "vet", "messy.jsonl", *agent, *["--out", "o.jsonl", "--store", "s.db", "--report", "r.json"]
+        )
         self.assessments = list(map(Assessment.model_validate_json, (folder / "o.jsonl").read_text().splitlines()))
         self.rows = expected(self.records, {one.judgment_id: one.kept for one in self.assessments})
         self.said = {name: row for name, row in self.rows.items() if name in ("all", *SAID)}
@@ -139,8 +141,11 @@ def test_vet_as_json_and_its_old_names(files):
 
 def test_vet_on_the_terminal(files):
     text = files.run("vet", "messy.jsonl", "--store", "free.db", text=True)
-    rows = {name: found for name, *found in re.findall(r"^  (\S.*?) {2,}(\d+) of (\d+) right.*\(([\d.]+) to ([\d.]+)", text, re.M)}
-    n, compared, right, ends = files.rows["all"]
+    rows = {
+        name: found
+        for name, *found in re.findall(r"^  (\S.*?) {2,}(\d+) of (\d+) right.*\(([\d.]+) to ([\d.]+)", text, re.M)
+    }
+    _, compared, right, ends = files.rows["all"]
     assert rows["all given"] == [str(right), str(compared), f"{100 * ends[0]:.1f}", f"{100 * ends[1]:.1f}"]
     _, compared, right, _ = files.rows["undecided"]
     assert rows["ties"][:2] == [str(right), str(compared)]
@@ -231,7 +236,7 @@ def test_dashboard_and_runs_page(files, serve):
         mine = expected([one for one in files.records if one.judge == name], None)["all"]
         row = re.search(rf"judge={name}\">.*?</tr>", page, re.S)[0]
         assert f"{100 * mine[3][0]:.1f} to {100 * mine[3][1]:.1f}, n={mine[1]}" in row
-    kept, discarded, asked, silent = outcomes(files.rows)
+    kept, discarded, _, silent = outcomes(files.rows)
     tiles = dict(map(reversed, re.findall(r'<div class="tile"><b>(\d+)</b><span>([^<]*)</span>', page)))
     assert [tiles[name] for name in ("kept", "discarded", "no verdict", "failed")] == [
         *map(str, (kept, discarded, silent)),

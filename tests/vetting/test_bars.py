@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.errors import ConfigurationError
+from metajudge.evidence.counting import Counts, cluster_of
 from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
-from metajudge.evidence.counting import Counts, cluster_of
 from metajudge.vetting.summary import VetSummary
 
 

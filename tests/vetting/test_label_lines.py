@@ -4,9 +4,9 @@ import pytest
 
 from metajudge.calibration.domain import Mark
 from metajudge.cli.vet_report import _by_labels
+from metajudge.evidence.counting import Counts
 from metajudge.stats.intervals import wilson
 from metajudge.types import GuaranteedThreshold
-from metajudge.evidence.counting import Counts
 from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment

@@ -12,7 +12,7 @@ from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
-from metajudge.types import Assessment, Judgment, Right
+from metajudge.types import Assessment, Judgment, Right, Status
 from metajudge.vetting.demo import sample_text
 from metajudge.vetting.report.page import page
 from metajudge.vetting.report.picture import Picture
@@ -69,6 +69,8 @@ def _how(assessments: Sequence[Assessment]) -> str:
     first = assessments[0]
     models = ", ".join(dict.fromkeys(agent.model for agent in first.members))
     by = f"{first.strategy} of {models}" if models else "free evidence alone"
+    if models and not any(one.status is Status.ASSESSED for one in assessments):
+        return f"Not vetted: {by} gave no decision on any judgment"
     return f"Vetted by {by}; threshold {first.threshold:g}"
 
 

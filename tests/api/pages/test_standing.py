@@ -74,9 +74,13 @@ def wilson_of(right, n):
 
 
 def test_questions_that_repeat_do_not_make_the_interval_narrow():
-    now = standing(counted("score", [(450, question, question != 3) for question in range(8) for _ in range(5)]), 440, 0)
+    now = standing(
+        counted("score", [(450, question, question != 3) for question in range(8) for _ in range(5)]), 440, 0
+    )
     assert (now.precision.n, now.precision.estimate) == (40, 0.875)
-    assert (now.precision.low, now.precision.high) == pytest.approx((0.432249, 0.984700), abs=1e-6)  # of 4.81, not of 40
+    assert (now.precision.low, now.precision.high) == pytest.approx(
+        (0.432249, 0.984700), abs=1e-6
+    )  # of 4.81, not of 40
 
 
 def test_the_slider_reaches_the_threshold_in_use():
