@@ -187,7 +187,8 @@ def _fact(line: Sequence[Any], said: _Said | None) -> Fact:
         question = said.question
     return Fact(
         *(number, assessment_id, short(judgment), item, at, score, probability, threshold),
-        *(accepted, correct, panel, judge, policy, kind, graded, answer, question),
+        *(accepted, correct, panel, judge, policy, kind, graded, answer),
+        question,
     )
 
 
