@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from metajudge.evidence.counting import status_of
 from metajudge.monitor.report import PromiseReport
 from metajudge.providers.metering import Meter
 from metajudge.types import Assessment
@@ -44,7 +45,7 @@ class Metrics:
 
     def assessed(self, assessment: Assessment) -> None:
         """Counts a result."""
-        self._assessments.labels(assessment.status.value).inc()
+        self._assessments.labels(status_of(assessment)).inc()
         if assessment.decision is not None:
             self._decisions.labels(assessment.decision.action.value).inc()
 

@@ -60,8 +60,8 @@ class JobStatus(BaseModel):
     items: int
     done: int
     by_status: dict[str, int] = Field(
-        description="Results so far by status: of vets assessed, unscored, failed; of clashes ok, tie, no_verdict, "
-        "error, failed; of cases decided, unscored, failed."
+        description="Results so far by status: of vets assessed, unscored, no_verdict, failed; of clashes ok, tie, "
+        "no_verdict, error, failed; of cases decided, unscored, failed."
     )
     created_at: float = Field(description="Seconds since the epoch.")
     ended_at: float | None = None

@@ -20,6 +20,7 @@ from metajudge.clashes.run import clash_item
 from metajudge.clashes.setup import ClashSettings
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.counting import status_of
 from metajudge.judging.criteria import Criterion
 from metajudge.readers.questions import Question
 from metajudge.reviews import Review
@@ -156,8 +157,8 @@ class Found:
 
     Attributes:
         subject_id: of a judgment, an item or a case.
-        status: of a vet ``assessed``, ``unscored`` or ``failed``; of a clash its record's; of a case ``decided`` or
-            ``unscored``; ``failed`` where an item could not be judged at all.
+        status: of a vet ``assessed``, ``unscored``, ``no_verdict`` or ``failed``; of a clash its record's; of a case
+            ``decided`` or ``unscored``; ``failed`` where an item could not be judged at all.
         payload: JSON.
     """
 
@@ -167,7 +168,7 @@ class Found:
 
     @classmethod
     def of(cls, assessment: Assessment) -> "Found":
-        return cls(assessment.judgment_id, assessment.status.value, assessment.model_dump_json().encode())
+        return cls(assessment.judgment_id, status_of(assessment), assessment.model_dump_json().encode())
 
 
 class Tasks:

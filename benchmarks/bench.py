@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from metajudge import __version__
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.counting import Counts
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
 from metajudge.stats.bootstrap import SharedDraws
-from metajudge.types import Judgment, Right, VerdictKind, digest
+from metajudge.types import Judgment, Right, VerdictKind, digest, kind_of
 
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
-from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings
+from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings, counted_rows
 from .grid import load_grid
 from .grid_plan import Plan, PlannedRow, family_note, plan_grid
 from .judged_games import JudgedGames, PairGames
@@ -134,10 +135,15 @@ class Bench:
         watched = [(row, one) for row, one in self.records if wanted(one)]
         self.observations = observed(
             self.records, watched, request.signals,
-            rules=self.rules, peers=self._peers, undecided_wrong=self.population.undecided == "wrong",
+            rules=self.rules, peers=self._peers, wrong=self.population.wrong(own=recorded is None),
         )  # fmt: skip
+        self._raw = "raw judgments" if self.population.wrong(own=recorded is None) else "decided verdicts"
         self._games, self._candidates = JudgedGames(), set[str]()
+        self._counted: dict[tuple[str, VerdictKind], Counts] = {}
         for _, judgment in watched:
+            said = judgment.verdict or judgment.item.truth
+            kind: VerdictKind = "pairwise" if said is None else kind_of(said)
+            self._counted.setdefault((judgment.judge, kind), Counts(self.rules)).add(judgment)
             self._games.add(judgment)
             self._candidates.update((judgment.item.models or {}).values())
         self._accuracy = self.benchmark.accuracy((one for _, one in watched), self.folder)
@@ -293,7 +299,9 @@ class Bench:
         *,
         by_category: bool,
     ) -> JudgeFindings:
-        scores, selections = _selections(mine, self.request.threshold, results, calibrated, full=by_category)
+        scores, selections = _selections(
+            mine, self.request.threshold, results, calibrated, full=by_category, raw=self._raw
+        )
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
         undecided = sum(mine.undecided.values(), Counter[str]())
@@ -302,6 +310,7 @@ class Bench:
         return JudgeFindings(
             judge=group.name,
             kind=group.kind,
+            counts=counted_rows([self._counted.get((judge, group.kind), Counts()) for judge in group.judges]),
             judgments=len(mine) + undecided.total(),
             decided=wrong["decided"],
             ties=undecided["tie"] + wrong["tie"],
@@ -360,7 +369,7 @@ class Bench:
             f"read as "
             f"{', '.join(self.source.formats.values())}, {self.source.rejects} bad lines, {self.source.duplicates} "
             "repeated",
-            "judgments reported": f"{len(rows)} decided, digest {digest([row.judgment_id for row in rows])}",
+            "judgments reported": f"{len(rows)}, digest {digest([row.judgment_id for row in rows])}",
             "questions": f"{len(set(self.observations.questions))}, digest "
             f"{digest(sorted(set(self.observations.questions)))}",
             "intervals": f"by question; precision {clustered.RESAMPLES:,} resamples, seed {clustered.SEED}, or "
@@ -405,6 +414,7 @@ def _selections(
     calibrated: "Probabilities | None",
     *,
     full: bool,
+    raw: str,
 ) -> tuple[list[Score], list[Selection]]:
     """Every score there is, and every way to keep judgments, raw first and the baseline second."""
     free = heuristic_score(mine)
@@ -422,7 +432,7 @@ def _selections(
         probability = calibrated.score(mine)
         scores.append(probability)
         fitted = calibrated.selections(mine, probability, full=full)
-    return scores, [keep_all(mine), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
+    return scores, [keep_all(mine, raw), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
 
 
 def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) -> list[Selection]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from metajudge.evidence.counting import WORDS
 from metajudge.report import (
     Absent,
     BarChart,
@@ -77,7 +78,25 @@ def report_of(findings: BenchFindings) -> Report:
 def _counted(findings: BenchFindings) -> str:
     if findings.grid is not None:
         return f"that are vetted ({findings.grid.population})"
+    if findings.benchmark == "file":
+        return "verdicts on an item with a label (a tie is wrong where the label names a winner)"
     return "decided ones (verdicts that name a winner on an item with a label)"
+
+
+def counts_table(judge: JudgeFindings) -> Table:
+    """How many judgments stand in each row, and how many are right; a tie is wrong where the label names a winner."""
+    columns = (
+        Column(title="Judgments"),
+        Column(title="Number", kind="count"),
+        Column(title="Compared with a label", kind="count"),
+        Column(title="Right %", kind="percent"),
+    )
+    rows = tuple(
+        (WORDS[name], one.n, one.right.n if isinstance(one.right, Proportion) else 0, _measured(one.right))
+        for name, one in judge.counts.items()
+        if one.n
+    )
+    return Table(caption=f"{judge.judge}: right by the labels", columns=columns, rows=rows)
 
 
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
@@ -173,7 +192,7 @@ def terminal_tables(findings: BenchFindings) -> list[Table]:
     for judge in findings.judges:
         if judge not in compact:
             categories = [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
-            tables += [*categories, overall_table(judge)]
+            tables += [counts_table(judge), *categories, overall_table(judge)]
     return tables + ([compact_table(compact)] if compact else [])
 
 
@@ -261,7 +280,12 @@ def _accuracy_section(findings: BenchFindings) -> Section:
 
 
 def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
-    blocks: list[Block] = [precision_table(judge, findings), overall_table(judge), _order_table(judge)]
+    blocks: list[Block] = [
+        counts_table(judge),
+        precision_table(judge, findings),
+        overall_table(judge),
+        _order_table(judge),
+    ]
     if judge.curves:
         blocks.append(coverage_chart(judge))
     blocks.append(_category_chart(judge, findings.categories))

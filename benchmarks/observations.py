@@ -130,7 +130,7 @@ def observed(
     *,
     rules: Mapping[VerdictKind, Right] = DEFAULTS,
     peers: PeerAgreement | None = None,
-    undecided_wrong: bool = False,
+    wrong: Collection[str] = (),
 ) -> Observations:
     """Judgments as rows with their evidence.
 
@@ -140,18 +140,18 @@ def observed(
         signals: names of the signals the heuristic may weigh; None for all.
         rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.
-        undecided_wrong: whether ties and missing verdicts are wrong judgments instead of being left out.
+        wrong: which of ``tie`` and ``none`` (no verdict) are wrong judgments instead of being left out.
     """
     rows, left = list[Observation](), dict[str, Counter[str]]()
     evidence, facts = records.evidence, records.facts
     for at, judgment in judgments:
         why, truth = undecided(judgment, rules), judgment.item.truth
-        wrong: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
-        if truth is None or (why is not None and not (undecided_wrong and wrong)):
+        open_: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
+        if truth is None or (why is not None and open_ not in wrong):
             left.setdefault(judgment.judge, Counter())[why or "no label"] += 1
             continue
         kind = kind_of(judgment.verdict or truth)
-        agrees = None if peers is None or kind == "pairwise" or wrong else peers.share(judgment, rules[kind])
+        agrees = None if peers is None or kind == "pairwise" or open_ else peers.share(judgment, rules[kind])
         rows.append(
             Observation(
                 judgment_id=judgment.id,
@@ -165,7 +165,7 @@ def observed(
                 heuristic=evidence.heuristic(at, signals),
                 kind=kind,
                 agreement=agrees,
-                verdict=wrong or "decided",
+                verdict=open_ or "decided",
             )
         )
     return Observations(rows, left)

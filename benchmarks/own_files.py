@@ -37,7 +37,7 @@ class OwnFiles:
             upstream="",
             formats=(),
             label_rule="as the files have them",
-            games_rule="every verdict that can be right or wrong counts; a verdict without a winner does not",
+            games_rule="every verdict on an item with a label counts; a tie is wrong where the label names a winner",
         )
 
     def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
@@ -54,14 +54,14 @@ class OwnFiles:
             if why in (None, "tie"):
                 tally.games += 1
                 tally.ties += why == "tie"
-            if why is None:
                 right, question = bool(judgment.right(self._rules[kind])), question_of(judgment)
                 tally.add(judgment.item.category or "", right, question)
-                tally.decided.add(right, question)
+                if why is None:
+                    tally.decided.add(right, question)
         for (judge, _), tally in tallies.items():
             tally.without_verdict = without.pop(judge, 0)
         return [
             tally.accuracy(judge, alike="not counted here: see the selections")
             for (judge, _), tally in tallies.items()
-            if tally.decided.right
+            if tally.games
         ]

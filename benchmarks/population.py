@@ -27,6 +27,10 @@ class Population(Frozen):
     undecided: Literal["wrong", "left out"] = "left out"
     responses_by: tuple[str, ...] = ()
 
+    def wrong(self, *, own: bool) -> tuple[str, ...]:
+        """What counts as wrong of what names no winner: ``tie``, ``none``; in files of one's own ties do."""
+        return ("tie", "none") if self.undecided == "wrong" else ("tie",) * own
+
     def __str__(self) -> str:
         games = "the first game of each pair" if self.games == "first" else "every judgment"
         by = f" answered by {self.responses_by[0]}" if self.responses_by else ""

@@ -67,9 +67,9 @@ class Score:
         return np.array([value is not None for value in self.values], dtype=bool)
 
 
-def keep_all(observations: Observations) -> Selection:
+def keep_all(observations: Observations, name: str = "raw judgments") -> Selection:
     every = np.ones(len(observations), dtype=bool)
-    return Selection("raw judgments", "raw", every, every)
+    return Selection(name, "raw", every, every)
 
 
 def keep_order_consistent(observations: Observations) -> Selection:

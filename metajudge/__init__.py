@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metajudge.blocking import clash, grade, judge, judge_case, run_peers, vet
+    from metajudge.blocking import clash, count, grade, judge, judge_case, run_peers, vet
     from metajudge.decision import Decision, Policy, load_policy
     from metajudge.errors import MetajudgeError
     from metajudge.installation import __version__
@@ -29,6 +29,7 @@ __all__ = [
     "Session",
     "__version__",
     "clash",
+    "count",
     "from_arrow",
     "from_dataset",
     "from_pandas",
@@ -59,6 +60,7 @@ _HOMES = {
     "Session": "metajudge.session",
     "__version__": "metajudge.installation",
     "clash": "metajudge.blocking",
+    "count": "metajudge.blocking",
     "from_arrow": "metajudge.readers.frames",
     "from_dataset": "metajudge.readers.frames",
     "from_pandas": "metajudge.readers.frames",

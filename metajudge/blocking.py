@@ -14,14 +14,14 @@ from metajudge.decision import DEFAULT_CASE_POLICY, Policy
 from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.budget import Budget
-from metajudge.readers.in_memory import ItemLike, JudgmentLike
+from metajudge.readers.in_memory import ItemLike, JudgmentLike, as_judgment
 from metajudge.rubric import Rubric
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
-from metajudge.types import Assessment, Item, Judgment
+from metajudge.types import Assessment, Item, Judgment, Right
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:  # a task's own modules are imported when its function is called
@@ -86,6 +86,33 @@ def vet(
 
     found = _in(Engine(agents, **options), work)
     return found[0] if one else found
+
+
+def count(
+    judgments: Iterable[JudgmentLike], assessments: Iterable[Assessment] = (), *, right: Right | None = None
+) -> dict[str, Any]:
+    """Counts judgments by what became of them, and how many are right by their labels, with intervals by question.
+
+    Args:
+        judgments: or plain data of the same shape.
+        assessments: of them, in any order; a judgment without one counts as undecided.
+        right: what counts as right; None for the default of each kind of verdict.
+
+    Returns:
+        ``rows``, ``right`` and ``not_compared``, as ``metajudge vet --json`` prints them under ``counts``.
+
+    Raises:
+        InputError: data that is no judgment, or a rule that applies to none of the verdicts.
+
+    Example:
+        >>> metajudge.count(judgments, metajudge.vet(judgments))["rows"]["kept"]  # doctest: +SKIP
+        {'n': 40, 'compared': 40, 'right': 36, 'share': 0.9, 'low': 0.509, 'high': 0.987, 'clusters': 9}
+    """
+    from metajudge.evidence.counting import counts_of
+    from metajudge.readers.right_rules import rules_of
+
+    records = [as_judgment(one) for one in judgments]
+    return counts_of(records, assessments, rules_of(records, right)).to_json()
 
 
 def judge(

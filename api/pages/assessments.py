@@ -33,9 +33,9 @@ OUTCOMES = {
     "not_kept": "discarded",
     "asked": "a person is asked",
     "unscored": "no decision",
-    "failed": "failed",
+    "failed": "no verdict or failed",
 }
-OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "warn", "failed": "bad"}
+OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "warn", "failed": "warn"}
 Name = Annotated[str, Field(max_length=200)]
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from metajudge.evidence.counting import SAID, WORDS
 from metajudge.feedback.metrics import GROUND_TRUTH
 from metajudge.store.labelled import COMPARED, STEPS, Basis, Group, LabelSource, Steps
 from metajudge.store.protocol import Store
@@ -31,6 +32,7 @@ LABELS: dict[LabelSource, str] = {
     "truth": "items' labels",
 }
 PROBABLE = 80
+_SHOWN = ("all", *SAID, "kept", "discarded", "asked")
 
 
 class Wish(BaseModel):
@@ -93,7 +95,8 @@ def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
         "calibration": view.calibration_chart(bins) if bins else None,
         "agents": view.heat_map(figures.agents),
         "judges": view.heat_map(figures.judges),
-        "judge_rows": view.judge_rows(found.totals.judges, figures.groups),
+        "judge_rows": view.judge_rows(found.totals.judges, figures.counts),
+        "rows": {WORDS[name]: row for name, row in figures.counts.get(None, {}).items() if row.n and name in _SHOWN},
         "models": cost,
         "spent": sum(row.cost_usd for row in cost),
         "cost": view.cost_over_time(found.totals.spent),
@@ -119,8 +122,9 @@ async def _nothing() -> None:
 
 def _precision(wish: Wish, groups: Sequence[Group], steps: Steps) -> dict[str, Any]:
     """The section with thresholds."""
-    ladder = Ladder(wish.basis, steps.steps, steps.without, steps.questions)
-    keep = _within(ladder, wish.keep, _usual(groups) if wish.basis == "score" else PROBABLE)
+    usual = _usual(groups) if wish.basis == "score" else PROBABLE
+    ladder = Ladder(wish.basis, steps, usual)
+    keep = _within(ladder, wish.keep, usual)
     discard = min(keep, _within(ladder, wish.discard, keep))
     now = standing(ladder, keep, discard)
     drawn = bool(curve(ladder))

@@ -5,9 +5,10 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from metajudge.errors import InputError, PolicyError
+from metajudge.evidence.counting import Counted
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import Metric
@@ -67,6 +68,7 @@ class PanelFigures:
         steps: judgments by score or probability.
         tenths: labelled ones by probability.
         groups: by judge, outcome, kind, threshold and policy.
+        counts: judge -> the rows of :data:`metajudge.evidence.counting.ROWS`; None: all judges together.
         agents: agreement of its agents.
         judges: agreement of the judges.
     """
@@ -77,6 +79,7 @@ class PanelFigures:
     groups: list[Group]
     agents: list[PairCount]
     judges: list[PairCount]
+    counts: dict[str | None, dict[str, Counted]] = field(default_factory=dict)
 
     @property
     def covered(self) -> int:
@@ -85,7 +88,7 @@ class PanelFigures:
 
     @property
     def labelled(self) -> int:
-        return sum(group.labelled for group in self.groups)
+        return self.counts[None]["all"].compared if self.counts else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,7 @@ def _figures(connection: Connection, scope: Scope, basis: Basis) -> PanelFigures
         labelled.groups(connection, scope),
         labelled.agent_pairs(connection, scope),
         labelled.judge_pairs(connection, scope),
+        labelled.counts(connection, scope),
     )
 
 

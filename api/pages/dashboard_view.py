@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup
 
+from metajudge.evidence.counting import Counted
 from metajudge.report.document import Bin, ReliabilityChart, ReliabilitySeries
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
@@ -28,6 +29,7 @@ OUTCOMES = {
     "not_kept": "discarded",
     "asked": "a person is asked",
     "unscored": "no decision",
+    "no_verdict": "no verdict",
     "failed": "failed",
 }
 ACTIONS = {"APPROVE": "approve", "REVIEW": "review", "REVIEW_PRIORITY": "review first", "REJECT": "reject"}
@@ -187,21 +189,13 @@ def kinds_of(groups: Iterable[Group]) -> dict[str, int]:
     return {words: kinds[kind] for kind, words in KINDS.items() if kinds[kind]}
 
 
-def judge_rows(counts: Iterable[JudgeCount], groups: Iterable[Group]) -> list[JudgeRow]:
+def judge_rows(counts: Iterable[JudgeCount], rows: Mapping[str | None, Mapping[str, Counted]]) -> list[JudgeRow]:
     """The table of judges; precision over the labelled judgments of the panel."""
-    labels: Counter[tuple[str, bool, str]] = Counter()
-    for group in groups:
-        labels[group.judge, group.accepted, "n"] += group.labelled
-        labels[group.judge, group.accepted, "right"] += group.right
-    rows = []
-    for count in counts:
-        right, n = ([labels[count.judge, accepted, name] for accepted in (True, False)] for name in ("right", "n"))
-        rows.append(JudgeRow(count, _share(sum(right), sum(n)), _share(right[0], n[0])))
-    return rows
-
-
-def _share(right: int, n: int) -> Estimate | None:
-    return wilson(right, n) if n else None
+    of_judge = ((count, rows.get(count.judge)) for count in counts)
+    return [
+        JudgeRow(count, None, None) if found is None else JudgeRow(count, found["all"].share, found["kept"].share)
+        for count, found in of_judge
+    ]
 
 
 def calibration_bins(tenths: Iterable[Tenth]) -> list[Bin]:

@@ -96,7 +96,7 @@ def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: fl
     """The curve with its band, and a mark at the chosen threshold."""
     points, plane = thinned(curve(ladder)), plane_of(ladder)
     description = (
-        "Vertical: precision of the kept judgments with a label, with Wilson's 95 % band. Horizontal: share of all "
+        "Vertical: precision of the kept judgments with a label, 95 % band by question. Horizontal: share of all "
         "judgments that is kept. The line marks the chosen threshold; the figures next to it give its values."
     )
     canvas = Canvas(WIDTH, HEIGHT, name, "Precision against coverage", description)

@@ -19,7 +19,7 @@ from ..queue import JobState, JobStatus, results_page
 from ..service import Service
 from ..tasks import Asked
 from .access import ChangesDep, Viewer, ViewerDep, hidden_subjects, show_machine
-from .assessments import OUTCOMES
+from .dashboard_view import OUTCOMES
 from .login import go_to
 from .page_route import PageRoute
 from .rendering import page

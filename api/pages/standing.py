@@ -5,29 +5,42 @@ exactly. A score must exceed its threshold; a probability must reach it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+from metajudge.stats.clustered import counted_proportion
 from metajudge.stats.interval_estimate import Estimate
-from metajudge.stats.intervals import wilson
-from metajudge.store.labelled import STEPS, Basis, Step
+from metajudge.store.labelled import STEPS, Basis, Step, Steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ladder:
-    """All judgments by score or probability; see :class:`metajudge.store.labelled.Steps`.
+    """All judgments by score or probability.
 
     Attributes:
-        without: judgments without this number; they are sent to review.
+        counted: by the store.
+        threshold: what decided, in hundredths; the range of thresholds includes it.
     """
 
     basis: Basis
-    steps: tuple[Step, ...]
-    without: int
-    questions: int = 0
+    counted: Steps
+    threshold: int | None = None
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.counted.steps
+
+    @property
+    def without(self) -> int:
+        """Judgments without this number; they are sent to review."""
+        return self.counted.without
+
+    @cached_property
     def n(self) -> int:
         return self.without + sum(step.n for step in self.steps)
 
@@ -40,21 +53,44 @@ class Ladder:
         """The lowest threshold: 0, or the whole score below the lowest one, which keeps all."""
         if self.basis == "probability" or not self.steps:
             return 0
-        return STEPS * ((self.steps[0].value - 1) // STEPS)
+        lowest = self.steps[0].value - 1
+        return STEPS * (min(lowest, lowest if self.threshold is None else self.threshold) // STEPS)
 
     @property
     def high(self) -> int:
         """The highest threshold."""
         if self.basis == "probability" or not self.steps:
             return STEPS
-        return max(STEPS * math.ceil(self.steps[-1].value / STEPS), self.low + STEPS)
+        highest = max(self.steps[-1].value, self.threshold or 0)
+        return max(STEPS * math.ceil(highest / STEPS), self.low + STEPS)
+
+    @cached_property
+    def precisions(self) -> dict[int, Estimate]:
+        """Value of a step -> the share right from it on, with the 95 % interval by question; without labels none."""
+        found: dict[int, Estimate] = {}
+        kinds: Counter[tuple[int, int]] = Counter()
+        for value, changes in groupby(self.counted.changes, key=itemgetter(0)):
+            for _, right, labelled, change in changes:
+                kinds[right, labelled] += change
+            there = {kind: often for kind, often in kinds.items() if often}
+            found[value] = counted_proportion(list(there), list(there.values()))
+        return found
+
+    def precision(self, lowest: int) -> Estimate | None:
+        """That of the judgments from a step on; None where none of them has a label."""
+        value = min((one for one in self.precisions if one >= lowest), default=None)
+        return None if value is None else self.precisions[value]
 
     def keeps(self, value: int, threshold: int) -> bool:
         return value > threshold if self.basis == "score" else value >= threshold
 
     def to_json(self) -> dict[str, Any]:
-        """For the page's script."""
-        rows = [[step.value, step.n, step.labelled, step.right] for step in self.steps]
+        """For the page's script: of each step also the interval of the share right from it on."""
+        rows = []
+        for step in self.steps:
+            found = self.precision(step.value)
+            ends = (None, None) if found is None else (found.low, found.high)
+            rows.append([step.value, step.n, step.labelled, step.right, *ends])
         return {"basis": self.basis, "without": self.without, "low": self.low, "high": self.high, "steps": rows}
 
 
@@ -64,7 +100,7 @@ class Standing:
 
     Attributes:
         asked: judgments sent to review: those between the thresholds, and those without a number.
-        precision: share correct of the kept with a label, with Wilson's interval; None without labels.
+        precision: share correct of the kept with a label, with its interval by question; None without labels.
     """
 
     kept: int
@@ -89,8 +125,8 @@ def standing(ladder: Ladder, keep: int, discard: int) -> Standing:
     above = [step for step in ladder.steps if ladder.keeps(step.value, keep)]
     kept = sum(step.n for step in above)
     discarded = sum(step.n for step in ladder.steps if not ladder.keeps(step.value, min(discard, keep)))
-    labelled, right = sum(step.labelled for step in above), sum(step.right for step in above)
-    return Standing(kept, ladder.n - kept - discarded, discarded, wilson(right, labelled) if labelled else None)
+    precision = ladder.precision(above[0].value) if above else None
+    return Standing(kept, ladder.n - kept - discarded, discarded, precision)
 
 
 def tenths(share: float) -> str:
@@ -128,12 +164,12 @@ class CurvePoint:
 def curve(ladder: Ladder) -> list[CurvePoint]:
     """Precision against coverage, from the least selective threshold on; thresholds that keep no label are left out."""
     edge = 1 if ladder.basis == "score" else 0
-    found = []
-    kept = labelled = right = 0
+    found, kept = [], 0
     for step in reversed(ladder.steps):
-        kept, labelled, right = kept + step.n, labelled + step.labelled, right + step.right
-        if labelled:
-            found.append(CurvePoint(step.value - edge, kept / ladder.n, wilson(right, labelled)))
+        kept += step.n
+        precision = ladder.precision(step.value)
+        if precision is not None:
+            found.append(CurvePoint(step.value - edge, kept / ladder.n, precision))
     return list(reversed(found))
 
 

@@ -13,6 +13,7 @@ from metajudge.audit.table import NOTHING, Table
 from metajudge.audit.view import View
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of, share_of
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.stats.jackknife import jackknife
 from metajudge.stats.multiple import benjamini_yekutieli
 from metajudge.types.verdict import AnyVerdict, Pairwise
@@ -53,7 +54,17 @@ def difference(values: Floats, exposed: Bools, clusters: Indices, method: str) -
 def accuracy(view: View) -> Figure | None:
     """Right verdicts by the declared rule among those with a label."""
     correct = view.table.correct[view.rows]
-    return share(correct, view.cluster, f"share right by {view.table.right}, labelled verdicts")
+    known = np.flatnonzero(~np.isnan(correct))
+    if not len(known):
+        return None
+    found = clustered_proportion(correct[known], view.cluster[known])
+    return Figure(
+        estimate=found.estimate,
+        interval=(found.low, found.high),
+        n=found.n,
+        questions=found.clusters,
+        method=f"share right by {view.table.right}, labelled verdicts; {found.method}",
+    )
 
 
 def peer_agreement(view: View) -> Figure | None:

@@ -1,21 +1,20 @@
-"""Whether verdicts are right, as a column."""
+"""Whether verdicts are right, or why that cannot be said, as a column; and how rows are counted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metajudge.evidence.counting import Counts, Fate, code_of, compared, places_of, said_by
 from metajudge.evidence.facts import Facts
-from metajudge.types import Right, VerdictKind, is_right, kind_of
-
-UNKNOWN = -1
+from metajudge.types import Right, VerdictKind, kind_of
 
 
 def correctness(facts: Facts, rules: Mapping[VerdictKind, Right]) -> NDArray[np.int8]:
     """Whether each verdict is right by the rule of its kind.
 
     Returns:
-        [n]: 1 right, 0 wrong, -1 without a verdict, a label or a rule, or where the rule cannot compare the two.
+        [n]: 1 right, 0 wrong, negative where it is neither (:data:`metajudge.evidence.counting.WHY`).
     """
     pairs = np.stack([facts.verdict, facts.truth], axis=1)
     different, places = np.unique(pairs, axis=0, return_inverse=True)
@@ -24,9 +23,31 @@ def correctness(facts: Facts, rules: Mapping[VerdictKind, Right]) -> NDArray[np.
 
 
 def _right(facts: Facts, rules: Mapping[VerdictKind, Right], verdict: int, truth: int) -> int:
-    if verdict < 0 or truth < 0:
-        return UNKNOWN
-    said = facts.verdicts[verdict]
-    rule = rules.get(kind_of(said))
-    right = None if rule is None else is_right(said, facts.truths[truth], rule)
-    return UNKNOWN if right is None else int(right)
+    said = facts.verdict_of(verdict)
+    rule = None if said is None else rules.get(kind_of(said))
+    return code_of(compared(said, None if truth < 0 else facts.truths[truth], rule))
+
+
+class RowCounting:
+    """Counts rows of facts.
+
+    Args:
+        correct: [n] by :func:`correctness`.
+        counts: counts them by its rules.
+
+    Attributes:
+        questions: the number of each item's question; empty without labels.
+    """
+
+    def __init__(self, facts: Facts, correct: NDArray[np.int8], counts: Counts) -> None:
+        self._facts, self._correct, self._counts = facts, correct, counts
+        labelled = bool((correct >= 0).any())
+        self.questions = [int(item.question[:16], 16) for item in facts.items] if labelled else []
+        self._clusters = np.array(self.questions or [0] * len(facts.items), dtype=np.uint64)
+        self._said = [said_by(one) for one in (*facts.verdicts, None)]  # the last one is meant by the code -1
+
+    def add(self, rows: NDArray[np.int64], fates: Sequence[Fate], codes: NDArray[np.int64]) -> None:
+        """Counts m rows; ``codes`` [m] are the places of their ends in ``fates``."""
+        cells = places_of(self._said, fates)[self._facts.verdict[rows], codes]
+        names, clusters = self._facts.judgment_ids, self._clusters[self._facts.item[rows]]
+        self._counts.count_rows(cells, self._correct[rows], clusters, lambda at: names[int(rows[at])])

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from metajudge.evidence.counting import Counted
 from metajudge.report.files import check_report_kind
-from metajudge.vetting.demo import Demonstration, Share, Vetted, demonstrate, save_sample
+from metajudge.vetting.demo import Demonstration, Vetted, demonstrate, save_sample
 
 WIDTH = 80
 BAR = 20
@@ -58,13 +59,15 @@ def _blocks() -> str:
 
 
 def _lines(found: Demonstration, blocks: str) -> Iterator[str]:
-    yield f"{found.judgments} recorded judgments of {found.judges} fictional judges: which can be trusted?"
+    rows = found.rows
+    every, discarded = rows["all"], rows["discarded"]
+    yield f"{every.n} recorded judgments of {found.judges} fictional judges: which can be trusted?"
     yield "Free evidence alone: no model asked, no key, no network."
     yield ""
-    yield from (_bar(*row, blocks) for row in (("all verdicts", found.every), ("kept", found.kept)))
-    discarded = found.discarded
-    yield f"  {'discarded':<12}  {discarded.n}, of which {discarded.right} are right; no verdict {found.no_verdict}"
-    yield f"  (precision with 95 % intervals by question, of which there are {found.every.questions})"
+    yield from (_bar(*row, blocks) for row in (("all verdicts", every), ("kept", rows["kept"])))
+    silent, questions = rows["no_verdict"].n, every.share.clusters if every.share else 0
+    yield f"  {'discarded':<12}  {discarded.n}, of which {discarded.right} are right; no verdict {silent}"
+    yield f"  (precision with 95 % intervals by question, of which there are {questions})"
     yield ""
     yield from _example("Kept", found.example_kept)
     yield ""
@@ -73,12 +76,13 @@ def _lines(found: Demonstration, blocks: str) -> Iterator[str]:
     yield from _fooled(found.fooled)
 
 
-def _bar(name: str, share: Share, blocks: str) -> str:
-    filled = round(BAR * share.precision)
+def _bar(name: str, row: Counted, blocks: str) -> str:
+    assert row.share is not None
+    filled = round(BAR * row.share.estimate)
     bar = blocks[0] * filled + blocks[1] * (BAR - filled)
-    low, high = 100 * share.low, 100 * share.high
-    counts = f"{share.right} of {share.n} right"
-    return f"  {name:<12}  {counts:<14}  {100 * share.precision:4.1f} %  {bar}  {low:.1f} to {high:.1f}"
+    low, high = 100 * row.share.low, 100 * row.share.high
+    counts = f"{row.right} of {row.compared} right"
+    return f"  {name:<12}  {counts:<14}  {100 * row.share.estimate:4.1f} %  {bar}  {low:.1f} to {high:.1f}"
 
 
 def _example(name: str, one: Vetted) -> Iterator[str]:

@@ -57,17 +57,6 @@ def show(
             typer.echo(line)
 
 
-_COUNTS = (
-    ("assessed", "assessed"),
-    ("kept", "kept"),
-    ("discarded", "discarded"),
-    ("unscored", "unscored"),
-    ("failed", "failed"),
-    ("calls", "calls"),
-)
-"""Counts of a run's summary that are listed, with their words."""
-
-
 def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:
     """Writes the report of a run."""
     from metajudge.report.files import write_report
@@ -90,17 +79,18 @@ def runs(
     limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
 ) -> None:
     """List runs, newest first."""
-    found = with_store(store, lambda opened: opened.runs(limit))
+    from metajudge.vetting.summary import outcomes_in  # needed here alone
+
+    listed = with_store(store, lambda opened: opened.runs(limit))
     if as_json:
-        echo_json({"runs": [asdict(one) for one in found]}, indent=True)
+        echo_json({"runs": [asdict(one) for one in listed]}, indent=True)
         return
-    for one in found:
+    for one in listed:
         started = datetime.fromtimestamp(one.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        summary = dict(one.summary or {})
-        for former, name in (("accepted", "kept"), ("rejected", "discarded")):  # as version 0.1 stored them
-            if former in summary:
-                summary.setdefault(name, summary[former])
-        counts = ", ".join(f"{summary[key]} {words}" for key, words in _COUNTS if key in summary)
+        summary = one.summary or {}
+        found = outcomes_in(summary) or {name: summary[name] for name in ("failed",) if name in summary}
+        found |= {name: summary[name] for name in ("calls",) if name in summary}
+        counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.items())
         typer.echo(f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}")
 
 

@@ -3,18 +3,19 @@
 import shlex
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from metajudge.evidence.counting import Counts
 from metajudge.panels.config import PanelConfig
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.explanation import filled
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.sentences import (
     calibration_lines,
     cost_lines,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def print_report(
     summary: VetSummary,
-    labels: LabelCount,
+    labels: Counts,
     panel: PanelConfig,
     rejects: Path,
     words: Mapping[str, str] | None = None,
@@ -62,7 +63,7 @@ def print_report(
 
 def report_as_markdown(
     summary: VetSummary,
-    labels: LabelCount,
+    labels: Counts,
     panel: PanelConfig,
     reached: Sequence[Reached] = (),
     words: Mapping[str, str] | None = None,
@@ -87,7 +88,7 @@ def report_as_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _findings(summary: VetSummary, labels: LabelCount, words: Mapping[str, str]) -> list[str]:
+def _findings(summary: VetSummary, labels: Counts, words: Mapping[str, str]) -> list[str]:
     return [
         *_reason_lines(summary, words),
         *form_lines(summary),
@@ -102,7 +103,7 @@ def _findings(summary: VetSummary, labels: LabelCount, words: Mapping[str, str])
 
 def print_json(
     summary: VetSummary,
-    labels: LabelCount,
+    labels: Counts,
     rejects: Path,
     reached: Sequence[Reached] = (),
     words: Mapping[str, str] | None = None,
@@ -112,12 +113,25 @@ def print_json(
     data = summary.to_json()
     for reason in data["reasons"]:
         reason["next"] = None if reason["next"] is None else filled(reason["next"], words or {})
-    data["labels"] = labels.to_json()
+    data["counts"] = labels.to_json()
+    data["labels"] = _by_labels(labels)
     if reached:
         data["fail_under"] = [one.to_json() for one in reached]
     data["rejects"] = str(rejects) if summary.bad_lines else None
     data["reports"] = [str(path) for path in reports]
     typer.echo(orjson.dumps(data).decode())
+
+
+def _by_labels(counts: Counts) -> dict[str, Any] | None:
+    """The rows under the names that version 0.2 gave them; None without labels."""
+    rows, names = counts.rows(), ("all", "kept", "kept_under_guarantee", "kept_without_guarantee")
+    if not counts.labelled:
+        return None
+    shares = {name: None if (one := rows[name].share) is None else asdict(one) for name in names}
+    found: dict[str, Any] = {"right": {kind: str(rule) for kind, rule in counts.rules.items()}}
+    for name in names[:2]:
+        found |= {name: rows[name].compared, f"{name}_correct": rows[name].right}
+    return found | {"precision": shares}
 
 
 def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, store: str | None) -> dict[str, str]:
@@ -168,7 +182,7 @@ def write_reports(
     paths: Sequence[Path],
     picture: "Picture",
     summary: VetSummary,
-    labels: LabelCount,
+    labels: Counts,
     panel: PanelConfig,
     inputs: Sequence[str],
     words: Mapping[str, str],

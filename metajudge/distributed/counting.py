@@ -102,6 +102,8 @@ def count_earlier(summary: VetSummary, earlier: Earlier) -> None:
             summary.unscored += 1
             summary.without_evidence += earlier.failure is FailureKind.NO_EVIDENCE
         case Status.FAILED:
-            summary.failed += 1
+            silent = earlier.failure is FailureKind.NO_VERDICT
+            summary.no_verdict += silent
+            summary.failed += not silent
     if earlier.failure is not None:
         summary.failures[FailureKind(earlier.failure).value] += 1

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from metajudge.distributed.place import Place
 from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.evidence.counting import Fate, fate_of
 from metajudge.strategies import StrategyName
 from metajudge.types import Assessment, Status
 
@@ -210,14 +211,18 @@ class ResultsFolder:
             for place, text in zip(table["index"].to_pylist(), table["assessment"].to_pylist(), strict=True):
                 yield place, Assessment.model_validate_json(text)
 
-    def labels(self) -> pa.Table:
-        """``id``, ``item_id``, ``question``, ``accepted``, ``correct`` and ``guaranteed``, in order of the input.
-
-        Of what was decided and has a label.
-        """
-        columns = _columns("index", "id", "item_id", "question", "accepted", "correct", "guaranteed")
-        table = self.place.read(pattern=PARTS, schema=columns).sort_by("index").drop_columns(["index"])
-        return table.filter(pc.and_(pc.is_valid(table["accepted"]), pc.is_valid(table["correct"])))
+    def fates(self) -> dict[str, Fate]:
+        """Judgment id -> what became of it, by its newest result."""
+        columns = _columns("id", "status", "accepted", "failure", "guaranteed", "finished_at")
+        table = self.place.read(pattern=PARTS, schema=columns).sort_by("finished_at")
+        return {
+            row["id"]: fate_of(
+                row["accepted"],
+                covered=bool(row["guaranteed"]),
+                failed=row["status"] == Status.FAILED and row["failure"] != FailureKind.NO_VERDICT,
+            )
+            for row in table.to_pylist()
+        }
 
     def clear_work(self) -> None:
         """Removes the work list of a run that has ended."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metajudge.bulk.correctness import UNKNOWN, correctness
+import numpy as np
+
+from metajudge.bulk.correctness import RowCounting, correctness
 from metajudge.bulk.known_lines import KnownLines
 from metajudge.bulk.reading import Intake, Reading
 from metajudge.distributed.batch import InputFacts
@@ -19,15 +21,15 @@ from metajudge.distributed.spreading import Task, import_ray, spread
 from metajudge.distributed.taking import Taking
 from metajudge.distributed.work_list import Hashes, Stored, WorkList, asks_models
 from metajudge.errors import InputError
+from metajudge.evidence.counting import FATES
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.facts import Facts
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.runs.loop import RunEnd
-from metajudge.types import Assessment, text_digest
+from metajudge.types import Assessment
 from metajudge.vetting.bars import check_labelled
 from metajudge.vetting.engine import Engine
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.probability import not_its_judges
 from metajudge.vetting.prompt_set import with_prompt_set
 from metajudge.vetting.results import Results
@@ -92,7 +94,7 @@ def vet_on_ray(
         if summary.end is RunEnd.FINISHED:
             folder.clear_work()
             folder.journals.delete([EARLIER])
-        _count_labels(folder, results.labels)
+        work.count()
         summary.reviews = engine.finishing.opened
     return summary
 
@@ -117,6 +119,7 @@ class _Work:
     summary: VetSummary
     results: Results
     whole: InputFacts = field(default_factory=InputFacts)
+    intake: Intake | None = None
 
     @property
     def engine(self) -> Engine:
@@ -133,6 +136,7 @@ class _Work:
     ) -> None:
         """Does all of it, once the input is read; errors as :func:`vet_on_ray`."""
         intake, summary, driver = reading.intake(), self.summary, self.driver
+        self.intake = intake
         stores = self.engine.store is not None
         stored = Stored(len(intake.wanted), self._find if stores else None)
         hashes = self._write(intake, source, stored)
@@ -163,6 +167,15 @@ class _Work:
         self.folder.supersede()
         summary.results_known = taking.reused
 
+    def count(self) -> None:
+        """Counts the judgments of the input that have a result in the folder."""
+        assert self.intake is not None
+        fates, facts = self.folder.fates(), self.intake.facts
+        rows = [row for row in self.intake.wanted.tolist() if facts.judgment_ids[row] in fates]
+        codes = [FATES.index(fates[facts.judgment_ids[row]]) for row in rows]
+        counting = RowCounting(facts, correctness(facts, self.results.labels.rules), self.results.labels)
+        counting.add(np.array(rows, dtype=np.int64), FATES, np.array(codes, dtype=np.int64))
+
     def _find(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
         store = self.engine.store
         return {} if store is None else self.driver.run(store.find_assessments(keys))
@@ -171,7 +184,7 @@ class _Work:
         """Writes the work list."""
         summary, finishing, stores = self.summary, self.engine.finishing, self.engine.store is not None
         rules = self.results.labels.rules = intake.rules()
-        labelled = correctness(intake.facts, rules)[intake.wanted] != UNKNOWN
+        labelled = correctness(intake.facts, rules)[intake.wanted] >= 0
         check_labelled(self.results.bars, bool(labelled.any()))
         _check_judges(finishing.calibration, self.judging.allow_other_calibration, source, intake.facts)
         finishing.describe(summary)
@@ -191,13 +204,6 @@ class _Work:
             known=lambda earlier: count_earlier(summary, earlier),
         )
         return work.write(self.folder.work)
-
-
-def _count_labels(folder: ResultsFolder, labels: LabelCount) -> None:
-    for row in folder.labels().to_pylist():
-        # Parts of earlier versions have no question; their judgments are counted under their item.
-        question, guaranteed = row["question"] or text_digest(row["item_id"]), bool(row["guaranteed"])
-        labels.count_key(row["id"], int(question[:16], 16), row["accepted"], row["correct"], guaranteed=guaranteed)
 
 
 def _check_judges(calibration: "Calibration | None", allow_other: bool, source: JudgmentSource, facts: Facts) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.correctness import UNKNOWN, correctness
+from metajudge.bulk.correctness import correctness
 from metajudge.bulk.forms import annotation_row
 from metajudge.bulk.keeping import Keeping
 from metajudge.bulk.reading import BLOCK, Intake
@@ -161,7 +161,7 @@ class Taking:
             return
         for one in sorted(found, key=lambda one: one.index):
             row = self._row(one)
-            right = None if self._correct[row] == UNKNOWN else bool(self._correct[row])
+            right = None if self._correct[row] < 0 else bool(self._correct[row])
             watcher.add(self.intake.texts.judgment(row), one.assessment, right, one.index)
 
     def _row(self, found: PartRow) -> int:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from metajudge.bulk.correctness import UNKNOWN, correctness
+from metajudge.bulk.correctness import correctness
 from metajudge.bulk.reading import Intake
 from metajudge.distributed.folder import Earlier, EarlierResults
 from metajudge.distributed.place import Place
@@ -179,7 +179,7 @@ class WorkList:
             "digest": self.intake.digest(row),
             "done": done,
             "retry": earlier is not None,
-            "correct": None if correct[row] == UNKNOWN else bool(correct[row]),
+            "correct": None if correct[row] < 0 else bool(correct[row]),
             "facts": orjson.dumps(facts.row(row)).decode(),
             "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
             "found": None if found is None else found.model_dump_json(),

@@ -300,8 +300,7 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         "no_order": " Categories make pairs where they say pass or fail, or where the item's scale lists them from "
         "worst to best.",
         "equal_after_truncation": " Their texts differ only behind --max-length.",
-        "not_accepted": " Select by another rule (--min-probability, --guarantee, --all), or vet with another "
-        "threshold.",
+        "discarded": " Select by another rule (--min-probability, --guarantee, --all), or vet with another threshold.",
         "below_min_probability": " Ask for a lower --min-probability.",
         "truncated": " --truncation reported drops only what a provider reported as cut.",
         "nothing_kept_or_nothing_discarded": " Judge pairs need a kept and a discarded judgment of one prompt, in "

@@ -74,12 +74,15 @@ def select(
 
 
 def _conditions(selection: Selection) -> tuple[str, str]:
-    undecided = "CASE WHEN status <> 'assessed' THEN status"
+    silent = "judgment_id IN (SELECT judgment_id FROM judgments WHERE verdict IS NULL)"
     match selection.rule:
         case Rule.ALL:
             return "true", "NULL"
         case Rule.ACCEPTED:
-            return "accepted", f"{undecided} WHEN accepted IS NULL THEN 'undecided' ELSE 'not_accepted' END"
+            return "accepted", (
+                f"CASE WHEN {silent} THEN 'no_verdict' WHEN status = 'failed' THEN 'failed' "
+                "WHEN accepted IS NULL THEN 'asked' ELSE 'discarded' END"
+            )
         case Rule.MIN_PROBABILITY:
             bar = f"round({selection.min_probability!r}, 9)"
             return f"round(probability, 9) >= {bar}", (

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from metajudge.evidence.words import missing_evidence
 from metajudge.reviewables.wording import signal_lines
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Assessment, Judgment, Status
 
 LONGEST: Final = 600
 """Characters shown of a text."""
@@ -117,7 +117,8 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
     yield f"  {_DO[one.do.action]}: {_sentence(one.do.reason)}"
     if not whole:
         return
-    yield f"  Vetted by {by}; {_numbers(one)}"
+    lost = bool(models) and one.status is not Status.ASSESSED
+    yield f"  {'Not vetted, no decision by' if lost else 'Vetted by'} {by}; {_numbers(one)}"
     for agent in one.members:
         if agent.failure is not None:
             yield f"    {agent.agent} failed: {agent.failure.kind.value.replace('_', ' ')}: {agent.failure.message}"

@@ -12,8 +12,8 @@ from metajudge.store.versions import CURRENT
 
 DAY_S: Final = 86_400
 _ALIKE: Final = "run_id, panel_digest, strategy, judge, status, accepted, policy, action"
-_DAY: Final = f"CAST(floor(created_at / {DAY_S}) AS INTEGER)"
-_EACH: Final = f"SELECT {_ALIKE}, {_DAY} AS day, 1 AS n FROM {CURRENT} WHERE created_at >= $1"  # noqa: S608
+DAY: Final = f"CAST(floor(created_at / {DAY_S}) AS INTEGER)"
+_EACH: Final = f"SELECT {_ALIKE}, {DAY} AS day, 1 AS n FROM {CURRENT} WHERE created_at >= $1"  # noqa: S608
 _END_OF_DAY: Final = f"{DAY_S} * (floor($1::FLOAT8 / {DAY_S}) + 1)"
 
 COUNT: Final = "CAST(coalesce(sum(n), 0) AS BIGINT)"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from metajudge.store.counts import COUNT, DAY_S, counted, versions_of_runs
+from metajudge.store.counts import COUNT, DAY, DAY_S, counted, versions_of_runs
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT, newest_among, versions
 
@@ -77,13 +77,16 @@ def panels(connection: Connection, since: float) -> list[PanelCount]:
 
 
 def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
-    """Assessments by day and outcome: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``failed``."""
+    """Assessments by day and outcome: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``no_verdict``, ``failed``."""
     rows = connection.execute(
         f"SELECT day, {_OUTCOME} AS kind, {COUNT} FROM {counted(connection)} "  # noqa: S608
         "GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
         [since],
     ).fetchall()
-    return [DayCount(*row) for row in rows]
+    silent = connection.execute(
+        _silent(DAY.replace("created_at", "l.created_at"), "l.created_at >= $1"), [since]
+    ).fetchall()
+    return [DayCount(*row) for row in _apart(rows, silent)]
 
 
 def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
@@ -96,7 +99,27 @@ def actions_by_day(connection: Connection, since: float, panel: str) -> list[Day
     return [DayCount(*row) for row in rows]
 
 
-_OUTCOME: Final = "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' WHEN NOT accepted THEN 'not_kept' ELSE 'asked' END"
+_OUTCOME: Final = (
+    "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' WHEN NOT accepted THEN 'not_kept' "
+    "ELSE 'asked' END"
+)
+_NO_VERDICT: Final = """strpos(payload, '"failure":{"kind":"no_verdict"') > 0"""
+"""Of a failed version; quotation marks within texts are escaped."""
+
+
+def _silent(group: str, condition: str) -> str:
+    """A query for current versions that count as failed and have no verdict, by a column."""
+    return (
+        f"SELECT {group}, count(*) FROM {CURRENT} l JOIN assessments a ON a.assessment_id = l.assessment_id "  # noqa: S608
+        f"WHERE l.status = 'failed' AND {_NO_VERDICT} AND {condition} GROUP BY 1"
+    )
+
+
+def _apart(rows: Sequence[Any], silent: Sequence[Any]) -> list[Any]:
+    """Rows of (group, outcome, n) in which those without a verdict are no longer among the failed."""
+    without = dict(silent)
+    rest = [(one, kind, n - without.get(one, 0) if kind == "failed" else n) for one, kind, n in rows]
+    return sorted([row for row in rest if row[2]] + [(one, "no_verdict", n) for one, n in silent])
 
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
@@ -152,8 +175,8 @@ class RunTotals:
     """Counts of one run's own records.
 
     Attributes:
-        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
-            version that the run kept.
+        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``no_verdict`` or ``failed`` -> judgments, each
+            once for a panel, by the newest version that the run kept.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 
@@ -205,6 +228,10 @@ def _run_outcomes(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
         "WHERE run_id IN (SELECT unnest($2::VARCHAR[])) GROUP BY 1, 2 HAVING sum(n) > 0 ORDER BY 1, 2",
         [0.0, list(run_ids)],
     ).fetchall()
+    silent = connection.execute(
+        _silent("l.run_id", "l.run_id IN (SELECT unnest($1::VARCHAR[]))"), [list(run_ids)]
+    ).fetchall()
+    current = _apart(current, silent)
     there = dict.fromkeys(run_ids, 0)
     for run_id, _, n in current:
         there[run_id] += n
@@ -212,7 +239,8 @@ def _run_outcomes(connection: Connection, run_ids: Sequence[str]) -> list[Any]:
     if not partly:
         return current
     compared = connection.execute(
-        f"SELECT run_id, {_OUTCOME}, count(*) FROM {versions()} kept "  # noqa: S608
+        f"SELECT run_id, CASE WHEN status = 'failed' AND {_NO_VERDICT} THEN 'no_verdict' ELSE {_OUTCOME} END, "  # noqa: S608
+        f"count(*) FROM {versions()} kept "
         f"WHERE {newest_among(of_runs, each_run=True)} GROUP BY 1, 2 ORDER BY 1, 2",
         [partly],
     ).fetchall()

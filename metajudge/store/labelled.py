@@ -3,13 +3,16 @@
 They are computed over ``line_facts`` (:mod:`metajudge.store.line_facts`): they cover the lines that have facts there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from metajudge.evidence.counting import SAID, Counted, Fate, counted_rows, places_of
+from metajudge.stats.clustered import ClusteredProportion, counted_proportion
 from metajudge.store.line_facts import TIE, short
 from metajudge.store.sql import Connection, only_row
 from metajudge.types import VerdictKind
@@ -27,6 +30,9 @@ _STEP: Final[dict[Basis, tuple[str, str]]] = {
     "probability": ("probability", f"floor(probability * {STEPS} + {_ROUNDING})"),
 }
 """The number of a basis and its step: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
+
+_QUESTION: Final = "coalesce(f.question, f.item, f.judgment) AS question"
+"""The unit of dependence."""
 
 COMPARED: Final = 60
 """Judges whose agreement is counted, at most."""
@@ -68,7 +74,7 @@ class Scope:
         values: list[Any] = [self.since, self.panel]
         if known:
             values += [[short(one) for one in known], list(known.values())]
-        text = f"(SELECT {columns}, {correct} AS correct FROM line_facts f {said} "  # noqa: S608 - our own text
+        text = f"(SELECT {columns}, {_QUESTION}, {correct} AS correct FROM line_facts f {said} "  # noqa: S608
         return text + "WHERE f.created_at >= $1 AND f.panel_digest = $2) f", values
 
 
@@ -90,11 +96,14 @@ class Steps:
         steps: ascending, without empty steps.
         without: judgments without this number.
         questions: number of distinct questions of the labelled judgments with this number.
+        changes: by falling step (value, right, labelled, change): how many questions more or fewer have so many right
+            and labelled judgments from this step on.
     """
 
     steps: tuple[Step, ...]
     without: int
     questions: int
+    changes: tuple[tuple[int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,7 @@ class Tenth:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Judgments that are alike in these; ``right`` of the ``labelled`` ones are correct."""
+    """Judgments that are alike in these."""
 
     judge: str
     accepted: bool
@@ -126,8 +135,6 @@ class Group:
     threshold: float
     policy: str | None
     n: int
-    labelled: int
-    right: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +150,7 @@ class PairCount:
 def steps(connection: Connection, scope: Scope, basis: Basis) -> Steps:
     """Counts judgments by score or probability, in steps of one hundredth (:data:`_STEP`)."""
     column, step = _STEP[basis]
-    among, values = scope.query(f"{column}, item")
+    among, values = scope.query(column)
     rows = connection.execute(
         f"SELECT CAST({step} AS INTEGER), count(*), count(correct), count(*) FILTER (WHERE correct) "  # noqa: S608
         f"FROM {among} GROUP BY 1 ORDER BY 1",
@@ -152,22 +159,41 @@ def steps(connection: Connection, scope: Scope, basis: Basis) -> Steps:
     (questions,) = only_row(
         connection,
         f"SELECT count(*) FROM (SELECT 1 FROM {among} WHERE correct IS NOT NULL AND {column} IS NOT NULL "  # noqa: S608
-        "GROUP BY item) questions",
+        "GROUP BY question) questions",
         values,
     )
+    changes = connection.execute(
+        f"""
+        WITH own AS (
+            SELECT CAST({step} AS INTEGER) AS step, question, count(*) AS n, count(*) FILTER (WHERE correct) AS hits
+            FROM {among} WHERE correct IS NOT NULL AND {column} IS NOT NULL GROUP BY 1, 2
+        ),
+        above AS (
+            SELECT step, n, hits, CAST(sum(n) OVER later AS BIGINT) AS all_n,
+                CAST(sum(hits) OVER later AS BIGINT) AS all_hits
+            FROM own WINDOW later AS (PARTITION BY question ORDER BY step DESC)
+        )
+        SELECT step, hits, n, CAST(sum(change) AS BIGINT) FROM (
+            SELECT step, all_hits AS hits, all_n AS n, 1 AS change FROM above
+            UNION ALL SELECT step, all_hits - hits, all_n - n, -1 FROM above WHERE all_n > n
+        ) changes GROUP BY 1, 2, 3 HAVING sum(change) <> 0 ORDER BY 1 DESC, 2, 3
+        """,  # noqa: S608 - our own text
+        values,
+    ).fetchall()
     found = tuple(Step(*row) for row in rows if row[0] is not None)
-    return Steps(found, sum(row[1] for row in rows if row[0] is None), questions)
+    without = sum(row[1] for row in rows if row[0] is None)
+    return Steps(found, without, questions, tuple(tuple(row) for row in changes))
 
 
 def tenths(connection: Connection, scope: Scope) -> list[Tenth]:
     """Labelled judgments by tenths of their probability, ascending; empty tenths are left out."""
-    among, values = scope.query("probability, item")
+    among, values = scope.query("probability")
     rows = connection.execute(
         f"""
         SELECT tenth, hits, size, count(*), sum(total) FROM (
             SELECT least(CAST(floor(probability * {TENTHS}) AS INTEGER), {TENTHS - 1}) AS tenth,
                 count(*) FILTER (WHERE correct) AS hits, count(*) AS size, sum(probability) AS total
-            FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, item
+            FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, question
         ) questions GROUP BY tenth, hits, size ORDER BY tenth, hits, size
         """,  # noqa: S608 - our own text
         values,
@@ -184,11 +210,65 @@ def groups(connection: Connection, scope: Scope) -> list[Group]:
     """Counts judgments by judge, outcome, kind of verdict, threshold and policy."""
     among, values = scope.query("judge, accepted, kind, threshold, policy")
     rows = connection.execute(
-        "SELECT judge, coalesce(accepted, false), kind, threshold, policy, count(*), count(correct), "  # noqa: S608
-        f"count(*) FILTER (WHERE correct) FROM {among} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
+        "SELECT judge, coalesce(accepted, false), kind, threshold, policy, count(*) "  # noqa: S608 - our own text
+        f"FROM {among} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
         values,
     ).fetchall()
     return [Group(*row) for row in rows]
+
+
+_SAID: Final = (
+    f"CASE WHEN kind IS NULL THEN 2 WHEN kind IN ('pairwise', 'ranking') AND answer = '{TIE}' THEN 1 ELSE 0 END"
+)
+_FATE: Final = "CASE WHEN accepted THEN 0 WHEN NOT accepted THEN 1 ELSE 2 END"
+_FATES: Final[tuple[Fate, ...]] = ("kept_without_guarantee", "discarded", "asked")
+_ALIKE: Final = [(said, fate) for said in (0, 1) for fate in range(len(_FATES))]
+
+
+def counts(connection: Connection, scope: Scope) -> dict[str | None, dict[str, Counted]]:
+    """Judge -> the rows of :data:`metajudge.evidence.counting.ROWS`; None: all judges together.
+
+    Whether a guarantee covers a judgment, or it failed, is not looked at: these rows say nothing.
+    """
+    among, values = scope.query(f"judge, {_SAID} AS said, {_FATE} AS fate")
+    places = places_of(SAID, _FATES)
+    given: dict[str | None, Counter[int]] = {None: Counter()}
+    query = f"SELECT judge, said, fate, count(*) FROM {among} GROUP BY 1, 2, 3"  # noqa: S608 - our own text
+    for judge, said, fate, n in connection.execute(query, values).fetchall():
+        for name in (judge, None):
+            given.setdefault(name, Counter())[int(places[said, fate])] += n
+    each = [f"FILTER (WHERE said = {said} AND fate = {fate})" for said, fate in _ALIKE]
+    columns = ", ".join(
+        f"count(*) {one.replace(')', ' AND correct)')} AS r{at}, count(correct) {one} AS n{at}"
+        for at, one in enumerate(each)
+    )
+    names = ", ".join(f"r{at}, n{at}" for at in range(len(each)))
+    rows = connection.execute(
+        f"SELECT judge, {names}, count(*) FROM (SELECT judge, {columns} FROM {among} WHERE correct IS NOT NULL "  # noqa: S608
+        f"GROUP BY GROUPING SETS ((judge, question), (question))) questions GROUP BY judge, {names}",
+        values,
+    ).fetchall()
+    found: dict[str | None, list[tuple[int, ...]]] = {}
+    for judge, *numbers in rows:
+        found.setdefault(judge, []).append(tuple(numbers))
+    cells = [int(places[said, fate]) for said, fate in _ALIKE]
+    return {judge: _rows_of(some, found.get(judge, []), cells) for judge, some in given.items()}
+
+
+def _rows_of(
+    given: Mapping[int, int], questions: Sequence[tuple[int, ...]], places: Sequence[int]
+) -> dict[str, Counted]:
+    """Every row, from judgments by cell and questions by (right, labelled) of each cell and how often they come."""
+
+    def share(cells: Collection[int]) -> ClusteredProportion | None:
+        kinds: Counter[tuple[int, int]] = Counter()
+        chosen = [at for at, cell in enumerate(places) if cell in cells]
+        for *numbers, often in questions:
+            kinds[sum(numbers[2 * at] for at in chosen), sum(numbers[2 * at + 1] for at in chosen)] += often
+        kinds.pop((0, 0), None)
+        return counted_proportion(list(kinds), list(kinds.values())) if kinds else None
+
+    return counted_rows(lambda cells: sum(given.get(cell, 0) for cell in cells), share)
 
 
 def judge_pairs(connection: Connection, scope: Scope) -> list[PairCount]:

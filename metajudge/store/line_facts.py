@@ -6,7 +6,7 @@ that are missing, the newest first. A row goes with its line, so the table is co
 of rows. Reads and writes for both databases.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -15,8 +15,19 @@ import orjson
 
 from metajudge.store.annotations import annotated_data
 from metajudge.store.lookups import key_hash
+from metajudge.store.redaction import FORGOTTEN
 from metajudge.store.sql import PAGE, Ask, Connection, Dialect, only_row
-from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, majority, parse_verdict
+from metajudge.types import (
+    AnyVerdict,
+    Category,
+    Grade,
+    VerdictKind,
+    is_right,
+    kind_of,
+    majority,
+    parse_verdict,
+    text_digest,
+)
 from metajudge.types.right import DEFAULTS
 
 TIE: Final = ""
@@ -40,6 +51,8 @@ class Fact(NamedTuple):
         graded: the id of the response that a grade or a category is about, None for other verdicts.
         answer: the id that the judgment ranks first, :data:`TIE` if there are several; a grade or a category as text,
             upper and lower case alike. None without a verdict.
+        question: :func:`short` of the digest of what the item asks: the unit of dependence. That of the item where its
+            texts were forgotten.
     """
 
     number: int
@@ -58,6 +71,7 @@ class Fact(NamedTuple):
     kind: VerdictKind | None
     graded: str | None
     answer: str | None
+    question: int | None
 
 
 def short(digest: str) -> int:
@@ -154,24 +168,27 @@ def _judgments(connection: Connection, numbers: Sequence[int]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a judgment's texts and its item's label say; the last five fields of a fact among them."""
+    """What a judgment's texts and its item's label say; the last six fields of a fact among them."""
 
     item: int
     correct: bool | None
     kind: VerdictKind | None
     graded: str | None
     answer: str | None
+    question: int
 
 
 def _fact(line: Sequence[Any], said: _Said | None) -> Fact:
     number, assessment_id, judgment, at, score, probability, accepted, panel, judge, policy, payload, annotation = line
     threshold = annotated_data(payload, annotation)["threshold"]
-    correct = kind = graded = answer = item = None
+    correct = kind = graded = answer = item = question = None
     if said is not None:
         item, correct, kind, graded, answer = said.item, said.correct, said.kind, said.graded, said.answer
+        question = said.question
     return Fact(
         *(number, assessment_id, short(judgment), item, at, score, probability, threshold),
         *(accepted, correct, panel, judge, policy, kind, graded, answer),
+        question,
     )
 
 
@@ -180,14 +197,28 @@ def _said(connection: Connection, dialect: Dialect, judgments: Iterable[str]) ->
     said = {}
     for digest, item, payload in _rows(connection, dialect, "judgments", "judgment_digest, item_digest", judgments):
         about = orjson.loads(payload)
-        order, people = about.get("order"), about.get("item", {}).get("labels")
-        said[digest] = item, _text(about.get("verdict")), order[0] if order else None, _text(people or None)
-    items = _rows(connection, dialect, "items", "item_digest", {item for item, *_ in said.values()})
-    labels = {item: _text(orjson.loads(payload).get("label")) for item, payload in items}
-    return {
-        digest: _Said(short(item), *_read(verdict, first, labels.get(item), people))
-        for digest, (item, verdict, first, people) in said.items()
-    }
+        order, beside = about.get("order"), about.get("item", {})
+        first, people, turns = (
+            order[0] if order else None,
+            _text(beside.get("labels") or None),
+            beside.get("conversation"),
+        )
+        said[digest] = item, _text(about.get("verdict")), first, people, turns
+    rows = _rows(connection, dialect, "items", "item_digest", {item for item, *_ in said.values()})
+    items = {item: orjson.loads(payload) for item, payload in rows}
+    found = {}
+    for digest, (item, verdict, first, people, turns) in said.items():
+        content = items.get(item, {})
+        read = _read(verdict, first, _text(content.get("label")), people)
+        found[digest] = _Said(short(item), *read, _question(item, content.get("question", FORGOTTEN), turns or ()))
+    return found
+
+
+def _question(item: str, question: str, turns: Sequence[Mapping[str, Any]]) -> int:
+    """As :attr:`metajudge.types.Item.opening`; see :class:`Fact`."""
+    asked = [turn["content"] for turn in turns if turn["role"] == "user"]
+    opening = asked[0] if len(asked) > 1 else question
+    return short(item if opening == FORGOTTEN else text_digest(opening))
 
 
 def _rows(

@@ -12,8 +12,8 @@ from metajudge.errors import ConfigurationError
 from metajudge.readers.right_rules import right_of
 
 if TYPE_CHECKING:
+    from metajudge.evidence.counting import Counts
     from metajudge.types import Judgment, Right, VerdictKind
-    from metajudge.vetting.label_count import LabelCount
     from metajudge.vetting.summary import VetSummary
 
 Measure = Literal["precision", "kept"]
@@ -113,16 +113,13 @@ def check_labelled(bars: Iterable[Bar], labelled: bool) -> None:
         )
 
 
-def reached_by(bars: Iterable[Bar], summary: "VetSummary", labels: "LabelCount") -> list[Reached]:
+def reached_by(bars: Iterable[Bar], summary: "VetSummary", labels: "Counts") -> list[Reached]:
     """What a vetting run reached; ``kept`` counts unscored and failed judgments as not kept."""
+    kept = labels.rows()["kept"]
+    interval = None if kept.share is None else (kept.share.low, kept.share.high)
     return [
-        Reached(bar, labels.kept.successes, labels.kept.n, interval=_interval(labels))
+        Reached(bar, kept.right, kept.compared, interval=interval)
         if bar.measure == "precision"
         else Reached(bar, summary.kept, summary.judgments)
         for bar in bars
     ]
-
-
-def _interval(labels: "LabelCount") -> tuple[float, float] | None:
-    found = labels.kept.proportion() if labels.kept.n else None
-    return None if found is None else (found.low, found.high)

@@ -3,16 +3,16 @@
 The sample's three judges are fictional; it shows how vetting works and measures nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
 from metajudge.errors import OutputError
+from metajudge.evidence.counting import Counted, Counts, cluster_of, code_of, compared_by, fate_of, said_by
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
 from metajudge.evidence.words import evidence_in_words
 from metajudge.scoring import exceeds
-from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import Judgment
 
 THRESHOLD = 4.5
@@ -34,37 +34,18 @@ class Vetted:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """How many of some judgments are right, with a 95 % interval by question, as shares in [0, 1]."""
-
-    right: int
-    n: int
-    questions: int
-    low: float
-    high: float
-
-    @property
-    def precision(self) -> float:
-        return self.right / self.n
-
-
-@dataclass(frozen=True, slots=True)
 class Demonstration:
     """The sample, vetted.
 
     Attributes:
-        judges: how many there are; ``judgments`` counts all, ``no_verdict`` those without a verdict.
-        every, kept, discarded: how many of the verdicts are right.
+        judges: how many there are.
+        rows: how many judgments stand in each row, and how many of them are right.
         example_kept, example_discarded: one judgment each, chosen for how clear its evidence is.
         fooled: judgments that were kept although wrong.
     """
 
     judges: int
-    judgments: int
-    no_verdict: int
-    every: Share
-    kept: Share
-    discarded: Share
+    rows: Mapping[str, Counted]
     example_kept: Vetted
     example_discarded: Vetted
     fooled: tuple[Vetted, ...]
@@ -94,16 +75,19 @@ def demonstrate() -> Demonstration:
     """Vets the sample by free evidence, as ``metajudge vet`` does without agents; labels only count what was kept."""
     judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
     index = EvidenceIndex.build(judgments)
-    vetted = [one for one in (_vetted(index, judgment) for judgment in judgments) if one is not None]
+    found = {judgment.id: _vetted(index, judgment) for judgment in judgments}
+    counts = Counts()
+    for one in judgments:
+        ended = found[one.id]
+        fate = fate_of(None if ended is None else ended.kept)
+        code = code_of(compared_by(one, counts.rules))
+        counts.count(one.id, cluster_of(one.item.opening), said_by(one.verdict), fate, code)
+    vetted = [one for one in found.values() if one is not None]
     kept = [one for one in vetted if one.kept]
     discarded = [one for one in vetted if not one.kept]
     return Demonstration(
         judges=len({judgment.judge for judgment in judgments}),
-        judgments=len(judgments),
-        no_verdict=sum(judgment.verdict is None for judgment in judgments),
-        every=_share(vetted),
-        kept=_share(kept),
-        discarded=_share(discarded),
+        rows=counts.rows(),
         example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.score),
         example_discarded=_clearest(discarded, lambda one: not one.right, lambda one: one.score),
         fooled=tuple(one for one in kept if not one.right),
@@ -119,12 +103,6 @@ def _vetted(index: EvidenceIndex, judgment: Judgment) -> Vetted | None:
         return None
     because = evidence_in_words(signals, index.peers(judgment))
     return Vetted(judgment, score, bool(exceeds(score, THRESHOLD)), tuple(because))
-
-
-def _share(vetted: Iterable[Vetted]) -> Share:
-    some = list(vetted)
-    found = clustered_proportion([one.right for one in some], [one.judgment.item.id for one in some])
-    return Share(found.successes, found.n, found.clusters, found.low, found.high)
 
 
 def _clearest(vetted: list[Vetted], fits: Callable[[Vetted], bool], key: Callable[[Vetted], float]) -> Vetted:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from metajudge.evidence.counting import Counts, ending_of
 from metajudge.readers import JudgmentSource
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Assessment, Category, Grade, Judgment, Right
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.bars import Bar, check_labelled, check_labels
-from metajudge.vetting.label_count import LabelCount
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ class Results:
         watcher: looks at every result, too; None for none.
 
     Attributes:
-        labels: how the labels of the input bear out what was kept.
+        labels: what became of the judgments, and how many are right by the labels of the input.
     """
 
     file: OrderedFile | None = None
@@ -71,7 +71,7 @@ class Results:
     progress: Callable[[], None] = lambda: None
     heard: Callable[[tuple[int, int | None]], None] = lambda _done: None
     watcher: Watcher | None = None
-    labels: LabelCount = field(default_factory=LabelCount)
+    labels: Counts = field(default_factory=Counts)
 
     def expect(self, judgments: "JudgmentSource | Sequence[Judgment]") -> None:
         """Finds what counts as right before results come one by one.
@@ -99,28 +99,20 @@ class Results:
 
     def expect_blocks(self, intake: "Intake") -> "Callable[[Block], None]":
         """Finds what counts as right, and returns what takes the results in blocks; errors as :meth:`expect`."""
-        import numpy as np
-
-        from metajudge.bulk.correctness import UNKNOWN, correctness
+        from metajudge.bulk.correctness import RowCounting, correctness
 
         facts, wanted = intake.facts, intake.wanted
         self.labels.rules = intake.rules()
         correct = correctness(facts, self.labels.rules)
-        check_labelled(self.bars, bool((correct[wanted] != UNKNOWN).any()))
-        labelled = bool((correct != UNKNOWN).any())
-        questions = [int(item.question[:16], 16) for item in facts.items] if labelled else []
+        check_labelled(self.bars, bool((correct[wanted] >= 0).any()))
+        counting = RowCounting(facts, correct, self.labels)
         if self.watcher is not None:
-            self.watcher.expect_blocks(intake, correct, questions)
+            self.watcher.expect_blocks(intake, correct, counting.questions)
 
         def take(block: "Block") -> None:
             if self.file is not None:
                 self.file.write_block(block.first, block.lines)
-            finals = block.endings.finals
-            for at in np.flatnonzero(correct[block.rows] != UNKNOWN).tolist():
-                row, final = int(block.rows[at]), finals[block.codes[at]]
-                covered = final.guarantee is not None
-                name, question = facts.judgment_ids[row], questions[facts.item[row]]
-                self.labels.count_key(name, question, final.accepted, bool(correct[row]), guaranteed=covered)
+            counting.add(block.rows, [ending_of(one) for one in block.endings.finals], block.codes)
             if self.watcher is not None:
                 self.watcher.add_block(block)
             self.progress()

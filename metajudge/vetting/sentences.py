@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
 from metajudge.calibration.promise import named
 from metajudge.errors import FailureKind
+from metajudge.evidence.counting import WORDS, Counted, Counts, without_comparison
 from metajudge.panels.config import PanelConfig
-from metajudge.stats.clustered import ClusteredTally
 from metajudge.types.right import DEFAULTS
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
 from metajudge.vetting.worth import worth_lines
 
@@ -28,6 +27,8 @@ def vetted_by(summary: VetSummary, panel: PanelConfig) -> str:
     """What vetted the judgments, and by which rule they are kept, from which number on and who set that."""
     if panel.chosen_strategy != "signals":
         by = f"{agents_in_words(panel)}{' and a calibration' if summary.calibrated else ''}"
+        if summary.gathered.failed and not summary.assessed:
+            return f"Not vetted: {by} gave no decision on any judgment"
     elif summary.transferred:
         by = "free evidence and what it was worth on other sets"
     else:
@@ -156,11 +157,11 @@ def without_guarantee(summary: VetSummary) -> str:
     return f"no guarantee: {'; '.join(parts)}"
 
 
-def share_in_words(tally: ClusteredTally) -> str:
+def share_in_words(row: Counted) -> str:
     """How many are right, with the 95 % interval by question."""
-    if not tally.n:
-        return "nothing"
-    found = tally.proportion()
+    found = row.share
+    if found is None:
+        return f"{row.n:,}, none of them compared with a label" if row.n else "nothing"
     return (
         f"{found.successes} of {found.n} right, precision {100 * found.estimate:.1f} % "
         f"({100 * found.low:.1f} to {100 * found.high:.1f}, {found.clusters} questions)"
@@ -169,8 +170,8 @@ def share_in_words(tally: ClusteredTally) -> str:
 
 def without_score(summary: VetSummary) -> list[tuple[str, int, str]]:
     """Rows of judgments without a decision, each with its own reasons: name, number, why."""
-    no_verdict, no_evidence = summary.counts.without_verdict, summary.without_evidence
-    unscored, failed = summary.unscored - no_evidence, summary.failed - no_verdict
+    no_verdict, no_evidence, failed = summary.no_verdict, summary.without_evidence, summary.failed
+    unscored = summary.unscored - no_evidence
     why = "no calibrated probability" if summary.calibrated else "free evidence cannot decide on them"
     rows = [("unscored", no_evidence, why)] if no_evidence else []
     of_unscored = summary.unscored_failures - Counter({NO_EVIDENCE: no_evidence})
@@ -191,22 +192,26 @@ def _causes(summary: VetSummary, failures: Mapping[str, int]) -> str:
     return "; ".join(parts)
 
 
-def label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
-    """How often what was kept is right by the labels, with intervals by question; empty without labels."""
-    if not labels.all.n:
+def label_lines(labels: Counts, guaranteed: bool) -> list[str]:
+    """How many are right by the labels in each row, with intervals by question; empty without labels."""
+    if not labels.labelled:
         return []
-    kept = {"kept": labels.kept}
-    if guaranteed:
-        kept = {"kept under the guarantee": labels.guaranteed, "kept without it": labels.unguaranteed}
-    width = max(map(len, kept))
+    found = labels.rows()
+    kept = ("kept_under_guarantee", "kept_without_guarantee") if guaranteed else ("kept",)
+    names = [*kept, *(name for name in ("discarded", "asked") if found[name].compared), "all"]
+    names += ["decided", "undecided"] if found["undecided"].n else []
+    width = max(len(WORDS[name]) for name in names)
     rules = ", ".join(sorted({str(rule) for rule in labels.rules.values()}))
     rule = f", right by {rules}" if rules != str(DEFAULTS["pairwise"]) and labels.rules is not DEFAULTS else ""
     lines = ["", f"By the labels in the input (which vetting does not see{rule}):"]
-    lines += [f"  {name:<{width}}   {share_in_words(tally)}" for name, tally in (*kept.items(), ("all", labels.all))]
-    if labels.all.n > 1:
+    lines += [f"  {WORDS[name]:<{width}}   {share_in_words(found[name])}" for name in names]
+    lines += [f"  not compared: {text}" for text in without_comparison(labels)]
+    if found["undecided"].compared:
+        lines.append("  (a tie is wrong where the label names a winner)")
+    if found["all"].compared > 1:
         lines.append("  (95 % intervals by question: judgments of one question are not independent)")
     if labels.wrongly_kept:
-        wrong = labels.kept.n - labels.kept.successes
+        wrong = found["kept"].compared - found["kept"].right
         more = " ..." if wrong > len(labels.wrongly_kept) else ""
         lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
     return lines

@@ -1,6 +1,7 @@
 """What a run over many judgments came to."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +32,7 @@ class VetSummary(RunTotals):
             what is said about them nothing is new.
         results_known: of assessments by free evidence, those that the store had already, with the same evidence; the
             others are appended.
+        assessed, unscored, failed, no_verdict: how they ended; without a verdict nothing failed.
         accepted, rejected: of the assessed ones, by the rule that decides.
         decided_by: how many judgments each rule decided on, by the rule with its cut in words.
         under_guarantee: judgments that a promise covers; ``kept_under_guarantee`` of them are kept and reach its
@@ -66,6 +68,7 @@ class VetSummary(RunTotals):
     assessed: int = 0
     unscored: int = 0
     failed: int = 0
+    no_verdict: int = 0
     lines_known: int = 0
     unaffected: int = 0
     results_known: int = 0
@@ -130,7 +133,9 @@ class VetSummary(RunTotals):
                 self.unscored += times
                 self.without_evidence += times * _nobody_failed(assessment)
             case Status.FAILED:
-                self.failed += times
+                silent = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
+                self.no_verdict += times * silent
+                self.failed += times * (not silent)
         inside = bool(self.guarantees) and assessment.probability is not None and not assessment.outside_guarantee
         self.under_guarantee += times * (inside or assessment.guarantee is not None)
         self.outside_guarantee.update(dict.fromkeys(assessment.outside_guarantee, times))
@@ -177,12 +182,11 @@ class VetSummary(RunTotals):
     @property
     def counts(self) -> RunCounts:
         """What the exit code depends on."""
-        without_verdict = self.failures[FailureKind.NO_VERDICT]
         return RunCounts(
             end=self.end,
             done=self.judgments,
-            failed=self.unscored + self.failed - without_verdict - self.without_evidence + self.undelivered,
-            without_verdict=without_verdict,
+            failed=self.unscored + self.failed - self.without_evidence + self.undelivered,
+            without_verdict=self.no_verdict,
             bad_lines=self.bad_lines,
         )
 
@@ -216,7 +220,7 @@ class VetSummary(RunTotals):
 
     @property
     def lost(self) -> int:
-        return self.unscored + self.failed
+        return self.unscored + self.failed + self.no_verdict
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
@@ -229,6 +233,24 @@ class VetSummary(RunTotals):
             "guarantees": covered,
             "reasons": [asdict(reason) for reason in self.reasons],
         }
+
+
+def outcomes_in(summary: Mapping[str, Any]) -> dict[str, int]:
+    """What became of a run's judgments by its stored summary: kept, discarded, asked, no_verdict, failed.
+
+    ``asked`` includes the last two. Summaries of 0.1 name kept and discarded otherwise; until 0.2 a judgment without a
+    verdict counted as failed. Empty for a run that vetted nothing.
+    """
+    if "assessed" not in summary:
+        return {}
+    kept, discarded = (summary.get(name, summary.get(former, 0)) for name, former in _FORMER)
+    silent, failed = (summary.get("failures") or {}).get("no_verdict", 0), summary.get("failed", 0)
+    failed -= 0 if "no_verdict" in summary else silent
+    asked = summary["assessed"] + summary.get("unscored", 0) + silent + failed - kept - discarded
+    return {"kept": kept, "discarded": discarded, "asked": asked, "no_verdict": silent, "failed": failed}
+
+
+_FORMER = (("kept", "accepted"), ("discarded", "rejected"))
 
 
 def _nobody_failed(assessment: Assessment) -> bool:

@@ -12,6 +12,10 @@ _ADDED: Final[dict[str, Any]] = {
     "kept": {"type": "integer", "description": "Judgments kept by the rule that decides; see decided_by."},
     "discarded": {"type": "integer", "description": "Judgments that the rule discards."},
     "reasons": {"type": "array", "items": {"type": "object"}, "description": "Why nothing was kept, or has no score."},
+    "counts": {
+        "type": "object",
+        "description": "All judgments given, by rows: how many, compared with a label, right.",
+    },
     "labels": {
         "type": ["object", "null"],
         "description": "How the labels bear out what was kept; null without labels.",

@@ -13,11 +13,11 @@ from tests.doubles.judgebench import game, pair
 def test_offline_rows_by_hand(small):
     findings = found(bench_of(small))
     owl = rows(findings, "owl")
-    assert (owl["raw judgments"].n, owl["raw judgments"].right) == (24, 20)
+    assert (owl["decided verdicts"].n, owl["decided verdicts"].right) == (24, 20)
     agree = owl["both orders agree"]
     assert (agree.selected, agree.selected_right, agree.recall) == (16, 16, 16 / 20)
     assert [one.judge for one in findings.judges] == [ALL_JUDGES, "owl", "hawk"]
-    assert rows(findings, ALL_JUDGES)["raw judgments"].n == 36
+    assert rows(findings, ALL_JUDGES)["decided verdicts"].n == 36
 
 
 def test_evidence_comes_from_all_judges_even_those_not_reported(small):

@@ -110,7 +110,7 @@ def test_the_headline_intervals_take_judgments_of_one_question_as_one():
     (everyone,) = [one for one in bench.findings(bench.plan()).judges if one.judge == ALL_JUDGES]
     rows = {row.name: row.cells[OVERALL].precision for row in everyone.rows}
     expected = {
-        "raw judgments": (444, 71.0, 77.2),
+        "decided verdicts": (444, 71.0, 77.2),
         "free evidence, best 60 %": (299, 83.8, 92.2),
         "free evidence above 4.5": (136, 85.4, 95.5),
     }

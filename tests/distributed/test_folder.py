@@ -61,26 +61,19 @@ def test_of_two_equal_results_one_stays(folder):
     assert sum(part.num_rows for part in parts(folder)) == 1
 
 
-def test_labels_are_told_of_what_was_decided(folder):
-    first = {**row(1, index=7), "item_id": "i1", "question": "q", "guaranteed": True}
-    folder.write_part("a", [first, row(2, "failed", failure="timeout"), {**row(3), "correct": None}])
-    folder.write_part("b", [row(4, index=6)])
-    found = folder.labels().to_pylist()
-    assert [one["id"] for one in found] == ["j4", "j1"], "in the order of the input"
-    assert found[1] == {
-        "id": "j1",
-        "item_id": "i1",
-        "question": "q",
-        "accepted": True,
-        "correct": True,
-        "guaranteed": True,
-    }
+def test_the_newest_result_of_a_judgment_says_what_became_of_it(folder):
+    silent, failed = row(2, "failed", failure="no_verdict"), row(3, "failed", failure="timeout")
+    folder.write_part("a", [{**row(1), "guaranteed": True}, silent, failed, row(4, accepted=False)])
+    folder.write_part("b", [row(4, at=2.0), {**row(5, "unscored", failure="timeout")}])
+    kept = "kept_without_guarantee"
+    fates = {"j1": "kept_under_guarantee", "j2": "asked", "j3": "failed", "j4": kept, "j5": "asked"}
+    assert folder.fates() == fates
 
 
 def test_an_empty_folder_has_nothing(folder):
     assert len(folder.earlier()) == 0
     assert folder.earlier().find("0" * 32) is None
-    assert folder.labels().num_rows == 0
+    assert folder.fates() == {}
     assert folder.supersede() == 0
 
 
@@ -115,7 +108,7 @@ def test_of_free_evidence_the_newest_result_stands_though_it_decides_nothing(fol
 def test_a_part_of_an_earlier_version_is_read_without_the_newer_columns(folder):
     older = pa.Table.from_pylist([row(1)], schema=SCHEMA).drop_columns(["question", "strategy", "guaranteed", "hash"])
     pq.write_table(older, folder.place.path / "part-old.parquet")
-    assert folder.labels().to_pylist()[0]["question"] is None
+    assert folder.fates() == {"j1": "kept_without_guarantee"}
     assert len(folder.earlier()) == 1
 
 

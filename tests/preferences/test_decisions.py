@@ -36,7 +36,7 @@ WHY = {
     "people_cannot_tell": 1,
     "rejected_by_policy": 1,
     "waiting_for_review": 2,
-    "not_accepted": 1,
+    "discarded": 1,
 }
 
 

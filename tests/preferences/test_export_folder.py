@@ -189,7 +189,7 @@ def test_a_store_gives_the_same_rows_as_the_files_it_was_made_from(tmp_path):
         result = export(tmp_path / f"store-{kind}", ExportRequest(kind=kind), store=tmp_path / "s.duckdb")
         assert rows_of(tmp_path / f"store-{kind}") == rows
     assert result.stats["read"]["superseded"] == 8
-    with pytest.raises(InputError, match="8 not accepted"):
+    with pytest.raises(InputError, match="8 discarded"):
         export(tmp_path / "early", store=tmp_path / "s.duckdb", run="run-1")
     with pytest.raises(InputError, match="has no run 'nowhere': there are run-1, run-2"):
         export(tmp_path / "none", store=tmp_path / "s.duckdb", run="nowhere")

@@ -44,7 +44,7 @@ def test_only_kept_grades_make_pairs_and_judges_are_not_compared_with_each_other
     grades = [single(0, 3), single(1, 8), single(2, 9), single(0, 1, judge="jay"), single(2, 2, judge="wren")]
     result, rows = exported(tmp_path / "d", grades, [assessment(one, one is not grades[1]) for one in grades])
     assert pairs(rows) == [("item-2", "item-0", 6.0)]
-    assert dropped(result) == {"not_accepted": 1, "only_graded_response": 2}
+    assert dropped(result) == {"discarded": 1, "only_graded_response": 2}
 
 
 def test_judges_that_order_two_responses_differently_conflict(tmp_path):

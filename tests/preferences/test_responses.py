@@ -19,7 +19,7 @@ def test_what_vetting_did_not_accept_never_becomes_a_pair(tmp_path):
     judgments = [judgment(0), judgment(1, verdict="B>A")]
     result, rows = exported(tmp_path / "d", judgments, [assessment(judgments[0]), assessment(judgments[1], False)])
     assert [row["item_id"] for row in rows] == ["item-0"]
-    assert dropped(result) == {"not_accepted": 1}
+    assert dropped(result) == {"discarded": 1}
 
 
 def test_unanimous_drops_orders_and_judges_that_conflict_and_counts_them(tmp_path):

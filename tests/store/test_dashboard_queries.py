@@ -9,7 +9,7 @@ import pytest
 from metajudge.errors import FailureKind
 from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
-from metajudge.types import Judgment
+from metajudge.types import Failure, Judgment
 from tests.api.pages.filled_store import (
     hostile_assessment,
     hostile_judgment,
@@ -136,3 +136,25 @@ class TestTotals:
         await keep(store, (judgment, hostile_assessment(judgment)))
         assert (await store.ask(browsing.names)).judges == (judgment.judge,)
         assert len((await page(store, AssessmentFilter(judge=judgment.judge))).lines) == 1
+
+
+async def test_a_judgment_without_a_verdict_did_not_fail(store) -> None:
+    lost = {"status": "failed", "final_score": None, "accepted": None, "decision": None}
+    reasons = (
+        (FailureKind.NO_VERDICT, "empty"),
+        (FailureKind.NO_VERDICT, "cut off"),
+        (FailureKind.AUTH, 'the text "failure":{"kind":"no_verdict" in a message'),
+    )
+    failed = [
+        pair(number, failure=Failure(kind=kind, message=why), **lost) for number, (kind, why) in enumerate(reasons)
+    ]
+    await keep(store, *failed, pair(3, accepted=True))
+    days = await store.ask(lambda c: dashboard.outcomes_by_day(c, 0.0))
+    assert {one.kind: one.n for one in days} == {"no_verdict": 2, "failed": 1, "kept": 1}
+    totals = await store.ask(lambda c: dashboard.run_totals(c, ["run-1"]))
+    assert totals["run-1"].outcomes == {"no_verdict": 2, "failed": 1, "kept": 1}
+    assert totals["run-1"].assessments == 4
+    await keep(store, pair(1, accepted=False), run="run-2")  # the first run is compared by its own versions now
+    totals = await store.ask(lambda c: dashboard.run_totals(c, ["run-1", "run-2"]))
+    assert totals["run-1"].outcomes == {"no_verdict": 2, "failed": 1, "kept": 1}
+    assert totals["run-2"].outcomes == {"not_kept": 1}

@@ -3,9 +3,11 @@
 import math
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 
+from metajudge.evidence.counting import Counts, fate_of
 from metajudge.store import labelled
 from metajudge.store.labelled import PairCount, Scope, Step, Steps
 from metajudge.store.line_facts import Fact, short
@@ -30,6 +32,7 @@ def fact(number, **changes):
         "kind": "pairwise",
         "graded": None,
         "answer": "A",
+        "question": number // 5,
     }
     return Fact(**{**values, **changes})
 
@@ -52,10 +55,15 @@ def made(rng):
             accepted=rng.choice((True, False, None)),
             threshold=rng.choice((4.5, 4.0)),
             policy=rng.choice((None, "verdict")),
-            kind=rng.choice(("pairwise", "grade")),
+            kind=rng.choice(("pairwise", "grade", None)),
             graded=rng.choice((None, "A", "B")),
             answer=rng.choice((None, "A", "B", "")),
+            question=None if number % 31 == 0 else rng.randrange(30),
         )
+
+
+def question_of(one):
+    return next(key for key in (one.question, one.item, one.judgment) if key is not None)
 
 
 def label(one, people, source):
@@ -88,17 +96,41 @@ async def test_every_figure_is_as_counted_one_by_one(store, source) -> None:
                 row[2] += known.get(one.number, False)
         there = [one for one in chosen if getattr(one, name) is not None]
         found = await store.ask(lambda c, basis=basis: labelled.steps(c, scope, basis))
-        assert found == Steps(
+        assert replace(found, changes=()) == Steps(
             tuple(Step(value, *row) for value, row in sorted(counts.items())),
             len(chosen) - len(there),
-            len({one.item for one in there if one.number in known}),
+            len({question_of(one) for one in there if one.number in known}),
         )
+        lowest = sorted(counts)[len(counts) // 2]
+        above = [one for one in there if one.number in known and step_of(getattr(one, name), basis) >= lowest]
+        kinds = Counter()
+        for value, *kind, change in found.changes:
+            kinds[tuple(kind)] += change * (value >= lowest)
+        assert +kinds == kinds_of(above, known)
     await check_tenths(store, scope, [one for one in chosen if one.number in known], known)
     groups = await store.ask(lambda c: labelled.groups(c, scope))
-    assert {(g.judge, g.accepted, g.kind, g.threshold, g.policy): (g.n, g.labelled, g.right) for g in groups} == {
-        key: (len(some), sum(n in known for n in some), sum(known.get(n, False) for n in some))
-        for key, some in grouped(chosen).items()
+    assert {(g.judge, g.accepted, g.kind, g.threshold, g.policy): g.n for g in groups} == {
+        key: len(some) for key, some in grouped(chosen).items()
     }
+    found = await store.ask(lambda c: labelled.counts(c, scope))
+    assert found.keys() == {None, "owl", "jay", "crow"}
+    for judge, rows in found.items():
+        counts = Counts()
+        for one in chosen:
+            if judge in (None, one.judge):
+                tie = one.answer == "" and one.kind == "pairwise"
+                said = "no_verdict" if one.kind is None else "undecided" if tie else "decided"
+                code = int(known[one.number]) if one.kind and one.number in known else -2
+                counts.count("", question_of(one) % 2**64, said, fate_of(one.accepted), code)
+        assert rows == counts.rows()
+
+
+def kinds_of(facts, known):
+    """(right, all) of a question -> how many questions have them."""
+    questions = defaultdict(list)
+    for one in facts:
+        questions[question_of(one)].append(known[one.number])
+    return Counter((sum(some), len(some)) for some in questions.values())
 
 
 def grouped(facts):
@@ -114,7 +146,7 @@ async def check_tenths(store, scope, facts, known) -> None:
     for one in facts:
         if one.probability is not None:
             place = min(int(one.probability * 10), 9)
-            questions[place, one.item].append(known[one.number])
+            questions[place, question_of(one)].append(known[one.number])
             totals[place] += one.probability
     kinds = defaultdict(Counter)
     for (place, _), some in questions.items():

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.errors import ConfigurationError
+from metajudge.evidence.counting import Counts, cluster_of
 from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
 
 
@@ -24,9 +24,9 @@ def test_nothing_kept_is_not_a_precision_of_one():
 
 
 def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_says_its_interval():
-    summary, labels = VetSummary(accepted=3, judgments=10), LabelCount()
+    summary, labels = VetSummary(accepted=3, judgments=10), Counts()
     for question in ("a", "b"):
-        labels.count(question, question, accepted=True, correct=True)
+        labels.count(question, cluster_of(question), "decided", "kept_without_guarantee", 1)
     precision, kept = reached_by([Bar("precision", 0.9), Bar("kept", 0.31)], summary, labels)
     assert precision.passed
     assert precision.unsure, "two judgments say little"

@@ -37,11 +37,11 @@ def test_it_keeps_exactly_what_vetting_keeps():
     vetted = vet(judgments)
     kept = {one.judgment_id for one in vetted if one.accepted}
     found = demonstrate()
-    assert (found.kept.n, found.kept.right) == (
+    assert (found.rows["kept"].n, found.rows["kept"].right) == (
         len(kept),
         sum(bool(one.correct) for one in judgments if one.id in kept),
     )
-    assert found.discarded.n == sum(one.accepted is False for one in vetted)
+    assert found.rows["discarded"].n == sum(one.accepted is False for one in vetted)
     scores = {one.judgment_id: one.final_score for one in vetted}
     for example in (found.example_kept, found.example_discarded, *found.fooled):
         assert round(example.score, 9) == scores[example.judgment.id]
@@ -53,8 +53,8 @@ def test_it_keeps_exactly_what_vetting_keeps():
 
 def test_intervals_are_by_question_and_not_by_judgment():
     """93 verdicts of 16 questions are no 93 observations: Wilson over judgments would say 61.1 to 79.2."""
-    every = demonstrate().every
-    assert every.questions == 16
+    every = demonstrate().rows["all"].share
+    assert every.clusters == 16
     assert every.low < 0.55
     assert every.high > 0.83
 

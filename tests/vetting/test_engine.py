@@ -124,7 +124,7 @@ class TestResuming:
         with LLMServer() as server:
             for _ in range(2):
                 summary, found = await run(agents(server), given, store=tmp_path / "s.duckdb")
-                assert (summary.failed, found[0].failure.kind) == (1, FailureKind.NO_VERDICT)
+                assert (summary.no_verdict, summary.failed, found[0].failure.kind) == (1, 0, FailureKind.NO_VERDICT)
             assert server.count == 0
 
     async def test_a_second_engine_on_the_file_is_told_so(self, tmp_path):

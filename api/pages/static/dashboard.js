@@ -7,24 +7,17 @@
   const ladder = JSON.parse(form.dataset.ladder);
   const [keep, discard] = ["keep", "discard"].map((name) => document.getElementById(name));
   const svg = form.querySelector(".drag svg");
-  const Z = 1.959963984540054; // the normal distribution's 97.5 % quantile
 
   const hundredths = (slider) => Math.round(parseFloat(slider.value) * 100);
   const keeps = (value, threshold) => (ladder.basis === "score" ? value > threshold : value >= threshold);
   const percent = (share) => `${(Math.floor(share * 1000 + 0.5) / 10).toFixed(1)} %`;
   const total = ladder.steps.reduce((sum, [, n]) => sum + n, ladder.without);
 
-  // Wilson's score interval, as metajudge/stats/intervals.py has it.
-  const wilson = (k, n) => {
-    const p = k / n, scale = 1 + (Z * Z) / n, centre = (p + (Z * Z) / (2 * n)) / scale;
-    const half = (Z / scale) * Math.sqrt((p * (1 - p)) / n + (Z * Z) / (4 * n * n));
-    return [k === 0 ? 0 : Math.max(0, centre - half), k === n ? 1 : Math.min(1, centre + half)];
-  };
-
   const standing = (upper, lower) => {
-    const now = { kept: 0, discarded: 0, labelled: 0, right: 0 };
-    for (const [value, n, labelled, right] of ladder.steps) {
+    const now = { kept: 0, discarded: 0, labelled: 0, right: 0, ends: null };
+    for (const [value, n, labelled, right, ...ends] of ladder.steps) {
       if (keeps(value, upper)) {
+        now.ends ??= ends; // of all from the lowest kept step on
         now.kept += n;
         now.labelled += labelled;
         now.right += right;
@@ -71,7 +64,7 @@
     const precision = now.labelled ? now.right / now.labelled : null;
     say("precision", precision === null ? "none" : percent(precision));
     say("interval", precision === null ? "no kept judgment has a label"
-      : `${wilson(now.right, now.labelled).map(percent).join(" to ")}, ${now.labelled} labelled`);
+      : `${now.ends.map(percent).join(" to ")}, ${now.labelled} labelled`);
     say("coverage", total ? percent(now.kept / total) : "none");
     for (const name of ["kept", "asked", "discarded"]) say(name, String(now[name]));
     draw(total ? now.kept / total : 0, precision);

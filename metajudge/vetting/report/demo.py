@@ -7,14 +7,14 @@ from typing import Final
 from metajudge.blocking import vet
 from metajudge.decision import Policy
 from metajudge.errors import InputError, MetajudgeError
+from metajudge.evidence.counting import Counts
 from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
 from metajudge.strategies.rule import rule_of
-from metajudge.types import Assessment, Judgment, Right
+from metajudge.types import Assessment, Judgment, Right, Status
 from metajudge.vetting.demo import sample_text
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.report.page import page
 from metajudge.vetting.report.picture import Picture
 from metajudge.vetting.report.telling import Place, told_of
@@ -49,7 +49,7 @@ def report_of_results(
     records = {one.id: one for one in map(as_judgment, judgments)}
     rules = rules_of(records.values(), right)
     picture = Picture(policy, sampled)
-    summary, labels = VetSummary(), LabelCount(rules)
+    summary, labels = VetSummary(), Counts(rules)
     for one in assessments:
         judgment = records.get(one.judgment_id)
         if judgment is None:
@@ -70,6 +70,8 @@ def _how(assessments: Sequence[Assessment]) -> str:
     first = assessments[0]
     models = ", ".join(dict.fromkeys(agent.model for agent in first.members))
     by = f"{first.strategy} of {models}" if models else "free evidence alone"
+    if models and not any(one.status is Status.ASSESSED for one in assessments):
+        return f"Not vetted: {by} gave no decision on any judgment"
     kept = next((str(rule) for rule in map(rule_of, assessments) if rule is not None), "nothing: no rule could decide")
     return f"Vetted by {by}; kept {kept}"
 

@@ -4,9 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
+from metajudge.evidence.counting import WORDS, Counted
+from metajudge.report.document import (
+    Absent,
+    Block,
+    Column,
+    Listing,
+    Measured,
+    Report,
+    Section,
+    Table,
+    Tile,
+    Tiles,
+)
 from metajudge.reviewables.wording import signal_lines
-from metajudge.stats.clustered import ClusteredProportion, ClusteredTally
+from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue
 from metajudge.vetting.explanation import Reason
 from metajudge.vetting.report.charts import SERIES, coverage_chart, histogram
@@ -62,7 +74,8 @@ class Told:
         said: further sentences: guarantees, probabilities, what was left out by rule.
         cost: what the run took.
         next: commands to go on, each with what it is for.
-        labels: right ones among all and among the kept.
+        rows: how many judgments stand in each row, and how many are right; None without labels.
+        not_compared: sentences on what is in no share.
         provenance: name -> where the figures come from.
     """
 
@@ -75,8 +88,8 @@ class Told:
     said: Sequence[str] = ()
     cost: Sequence[str] = ()
     next: Sequence[tuple[str, str]] = ()
-    all: ClusteredTally = field(default_factory=ClusteredTally)
-    kept: ClusteredTally = field(default_factory=ClusteredTally)
+    rows: Mapping[str, Counted] = field(default_factory=dict)
+    not_compared: Sequence[str] = ()
     right: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,11 +115,9 @@ def page(picture: Picture, told: Told) -> Report:
 def _headline(picture: Picture, told: Told) -> str:
     count = _of(picture, "keep")
     text = f"{count:,} of {picture.judgments:,} judgments are kept"
-    if told.kept.n:
-        found = told.kept.proportion()
-        text += f"; by the labels {percent_range(found)} of the kept are right"
-        if told.all.n:
-            text += f", of all {percent_range(told.all.proportion())}"
+    kept, every = (told.rows[name].share if told.rows else None for name in ("kept", "all"))
+    if kept is not None and every is not None:
+        text += f"; by the labels {percent_range(kept)} of the kept are right, of all {percent_range(every)}"
     return f"{text}."
 
 
@@ -146,9 +157,9 @@ def _tiles(picture: Picture, told: Told) -> Tiles:
         ),
         Tile(title="Discard", figure=f"{_of(picture, 'discard'):,}", note=shares["discard"], series=SERIES["discard"]),
     ]
-    for title, tally in (("Right among the kept", told.kept), ("Right among all", told.all)):
-        if tally.n:
-            found = tally.proportion()
+    for title, name in (("Right among the kept", "kept"), ("Right among all", "all")):
+        found = told.rows[name].share if told.rows else None
+        if found is not None:
             note = (
                 f"{found.successes:,} of {found.n:,}; 95 % interval {100 * found.low:.1f} to {100 * found.high:.1f} % "
                 f"by {found.clusters:,} question{'s' if found.clusters != 1 else ''}"
@@ -163,16 +174,39 @@ def _values(picture: Picture) -> list[Section]:
 
 
 def _labels(picture: Picture, told: Told) -> list[Section]:
-    if not told.all.n:
+    if not told.rows:
         return []
     rule = f" What counts as right: {told.right}." if told.right else ""
     first = (
         "Vetting does not see the labels. Intervals are 95 % and by question: judgments of one question are not "
-        f"independent.{rule}"
+        f"independent. A judge's tie is wrong where the label names a winner.{rule}"
     )
     chart = coverage_chart(picture)
-    text = () if chart is None else (chart,)
-    return [Section(title="Precision and coverage", paragraphs=(first,), blocks=text)]
+    charts = () if chart is None else (chart,)
+    return [Section(title="Precision and coverage", paragraphs=(first,), blocks=(_rows(told), *charts))]
+
+
+def _rows(told: Told) -> Table:
+    """How many judgments stand in each row, and how many of them are right."""
+    columns = (
+        Column(title="Judgments"),
+        Column(title="Number", kind="count"),
+        Column(title="Compared with a label", kind="count"),
+        Column(title="Right", kind="count"),
+        Column(title="Right %", kind="percent"),
+    )
+    none = Absent(absent="none of them is compared with a label")
+    rows = [
+        (WORDS[name], one.n, one.compared, one.right, none if one.share is None else _measured(one.share))
+        for name, one in told.rows.items()
+        if one.n and not name.startswith("kept_")
+    ]
+    notes = tuple(f"Not compared: {text}." for text in told.not_compared)
+    return Table(caption="Right by the labels", columns=columns, rows=tuple(rows), notes=notes)
+
+
+def _measured(found: ClusteredProportion) -> Measured:
+    return Measured(value=found.estimate, low=found.low, high=found.high)
 
 
 def _why(picture: Picture) -> list[Section]:

@@ -12,7 +12,6 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.correctness import UNKNOWN
 from metajudge.bulk.reading import Intake
 from metajudge.bulk.run import Block
 from metajudge.decision import Policy
@@ -118,7 +117,7 @@ class Picture:
         for at in np.flatnonzero(~np.isnan(values)).tolist():
             code, row, value = int(block.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
-            if self._correct[row] != UNKNOWN and fates[code] != "ask":
+            if self._correct[row] >= 0 and fates[code] != "ask":
                 self.labelled.add(value, bool(self._correct[row]), self._questions[int(facts.item[row])])
         self._doubtful_of(block, values, fates)
 
@@ -216,7 +215,7 @@ class Picture:
         wrong = kept & (self._correct[block.rows] == 0)
         for at in self.doubtful.nearest(distances, groups, wrong).tolist():
             row, distance = int(block.rows[at]), float(distances[at])
-            right = None if self._correct[row] == UNKNOWN else bool(self._correct[row])
+            right = None if self._correct[row] < 0 else bool(self._correct[row])
             self.doubtful.note(
                 row,
                 self._intake.facts.items[int(self._intake.facts.item[row])].id,

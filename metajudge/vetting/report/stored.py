@@ -6,13 +6,13 @@ from typing import Final
 
 from metajudge.decision import Policy
 from metajudge.errors import InputError
+from metajudge.evidence.counting import Counts
 from metajudge.panels.config import RECORDED, PanelConfig
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.report.page import page
 from metajudge.vetting.report.picture import Picture
 from metajudge.vetting.report.telling import Place, told_of
@@ -39,7 +39,7 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
         )
     first = pages[0][0]
     picture = Picture(await _policy(store, first), sampled=True)
-    summary, labels = VetSummary(run_id=run.run_id), LabelCount()
+    summary, labels = VetSummary(run_id=run.run_id), Counts()
     _account(summary, run)
     small = int((run.summary or {}).get("judgments") or 0) <= MOST_READ
     if small:

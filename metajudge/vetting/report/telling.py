@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from metajudge.evidence.counting import Counts, without_comparison
 from metajudge.installation import __version__
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.explanation import Reason, filled
-from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.report.page import Told
 from metajudge.vetting.sentences import (
     calibration_lines,
@@ -43,7 +43,7 @@ class Place:
     note: str = ""
 
 
-def told_of(summary: VetSummary, labels: LabelCount, how: str, place: Place) -> Told:
+def told_of(summary: VetSummary, labels: Counts, how: str, place: Place) -> Told:
     """What a report tells of a run, from its counts; ``how`` says what vetted, as
     :func:`metajudge.vetting.sentences.vetted_by` does.
     """
@@ -61,8 +61,8 @@ def told_of(summary: VetSummary, labels: LabelCount, how: str, place: Place) -> 
         said=[line for line in said if line],
         cost=[line for line in cost_lines(summary) if line],
         next=_next(summary, labels, place),
-        all=labels.all,
-        kept=labels.kept,
+        rows=labels.rows() if labels.labelled else {},
+        not_compared=without_comparison(labels),
         right="" if labels.rules is DEFAULTS else rules,
         provenance=_provenance(summary, place),
     )
@@ -72,7 +72,7 @@ def _filled(reason: Reason, words: Mapping[str, str]) -> Reason:
     return reason if reason.next is None else replace(reason, next=filled(reason.next, words))
 
 
-def _next(summary: VetSummary, labels: LabelCount, place: Place) -> list[tuple[str, str]]:
+def _next(summary: VetSummary, labels: Counts, place: Place) -> list[tuple[str, str]]:
     """What to do next, the most useful first, each as a command that can be copied."""
     if not place.inputs:
         return []
@@ -82,7 +82,7 @@ def _next(summary: VetSummary, labels: LabelCount, place: Place) -> list[tuple[s
     found = []
     if summary.gathered.by_evidence:
         found.append(("What meta-judges would cost", f"metajudge vet {inputs} {AGENT} --dry-run"))
-    if not summary.calibrated and labels.all.n:
+    if not summary.calibrated and labels.labelled:
         found.append(
             (
                 "A probability for each judgment, from the labels",

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from metajudge.stats.intervals import wilson
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.store import open_store
 from tests.api.pages.conftest import words
 from tests.api.pages.dashboard_store import fill_dashboard
@@ -53,13 +53,12 @@ def test_precision_at_a_threshold_is_counted_one_by_one(visitor, kept):
         figures = now(visitor.see(f"/dashboard?labels=truth&keep={keep}&discard=2"))
         above = [judgment for one, judgment in kept if one.final_score is not None and one.final_score > keep]
         low = [one for one, _ in kept if one.final_score is not None and one.final_score <= 2]
-        right = sum(judgment.correct for judgment in above)
         assert figures["kept"] == str(len(above))
         assert figures["discarded"] == str(len(low))
         assert figures["asked"] == str(len(kept) - len(above) - len(low))
         assert figures["coverage"] == standing_module.tenths(len(above) / len(kept))
         if above:
-            found = wilson(right, len(above))
+            found = clustered_proportion([one.correct for one in above], [one.item.opening for one in above])
             assert figures["precision"] == standing_module.tenths(found.estimate)
             ends = f"{standing_module.tenths(found.low)} to {standing_module.tenths(found.high)}"
             assert figures["interval"] == f"{ends}, {len(above)} labelled"

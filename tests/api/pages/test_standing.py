@@ -6,46 +6,91 @@ from collections import Counter
 
 import pytest
 
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.stats.intervals import wilson
 from metajudge.store.dashboard import Spending
-from metajudge.store.labelled import PairCount, Step, Tenth
+from metajudge.store.labelled import PairCount, Step, Steps, Tenth
 
 standing_module = importlib.import_module("metajudge.api.pages.standing")
 view = importlib.import_module("metajudge.api.pages.dashboard_view")
 standing, Ladder = standing_module.standing, standing_module.Ladder
 
 
+def counted(basis, rows, without=0, threshold=None):
+    """A ladder of rows: value, question, right (None without a label)."""
+    steps, changes, seen = {}, Counter(), {}
+    for value, question, right in sorted(rows, key=lambda row: -row[0]):
+        step = steps.setdefault(value, [0, 0, 0])
+        step[0] += 1
+        if right is not None:
+            step[1], step[2] = step[1] + 1, step[2] + right
+            hits, n = seen.get(question, (0, 0))
+            changes[value, hits, n] -= n > 0
+            changes[value, hits + right, n + 1] += 1
+            seen[question] = hits + right, n + 1
+    made = tuple(Step(value, *step) for value, step in sorted(steps.items()))
+    told = tuple((*key, change) for key, change in sorted(changes.items(), reverse=True) if change)
+    return Ladder(basis, Steps(made, without, len(seen), told), threshold)
+
+
+def share(rows):
+    """The interval by question, from the rows themselves."""
+    known = [(right, question) for _, question, right in rows if right is not None]
+    return clustered_proportion([right for right, _ in known], [one for _, one in known]) if known else None
+
+
 @pytest.fixture(scope="module")
-def ladder():
+def rows():
     rng = random.Random(7)
-    steps = []
-    for value in sorted(rng.sample(range(100, 500), 150)):
-        n = rng.randrange(1, 9)
-        labelled = rng.randrange(n + 1)
-        steps.append(Step(value, n, labelled, rng.randrange(labelled + 1)))
-    return Ladder("score", tuple(steps), 24, 40)
+    values = sorted(rng.sample(range(100, 500), 60))
+    return [(rng.choice(values), rng.randrange(40), rng.choice((True, True, False, None))) for _ in range(300)]
+
+
+@pytest.fixture(scope="module")
+def ladder(rows):
+    return counted("score", rows, 24)
 
 
 @pytest.mark.parametrize("keep", [0, 100, 237, 300, 310, 449, 450, 499, 500])
 @pytest.mark.parametrize("gap", [0, 70])
-def test_scores_above_are_kept_and_scores_up_to_are_discarded(ladder, keep, gap):
+def test_scores_above_are_kept_and_scores_up_to_are_discarded(ladder, rows, keep, gap):
     now = standing(ladder, keep, keep - gap)
     above = [step for step in ladder.steps if step.value > keep]
     low = sum(step.n for step in ladder.steps if step.value <= keep - gap)
-    kept, n, right = (sum(getattr(step, name) for step in above) for name in ("n", "labelled", "right"))
+    kept = sum(step.n for step in above)
     assert (now.kept, now.discarded, now.asked) == (kept, low, ladder.n - kept - low)
-    assert now.precision == (wilson(right, n) if n else None)
+    assert now.precision == share([row for row in rows if row[0] > keep])
     assert now.coverage == kept / ladder.n
 
 
 def test_a_probability_at_its_threshold_is_kept():
-    ladder = Ladder("probability", (Step(69, 2, 1, 0), Step(70, 3, 2, 1)), 1)
-    now = standing(ladder, 70, 70)
-    assert (now.kept, now.discarded, now.asked, now.precision) == (3, 2, 1, wilson(1, 2))
+    rows = [(69, 1, False), (69, 2, None), (70, 1, True), (70, 2, False), (70, 3, None)]
+    now = standing(counted("probability", rows, 1), 70, 70)
+    assert (now.kept, now.discarded, now.asked, now.precision) == (3, 2, 1, wilson_of(1, 2))
+
+
+def wilson_of(right, n):
+    return clustered_proportion([1] * right + [0] * (n - right), range(n))
+
+
+def test_questions_that_repeat_do_not_make_the_interval_narrow():
+    now = standing(
+        counted("score", [(450, question, question != 3) for question in range(8) for _ in range(5)]), 440, 0
+    )
+    assert (now.precision.n, now.precision.estimate) == (40, 0.875)
+    assert (now.precision.low, now.precision.high) == pytest.approx(
+        (0.432249, 0.984700), abs=1e-6
+    )  # of 4.81, not of 40
+
+
+def test_the_slider_reaches_the_threshold_in_use():
+    rows = [(340, 1, True), (400, 2, True)]
+    assert (counted("score", rows).low, counted("score", rows).high) == (300, 400)
+    assert (counted("score", rows, threshold=450).high, counted("score", rows, threshold=250).low) == (500, 200)
 
 
 def test_without_labels_there_is_no_precision_rather_than_a_number():
-    ladder = Ladder("score", (Step(300, 2, 0, 0),), 0)
+    ladder = counted("score", [(300, 1, None), (300, 2, None)])
     now = standing(ladder, 100, 100)
     assert (now.kept, now.precision) == (2, None)
     assert standing_module.words_of(now)["precision"] == "none"
@@ -53,7 +98,7 @@ def test_without_labels_there_is_no_precision_rather_than_a_number():
 
 
 def test_nothing_at_all_has_no_coverage():
-    now = standing(Ladder("score", (), 0), 450, 450)
+    now = standing(counted("score", []), 450, 450)
     assert now.coverage is None
     assert standing_module.words_of(now)["coverage"] == "none"
 

@@ -1,11 +1,12 @@
-"""What labels say of what was kept: by question, and what a guarantee covers apart from what it does not."""
+"""What vet prints of labels: by question, and what a guarantee covers apart from what it does not."""
 
 import pytest
 
 from metajudge.calibration.domain import Mark
+from metajudge.cli.vet_report import _by_labels
+from metajudge.evidence.counting import Counts
 from metajudge.stats.intervals import wilson
-from metajudge.types import GuaranteedThreshold, Right
-from metajudge.vetting.label_count import LabelCount
+from metajudge.types import GuaranteedThreshold
 from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment
@@ -26,7 +27,7 @@ def vetted(questions=20, copies=6):
 
 @pytest.fixture
 def counted():
-    labels, summary = LabelCount(), VetSummary(guarantees=["a promise"], calibrated=True)
+    labels, summary = Counts(), VetSummary(guarantees=["a promise"], calibrated=True)
     for said, found in vetted():
         labels.add(said, found)
         summary.add(found, reused=False)
@@ -35,7 +36,7 @@ def counted():
 
 def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
     labels, _ = counted
-    independent, found = wilson(90, 120), labels.kept.proportion()
+    independent, found = wilson(90, 120), labels.rows()["kept"].share
     assert (found.successes, found.n, found.clusters) == (90, 120, 20)
     assert found.high - found.low > 2 * (independent.high - independent.low)
     (_, _, covered, other, *_) = label_lines(labels, guaranteed=True)
@@ -47,19 +48,9 @@ def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
 
 def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):
     labels, summary = counted
-    data = labels.to_json()
+    data = _by_labels(labels)
     assert (data["all"], data["all_correct"], data["kept"], data["kept_correct"]) == (120, 90, 120, 90)
     assert data["precision"]["kept_under_guarantee"]["clusters"] == 10
     assert summary.to_json()["kept"] == 120
     assert summary.to_json()["kept_without_guarantee"] == {"absent_signal": 60}
-    assert LabelCount().to_json() is None
-
-
-def test_what_counts_as_right_is_in_the_data():
-    said = judgment(1, id="j", label="A>B")
-    labels = LabelCount({"pairwise": Right("equal")})
-    labels.add(said, assessment(said, probability=0.9))
-    assert labels.to_json()["right"] == {"pairwise": "equal"}
-    other = LabelCount({"grade": Right("equal")})
-    other.add(said, assessment(said, probability=0.9))
-    assert other.to_json() is None
+    assert _by_labels(Counts()) is None

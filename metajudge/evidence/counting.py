@@ -1,0 +1,305 @@
+"""The one place that counts the verdicts of a file, and how many of these are right.
+
+Every judgment given is counted, whatever became of it. It stands in one row by what the judge said, in one by what is
+to be done with it, and in the row of all (:data:`ROWS`). Right is counted among verdicts that can be compared with
+their label; a judge's tie is wrong where the label names a winner (:func:`compared`).
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metajudge.errors import FailureKind
+from metajudge.types import (
+    AnyVerdict,
+    Assessment,
+    Judgment,
+    Pairwise,
+    Ranking,
+    Right,
+    Status,
+    VerdictKind,
+    is_right,
+    kind_of,
+    text_digest,
+)
+from metajudge.types.right import DEFAULTS
+
+if TYPE_CHECKING:
+    from metajudge.stats.clustered import ClusteredProportion
+
+Said: TypeAlias = Literal["decided", "undecided", "no_verdict"]
+Fate: TypeAlias = Literal["kept_under_guarantee", "kept_without_guarantee", "discarded", "asked", "failed"]
+Why: TypeAlias = Literal["no verdict", "no label", "tied label", "not comparable"]
+"""Why a judgment is neither right nor wrong."""
+
+SAID: Final[tuple[Said, ...]] = ("decided", "undecided", "no_verdict")
+FATES: Final[tuple[Fate, ...]] = ("kept_under_guarantee", "kept_without_guarantee", "discarded", "asked", "failed")
+WHY: Final[tuple[Why, ...]] = ("no verdict", "no label", "tied label", "not comparable")
+"""In a column a judgment is 1 where it is right, 0 where it is wrong, and -1 - its place here where it is neither."""
+MOST_NAMED: Final = 10
+
+_CELLS: Final = tuple(product(SAID, FATES))
+_OF_ROW: Final[Mapping[str, Collection[str]]] = {
+    "all": SAID,
+    "decided": ("decided",),
+    "undecided": ("undecided",),
+    "no_verdict": ("no_verdict",),
+    "kept": FATES[:2],
+    "kept_under_guarantee": FATES[:1],
+    "kept_without_guarantee": FATES[1:2],
+    "discarded": ("discarded",),
+    "asked": ("asked", "failed"),
+    "failed": ("failed",),
+}
+ROWS: Final[Mapping[str, tuple[int, ...]]] = {
+    name: tuple(at for at, cell in enumerate(_CELLS) if set(cell) & set(parts)) for name, parts in _OF_ROW.items()
+}
+"""Row -> the cells that it is made of. all = decided + undecided + no_verdict = kept + discarded + asked.
+
+``decided`` verdicts name one answer, ``undecided`` ones are ties. ``asked``: nothing decided, so a person is asked;
+``failed`` of them could not be asked about, although there is a verdict.
+"""
+
+WORDS: Final[Mapping[str, str]] = {
+    "all": "all given",
+    "decided": "verdicts that name an answer",
+    "undecided": "ties",
+    "no_verdict": "no verdict",
+    "kept": "kept",
+    "kept_under_guarantee": "kept under the guarantee",
+    "kept_without_guarantee": "kept without it",
+    "discarded": "discarded",
+    "asked": "asked, nothing decided",
+    "failed": "failed, of those asked",
+}
+
+
+def said_by(verdict: AnyVerdict | None) -> Said:
+    """What a judge said: one answer, a tie, or nothing."""
+    if verdict is None:
+        return "no_verdict"
+    return "undecided" if isinstance(verdict, Pairwise | Ranking) and verdict.winner is None else "decided"
+
+
+def fate_of(kept: bool | None, *, covered: bool = False, failed: bool = False) -> Fate:
+    """What becomes of a judgment.
+
+    Args:
+        kept: None where nothing decided.
+        covered: whether a guarantee covers it.
+        failed: whether it has a verdict and could not be asked about.
+    """
+    if kept is None:
+        return "failed" if failed else "asked"
+    return "discarded" if not kept else "kept_under_guarantee" if covered else "kept_without_guarantee"
+
+
+def status_of(assessment: Assessment) -> str:
+    """How vetting ended: as the status says, but ``no_verdict`` where the judge gave none. Nothing failed then."""
+    failure = assessment.failure
+    silent = failure is not None and failure.kind is FailureKind.NO_VERDICT
+    return "no_verdict" if silent else assessment.status.value
+
+
+def ending_of(assessment: Assessment) -> Fate:
+    """:func:`fate_of` an assessment's judgment."""
+    failed = status_of(assessment) == Status.FAILED
+    return fate_of(assessment.kept, covered=assessment.guarantee is not None, failed=failed)
+
+
+def places_of(said: Sequence[Said], fates: Sequence[Fate]) -> NDArray[np.intp]:
+    """[said, fates] the cell of each pair."""
+    return np.array([[_CELLS.index((one, other)) for other in fates] for one in said], dtype=np.intp)
+
+
+def compared(verdict: AnyVerdict | None, truth: AnyVerdict | None, rule: Right | None) -> bool | Why:
+    """Whether a verdict is right, or why it is neither right nor wrong.
+
+    A tie is wrong where the label names a winner. Where people call a tie as well, it is right by ``equal`` and
+    ``kendall``; by ``top1`` such an item is not compared.
+
+    Args:
+        truth: the label; None where nobody says.
+        rule: of the verdict's kind; None where there is none.
+    """
+    if verdict is None or truth is None:
+        return "no verdict" if verdict is None else "no label"
+    right = None if rule is None else is_right(verdict, truth, rule)
+    if right is not None:
+        return right
+    tied = rule is not None and rule.name == "top1" and said_by(truth) == "undecided"
+    return "tied label" if tied else "not comparable"
+
+
+def compared_by(judgment: Judgment, rules: Mapping[VerdictKind, Right]) -> bool | Why:
+    """:func:`compared` of a judgment, by the rule of its kind."""
+    verdict = judgment.verdict
+    return compared(verdict, judgment.item.truth, None if verdict is None else rules.get(kind_of(verdict)))
+
+
+def code_of(found: bool | Why) -> int:
+    """1, 0 or a negative number; see :data:`WHY`."""
+    return int(found) if isinstance(found, bool) else -1 - WHY.index(found)
+
+
+def cluster_of(question: str) -> int:
+    """The number of a question in [0, 2**64): judgments of one question are not independent."""
+    return int(text_digest(question)[:16], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One row.
+
+    Attributes:
+        n: judgments in it.
+        share: right ones among those of them that can be compared, with the 95 % interval by cluster; None without any.
+    """
+
+    n: int
+    share: "ClusteredProportion | None" = None
+
+    @property
+    def compared(self) -> int:
+        return 0 if self.share is None else self.share.n
+
+    @property
+    def right(self) -> int:
+        return 0 if self.share is None else self.share.successes
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; the last three are None without a judgment that can be compared."""
+        found = self.share
+        return {
+            "n": self.n,
+            "compared": self.compared,
+            "right": self.right,
+            "share": None if found is None else found.estimate,
+            "low": None if found is None else found.low,
+            "high": None if found is None else found.high,
+            "clusters": 0 if found is None else found.clusters,
+        }
+
+
+def counted_rows(
+    given: Callable[[Collection[int]], int], share: "Callable[[Collection[int]], ClusteredProportion | None]"
+) -> dict[str, Counted]:
+    """Every row.
+
+    Args:
+        given: how many judgments stand in some cells.
+        share: of those of them that can be compared the right ones; None without any.
+    """
+    return {name: Counted(given(cells), share(cells)) for name, cells in ROWS.items()}
+
+
+@dataclass(slots=True)
+class Counts:
+    """Judgments as they come, in nine bytes for each that can be compared.
+
+    Attributes:
+        rules: what counts as right, for each kind of verdict.
+        why: why judgments cannot be compared -> how many.
+        wrongly_kept: ids of the first ones that were kept although they are wrong.
+    """
+
+    rules: Mapping[VerdictKind, Right] = field(default_factory=lambda: DEFAULTS)
+    why: Counter[str] = field(default_factory=Counter)
+    wrongly_kept: list[str] = field(default_factory=list)
+    _given: Counter[int] = field(default_factory=Counter)
+    _clusters: "array[int]" = field(default_factory=lambda: array("Q"))
+    _outcomes: "array[int]" = field(default_factory=lambda: array("B"))
+
+    def add(self, judgment: Judgment, assessment: Assessment | None = None) -> None:
+        """Counts a judgment and what became of it; None: nothing decided."""
+        fate: Fate = "asked" if assessment is None else ending_of(assessment)
+        code = code_of(compared_by(judgment, self.rules))
+        self.count(judgment.id, cluster_of(judgment.item.opening), said_by(judgment.verdict), fate, code)
+
+    def count(self, name: str, cluster: int, said: Said, fate: Fate, code: int) -> None:
+        """Counts one judgment by its fields.
+
+        Args:
+            name: its id.
+            cluster: the number of what it depends on, in [0, 2**64).
+            code: see :data:`WHY`.
+        """
+        one = np.array([code]), np.array([cluster], dtype=np.uint64)
+        self.count_rows(places_of([said], [fate])[0], *one, lambda _at: name)
+
+    def count_rows(
+        self, cells: NDArray[np.intp], codes: NDArray[Any], clusters: NDArray[np.uint64], name: Callable[[int], str]
+    ) -> None:
+        """Counts m judgments: [m] their cells, codes and clusters; ``name`` gives the id of one by its place."""
+        self._given.update(dict(enumerate(np.bincount(cells, minlength=len(_CELLS)).tolist())))
+        known = codes >= 0
+        self.why.update(WHY[-1 - code] for code in codes[~known].tolist())
+        self._clusters.frombytes(clusters[known].astype(np.uint64).tobytes())
+        self._outcomes.frombytes((2 * cells + codes)[known].astype(np.uint8).tobytes())
+        wrong = np.flatnonzero(np.isin(cells, ROWS["kept"]) & (codes == 0))
+        self.wrongly_kept += [name(at) for at in wrong[: MOST_NAMED - len(self.wrongly_kept)].tolist()]
+
+    def extend(self, other: "Counts") -> None:
+        """Counts what another one has counted by the same rules."""
+        self.why.update(other.why)
+        self._given.update(other._given)
+        self._clusters.extend(other._clusters)
+        self._outcomes.extend(other._outcomes)
+
+    def rows(self) -> dict[str, Counted]:
+        """Every row; see :data:`ROWS`."""
+        outcomes = np.array(self._outcomes, dtype=np.uint8)
+        clusters = np.array(self._clusters, dtype=np.uint64)
+        return counted_rows(
+            lambda cells: sum(self._given[cell] for cell in cells), lambda cells: _share(outcomes, clusters, cells)
+        )
+
+    @property
+    def labelled(self) -> bool:
+        """Whether any judgment can be compared with its label."""
+        return bool(self._outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the rows, the rules, and why judgments are not compared."""
+        return {
+            "right": {kind: str(rule) for kind, rule in self.rules.items()},
+            "rows": {name: row.to_json() for name, row in self.rows().items()},
+            "not_compared": dict(sorted(self.why.items())),
+        }
+
+
+def counts_of(
+    judgments: Iterable[Judgment], assessments: Iterable[Assessment] = (), rules: Mapping[VerdictKind, Right] = DEFAULTS
+) -> Counts:
+    """Counts judgments, each with its assessment where there is one."""
+    found = {one.judgment_id: one for one in assessments}
+    counts = Counts(rules)
+    for judgment in judgments:
+        counts.add(judgment, found.get(judgment.id))
+    return counts
+
+
+def _share(
+    outcomes: NDArray[np.uint8], clusters: NDArray[np.uint64], cells: Collection[int]
+) -> "ClusteredProportion | None":
+    from metajudge.stats.clustered import clustered_proportion
+
+    there = np.isin(outcomes // 2, list(cells))
+    return clustered_proportion(outcomes[there] % 2, clusters[there]) if there.any() else None
+
+
+def without_comparison(counts: Counts) -> list[str]:
+    """Sentences on what is in no share; missing verdicts have a row of their own."""
+    tied, none, other = (counts.why[name] for name in ("tied label", "no label", "not comparable"))
+    said = [f"{tied:,} on items that people call a tie (top1 asks for a winner; --right equal compares them)"] * (
+        tied > 0
+    )
+    said += [f"{none:,} without a label"] * (none > 0)
+    return said + [f"{other:,} that cannot be compared with their label"] * (other > 0)
