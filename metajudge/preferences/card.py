@@ -83,7 +83,11 @@ def _header(request: ExportRequest, stats: Mapping[str, Any], files: Mapping[str
 def _split(part: str, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """A split's size; ``datasets`` finds an earlier export in its cache by the folder's name and by these figures."""
     own = [file for name, file in files.items() if name.startswith(f"data/{part}-")]
-    return {"name": part, "num_bytes": sum(one["bytes"] for one in own), "num_examples": sum(one["rows"] for one in own)}
+    return {
+        "name": part,
+        "num_bytes": sum(one["bytes"] for one in own),
+        "num_examples": sum(one["rows"] for one in own),
+    }
 
 
 def _feature(column: Column) -> dict[str, Any]:

@@ -224,7 +224,9 @@ def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
             found.rejected += 1
             found.rejects += [str(row)] if len(found.rejects) < _SHOWN else []
             continue
-        data = {key: unescaped(one) if isinstance(one, str) else one for key, one in row.data.items()} if own else row.data
+        data = (
+            {key: unescaped(one) if isinstance(one, str) else one for key, one in row.data.items()} if own else row.data
+        )
         found.rows += _rows(replace(row, data=data), keys, values, annotator, time, name)
     return found
 
