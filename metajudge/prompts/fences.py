@@ -51,18 +51,23 @@ OPEN, CLOSE = "⟦", "⟧"
 TOKEN_LENGTHS = {1: 24, 2: 16}
 """Hexadecimal digits of a fence's token, by the prompt set that began with them."""
 
-_LOOKALIKES = {
-    **dict.fromkeys("⟦〚⟬〘⁅⦋⦍⦏", "[["),
-    **dict.fromkeys("⟧〛⟭〙⁆⦌⦎⦐", "]]"),
-}
 _HIDDEN = (
-    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but \t \n \r
-    r"\u200b\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero-width, invisible operators, isolates, annotations
-    r"\u202a-\u202e"  # bidirectional embeddings and overrides
-    r"\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # lone surrogates, non-characters
-    r"\U000e0000-\U000e01ef"  # tag characters, supplementary variation selectors
+    *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F)),  # control characters but \t \n \r
+    *((0x200B, 0x200B), (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB)),  # zero-width, isolates, annotations
+    (0x202A, 0x202E),  # bidirectional embeddings and overrides
+    *((0xD800, 0xDFFF), (0xFDD0, 0xFDEF), (0xFFFE, 0xFFFF)),  # lone surrogates, non-characters
+    (0xE0000, 0xE01EF),  # tag characters, supplementary variation selectors
 )
-_UNSAFE = re.compile(f"[{''.join(_LOOKALIKES)}{_HIDDEN}]")
+_OPENING, _CLOSING = "⟦〚⟬〘⁅⦋⦍⦏", "⟧〛⟭〙⁆⦌⦎⦐"
+_LEGIBLE = {
+    **{code: f"[U+{code:04X}]" for first, last in _HIDDEN for code in range(first, last + 1)},
+    **{ord(one): "[[" for one in _OPENING},
+    **{ord(one): "]]" for one in _CLOSING},
+}
+"""What stands for each character that does not stay."""
+_UNSAFE = re.compile(f"[{_OPENING}{_CLOSING}{''.join(f'{chr(first)}-{chr(last)}' for first, last in _HIDDEN)}]")
+_PIECE = 4_096
+"""Characters replaced at once: no other thread runs meanwhile."""
 _PLAIN_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
 # Tokens of chat templates, each up to the bracket before which the space goes. Two patterns that begin with a
@@ -108,7 +113,8 @@ def neutralise(text: str, version: int = FIRST) -> str:
     # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
     unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
     if unusual and _UNSAFE.search(unusual):
-        text = _UNSAFE.sub(_legible, text)
+        pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+        text = "".join(piece.translate(_LEGIBLE) if _UNSAFE.search(piece) else piece for piece in pieces)
     if "<" in text:
         text = _ANGLE_TOKEN.sub(r"\g<0> ", text)
     if "]" in text and _has_square_end(text):
@@ -147,8 +153,3 @@ def fence(name: str, text: str, version: int = FIRST) -> str:
     inert = neutralise(text, version)
     label = f"{name} {text_digest(inert)[: TOKEN_LENGTHS[fence_rules(version)]]}"
     return f"{OPEN}BEGIN {label}{CLOSE}\n{inert}\n{OPEN}END {label}{CLOSE}"
-
-
-def _legible(found: re.Match[str]) -> str:
-    character = found.group()
-    return _LOOKALIKES.get(character) or f"[U+{ord(character):04X}]"

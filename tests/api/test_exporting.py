@@ -230,18 +230,16 @@ class TestInterrupted:
 
 
 @pytest.mark.slow
-def test_ten_long_texts_end_no_export_and_filters_that_nothing_meets_read_none(tmp_path):
+def test_ten_long_texts_end_no_export(tmp_path):
     long = [f"{number} says: " + f"{number:07} words, " * 90_000 + "done." for number in range(20)]
     said = [
         *(judgment(number) for number in range(40)),
         *(judgment(100 + at, responses={"A": long[2 * at], "B": long[2 * at + 1]}) for at in range(10)),
     ]
     filled(tmp_path / "s.duckdb", [(one, vetted(one)) for one in said])
-    with process(tmp_path) as (one, client):
-        before = memory_kb(one.pid)
+    with process(tmp_path) as (_, client):
         answer = client.post(URL, json={"filters": {"since": "2100-01-01"}}, timeout=100)
         assert (answer.status_code, "meets every filter" in answer.text) == (422, True)
-        assert memory_kb(one.pid) - before < 30 * MEGABYTE, "the texts are not looked at"
         answer = client.post(URL, json={"format": "jsonl", "dedupe": False}, timeout=170)
         assert answer.status_code == 200, answer.text
     rows = {row["item_id"]: row for row in rows_in(answer)}
