@@ -1,7 +1,7 @@
 """CSV files that this package writes, and their cells as they were.
 
-A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula and runs it, also behind blanks and
-quotes (CWE-1236). Such a text is written behind an apostrophe, which reading takes off again.
+A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula and runs it, also behind blanks
+and quotes (CWE-1236). Such a text is written behind an apostrophe, which reading takes off again.
 """
 
 import csv
@@ -86,7 +86,8 @@ def write_table(
     try:
         with path.open("w", encoding="utf-8", newline="") as stream:
             write = csv_writer(stream, columns) if path.suffix == ".csv" else None
-            for count, record in enumerate(records, start=1):
+            for record in records:
+                count += 1
                 if write is None:
                     stream.write(line(record).decode() + "\n")
                 else:

@@ -58,12 +58,13 @@ def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
             for name, pattern in PATTERNS.items()
         )
         flags = f"list_filter([{found}], lambda name: name IS NOT NULL)"
-    lengths = "SELECT item_no AS place, strlen(question) + strlen(responses) AS size FROM items"
+    lengths = "SELECT item_no AS place, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
     for low, high in [(0, -1), *ranges(work, lengths)]:
         entries = f"(SELECT * FROM entries WHERE item_no BETWEEN {low} AND {high})"
         work.execute(f"""
         {"INSERT INTO measures" if low <= high else "CREATE OR REPLACE TABLE measures AS"}
-        WITH texts AS ({texts_of(request.kind, entries)} WHERE i.item_no BETWEEN {low} AND {high}), more AS ({_finishes(request.kind, entries)}),
+        WITH texts AS ({texts_of(request.kind, entries)} WHERE i.item_no BETWEEN {low} AND {high}),
+        more AS ({_finishes(request.kind, entries)}),
         found AS (
             SELECT *, normal(chosen) AS c, normal(rejected) AS r FROM texts LEFT JOIN more USING (entry_id)
         )

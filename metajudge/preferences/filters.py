@@ -93,7 +93,6 @@ class Filters(Frozen):
             parts.append(f"created_at < {self.until.timestamp()!r}")
         return " AND ".join(parts)
 
-
     def text_conditions(self, versions: str) -> dict[str, str]:
         """SQL over rows of a store's tables of texts: true of all that may be exported, and of some more.
 

@@ -16,6 +16,7 @@ ROW_GROUP: Final = 10_000
 LONG: Final = 2 * PIECE
 """Bytes of 2,048 rows, a vector, from which rows are written in pieces."""
 
+_LENGTHS: Final = "SELECT item_no, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
 _MESSAGE: Final = "{{'role': '{role}', 'content': {content}}}"
 _MESSAGES: Final = 'STRUCT("role" VARCHAR, "content" VARCHAR)[]'
 
@@ -177,7 +178,7 @@ def _pieces(work: duckdb.DuckDBPyConnection, which: str) -> list[tuple[int, int]
     """First and last position of what is written at once: all rows, unless a vector of them is long."""
     lengths = f"""
         SELECT position AS place, size + coalesce(chosen_length, 0) + coalesce(rejected_length, 0) AS size
-        FROM ordered JOIN (SELECT item_no, strlen(question) + strlen(responses) AS size FROM items) USING (item_no)
+        FROM ordered JOIN ({_LENGTHS}) USING (item_no)
         WHERE {which}"""
     (longest,) = only(work, f"SELECT max(size) FROM (SELECT sum(size) AS size FROM ({lengths}) GROUP BY place // 2048)")
     pieces = ranges(work, lengths)

@@ -263,7 +263,9 @@ def _take(work: duckdb.DuckDBPyConnection, table: str, wanted: str, query: str) 
     """Fills a table from the store's of the same name, some texts at a time."""
     lengths = f"SELECT rowid AS place, strlen(payload) AS size FROM kept.{table} WHERE payload IS NOT NULL"
     for low, high in [(0, -1), *ranges(work, lengths)]:
-        given = f"SELECT t.rowid, * FROM kept.{table} t {wanted} WHERE NOT redacted AND t.rowid BETWEEN {low} AND {high}"
+        given = (
+            f"SELECT t.rowid, * FROM kept.{table} t {wanted} WHERE NOT redacted AND t.rowid BETWEEN {low} AND {high}"
+        )
         how = f"INSERT INTO {table}" if low <= high else f"CREATE OR REPLACE TABLE {table} AS"
         work.execute(f"{how} WITH given AS ({given}) {query}")
 

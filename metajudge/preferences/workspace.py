@@ -18,7 +18,7 @@ from metajudge.store.sql import Connection
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
 PIECE: Final = 8_000_000
-"""Bytes of texts that a step has in memory, where they are long; a longer text is alone. JSON takes up twenty times it."""
+"""Bytes of texts that a step has in memory; a longer text is alone. Reading JSON takes up to twenty times as much."""
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
     "autoinstall_known_extensions": False,

@@ -42,8 +42,10 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 """
 
 import re
+import threading
 from functools import cache
 
+from metajudge.concurrency import LONG_TEXT
 from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
 
@@ -105,11 +107,31 @@ def fence_rules(version: int) -> int:
 def neutralise(text: str, version: int = FIRST) -> str:
     """Makes marker characters, hidden characters and chat control sequences inert; see the module's table.
 
-    Applying it twice changes nothing more.
+    Applying it twice changes nothing more. A long text is worked on once where several agents, orders or stages show it
+    one after the other or at once; that takes a thread, not an event loop.
 
     Args:
         version: of the prompt set.
     """
+    rules = fence_rules(version)
+    if len(text) < LONG_TEXT:
+        return _neutralised(text, rules)
+    with _turn:
+        if (known := _kept.pop((text, rules), None)) is None:
+            known = _neutralised(text, rules)
+        _kept[text, rules] = known
+        while sum(map(len, _kept.values())) > _KEPT and len(_kept) > 1:
+            _kept.pop(next(iter(_kept)))
+        return known
+
+
+_turn = threading.Lock()
+_kept: dict[tuple[str, int], str] = {}
+_KEPT = 16_000_000
+"""Characters of long texts that are kept, the last ones shown."""
+
+
+def _neutralised(text: str, rules: int) -> str:
     # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
     unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
     if unusual and _UNSAFE.search(unusual):
@@ -122,7 +144,7 @@ def neutralise(text: str, version: int = FIRST) -> str:
     if "Human:" in text or "Assistant:" in text:
         # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
         text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
-    return text if fence_rules(version) == FIRST else _neutralised_further(text, unusual)
+    return text if rules == FIRST else _neutralised_further(text, unusual)
 
 
 def _has_square_end(text: str) -> bool:

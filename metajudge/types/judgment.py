@@ -109,6 +109,11 @@ class Item(Frozen):
         """Whether it has one of the fields that are no part of what it is (:data:`BESIDE`)."""
         return any(getattr(self, name) for name in BESIDE)
 
+    @property
+    def characters(self) -> int:
+        """Length of all its texts."""
+        return len(self.question) + len(self.reference or "") + sum(map(len, self.responses.values()))
+
     @cached_property
     def words(self) -> dict[str, int]:
         """Response id -> its number of words."""
@@ -213,6 +218,11 @@ class Judgment(Frozen):
         if truth is None or verdict is None:
             return None
         return is_right(verdict, truth, rule or DEFAULTS[kind_of(verdict)])
+
+    @property
+    def characters(self) -> int:
+        """Length of all its texts."""
+        return len(self.question) + len(self.reference or "") + sum(map(len, self.responses.values()))
 
     @cached_property
     def words(self) -> int:

@@ -48,7 +48,9 @@ def texts(found):
     work = duckdb.connect()
     found.attach(work)
     return {
-        table: {row[0] for row in work.execute(f"SELECT item_id FROM kept.{table} WHERE payload IS NOT NULL").fetchall()}
+        table: {
+            row[0] for row in work.execute(f"SELECT item_id FROM kept.{table} WHERE payload IS NOT NULL").fetchall()
+        }
         for table in ("items", "judgments")
     }
 
