@@ -100,8 +100,7 @@ class Agent:
             BudgetExceeded: the run's budget is spent.
         """
         how = self.instructions(judgment)
-        length = judgment.item.characters + len(judgment.rationale) + len(judgment.instruction or "")
-        first = await off_the_loop(partial(self._request, judgment, how, earlier, summarise), length)
+        first = await off_the_loop(partial(self._request, judgment, how, earlier, summarise), judgment.characters)
         rubric = how.rubric
         if self.samples == 1:
             result = await self._asked(first, rubric, retry)

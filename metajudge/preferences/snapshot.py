@@ -45,6 +45,7 @@ class Snapshot:
             InputError: a file cannot be written.
             duckdb.OutOfMemoryException: the connection may use too little.
         """
+        assert isinstance(connection, duckdb.DuckDBPyConnection), "other stores are copied"
         everything = dict.fromkeys(_OF_TEXTS, "true")
         wanted = everything if self.filters == Filters() else self.filters.text_conditions(versions())
         with readable_errors(self.folder, memory=None):
@@ -66,7 +67,7 @@ class Snapshot:
             work.execute(f"CREATE OR REPLACE VIEW kept.{table} AS SELECT * FROM read_parquet({files})")
 
 
-def _pieces(connection: Connection, table: str, wanted: str | None) -> Iterator[str]:
+def _pieces(connection: duckdb.DuckDBPyConnection, table: str, wanted: str | None) -> Iterator[str]:
     """Queries for the rows of a table; where it is one of texts, first of those whose texts are not wanted."""
     if wanted is None:
         yield f"SELECT * FROM {table}"

@@ -13,7 +13,6 @@ import numpy as np
 
 from metajudge.errors import ConfigurationError, InputError, UserError
 from metajudge.files.replacing import sync
-from metajudge.store.sql import Connection
 
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
@@ -176,7 +175,7 @@ def readable_errors(out: Path, memory: str | None = MEMORY) -> Iterator[None]:
         raise _unwritten(out, str(error), full) from error
 
 
-def ranges(work: Connection, lengths: str) -> list[tuple[int, int]]:
+def ranges(work: duckdb.DuckDBPyConnection, lengths: str) -> list[tuple[int, int]]:
     """First and last place of pieces that follow each other and contain about :data:`PIECE` bytes of texts each.
 
     Args:

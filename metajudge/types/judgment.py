@@ -222,7 +222,7 @@ class Judgment(Frozen):
     @property
     def characters(self) -> int:
         """Length of all its texts."""
-        return len(self.question) + len(self.reference or "") + sum(map(len, self.responses.values()))
+        return self.item.characters + len(self.rationale) + len(self.instruction or "")
 
     @cached_property
     def words(self) -> int:
