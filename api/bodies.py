@@ -6,8 +6,10 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-import orjson
+from pydantic_core import from_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from metajudge.types.frozen import DEEPEST
 
 from .errors import ProblemError, refuse
 
@@ -130,14 +132,14 @@ class _Upload:
 
 
 def _json_problem(scope: Scope, body: bytes) -> str | None:
-    """Finds texts that are not valid Unicode, which Python's parser accepts but which cannot be stored or sent."""
+    """Finds what Python's parser accepts and nobody could store or send: texts that are no Unicode, deep nesting."""
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-    if b"json" not in kind.lower() or not _ODD.search(body):
+    if b"json" not in kind.lower() or not (body.count(b"{") + body.count(b"[") > DEEPEST or _ODD.search(body)):
         return None
     try:
-        orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        return f"body: not JSON in UTF-8, or a text in it is not Unicode: {error}"
+        from_json(body)
+    except ValueError as error:
+        return f"body: not JSON in UTF-8, nested more than 200 levels deep, or a text in it is not Unicode: {error}"
     return None
 
 

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from fastapi import HTTPException
 
+from metajudge.errors import StoreMemoryError
 from metajudge.preferences import ExportRequest
 from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, ProcessResult
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
@@ -86,7 +87,7 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
         _log.exception("the disk is full: an export failed")
         detail = "the disk for exports is full: free space there and try again"
         raise HTTPException(507, detail) from None
-    except NeedsMemoryError:
+    except (NeedsMemoryError, StoreMemoryError):
         detail = "the export needs more memory than its limit: narrow it with `filters`"
         raise HTTPException(507, detail) from None
     finally:

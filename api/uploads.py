@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 from fastapi import HTTPException, Request
 from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
 from metajudge.types import Judgment
@@ -159,8 +160,8 @@ async def _array(request: Request, longest: int, noun: str) -> AsyncIterator[byt
             detail = f"a JSON array of more than {longest} bytes: send it as JSONL (application/x-ndjson)"
             raise HTTPException(413, detail)
     try:
-        records = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        records = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
         raise HTTPException(422, f"body: not JSON: {error}") from None
     if not isinstance(records, list):
         raise HTTPException(422, f"body: not a list of {noun}s, as a batch is; a single one has its own operation")

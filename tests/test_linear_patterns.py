@@ -28,10 +28,12 @@ from metajudge.errors import ConfigurationError
 from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities
 from metajudge.judging.replies import parse_pairwise_reply, stated_marks
-from metajudge.prompts.fences import neutralise
+from metajudge.prompts.fences import _neutralised
 from metajudge.providers.json_spans import body_span
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
 from metajudge.reviewables.labels import in_reviewers_words
+
+judged_text = importlib.import_module("metajudge.api.pages.judged_text")
 
 pytestmark = pytest.mark.slow
 
@@ -346,7 +348,12 @@ WORK: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "is_quoted": (lambda text: is_quoted(text, text[:1000]), (" ", "[ ", "... ", "[...", "a...", "a ", ".", "…]")),
     "replies": (_reply, ("```json\n", "\n", "{", '{"a":', '"', '\\"', "[", "<think>", "[[A>", "[[A>>B", '"verdict": "A', "1", " ")),
     "values": (_values, (" ", "output_", "output_1", "1", "[", "[[", "a>", "A=", "_", "model a", "()", "a,", ">>", '"')),
-    "neutralise": (neutralise, ("<|", "<|a", "<", "[/", "[INST]", "<extra_id_1", "\n\n", "\n\nHuman:", "⟦", "</s>", "\x00")),
+    "neutralise": (partial(_neutralised, rules=2), ("<|", "<|a", "<", "[/", "[INST]", "<extra_id_1", "\n\n", "\n\nHuman:", "⟦", "</s>", "\x00")),
+    # Longer texts are shown as written.
+    "formatted": (
+        lambda text: judged_text.formatted(text[: judged_text.LONGEST]),
+        ("\\(", "\\( ", "\\(x", "\\[\n", "\\[", "$a", "$$\n", "\\begin{", "[", "[a](", "|a|\n", "*a", "> "),
+    ),
 }  # fmt: skip
 """Work on untrusted text that is more than one pattern, and what its texts are made of."""
 

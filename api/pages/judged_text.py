@@ -5,6 +5,7 @@ filtered by an allow-list; and the page's content security policy runs only the 
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.texmath import texmath_plugin
+from mdit_py_plugins.texmath.index import make_block_func, make_inline_func, rules
 
 from .code_and_math import Part, inline_parts, parts
 
@@ -94,11 +96,28 @@ def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": True})
     parser.enable(["table", "strikethrough"]).disable(["image", "code"])  # indented prose is not code
     parser.use(texmath_plugin, delimiters="brackets")
+    for rule in rules["brackets"]["inline"]:
+        parser.inline.ruler.at(rule["name"], _closed(make_inline_func(rule), "\\)"))
+    for rule in rules["brackets"]["block"]:
+        parser.block.ruler.at(rule["name"], _closed(make_block_func(rule), "\\]"))
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True, renderer=_dollars)
     parser.add_render_rule("math_inline", _inline_formula)
     for name in ("math_block", "math_block_eqno"):
         parser.add_render_rule(name, _block_formula)
     return parser
+
+
+def _closed(rule: Callable[..., bool], closing: str) -> Callable[..., bool]:
+    """A rule for formulas that is asked only where one may end: it reads to the end of the text at every opening."""
+
+    def asked(state: Any, *place: Any) -> bool:
+        text, last = state.env.get(closing, (None, -1))
+        if text is not state.src:
+            last = state.src.rfind(closing)
+            state.env[closing] = state.src, last
+        return (state.bMarks[place[0]] if len(place) > 1 else state.pos) < last and rule(state, *place)
+
+    return asked
 
 
 def _dollars(source: str, options: dict[str, Any]) -> str:

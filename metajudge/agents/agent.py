@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.finer import MAX_SAMPLES, mean_of_draws, score_fields
 from metajudge.agents.parse import ParsedReply, parse_reply
 from metajudge.agents.schema import ANALYSIS, EXPLAINED, output_schema
-from metajudge.concurrency import all_of
+from metajudge.concurrency import all_of, off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.prompts import meta_judge as prompts
 from metajudge.prompts.meta_judge import Statement
@@ -99,7 +100,8 @@ class Agent:
             BudgetExceeded: the run's budget is spent.
         """
         how = self.instructions(judgment)
-        first, rubric = self._request(judgment, how, earlier, summarise), how.rubric
+        first = await off_the_loop(partial(self._request, judgment, how, earlier, summarise), judgment.characters)
+        rubric = how.rubric
         if self.samples == 1:
             result = await self._asked(first, rubric, retry)
         else:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from metajudge.agents.parse import ReplyProblemsError
+from metajudge.concurrency import off_the_loop
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import render_repair
@@ -95,7 +97,8 @@ async def ask(
     Raises:
         BudgetExceeded: the run's budget is spent.
     """
-    first = CallAttempt.of(model, request)
+    length = sum(len(one.text) for one in request.messages)
+    first = await off_the_loop(partial(CallAttempt.of, model, request), length)
     exchange = _Exchange(model, read, retry, Answer[T](first.key))
     answer = exchange.answer
     try:

@@ -7,7 +7,7 @@ import orjson
 from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types import digest
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Data, Frozen
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 
@@ -16,8 +16,8 @@ class CaseStage(Frozen):
     """One stage's work, and what it had to go by."""
 
     name: NonEmpty = Field(description="One of the policy's stages.")
-    output: str | dict[str, Any] | list[Any] = Field(description="What the stage produced: a text, or JSON.")
-    context: str | dict[str, Any] | list[Any] | None = Field(
+    output: str | Data[dict[str, Any] | list[Any]] = Field(description="What the stage produced: a text, or JSON.")
+    context: str | Data[dict[str, Any] | list[Any]] | None = Field(
         default=None, description="What it was given: the event, data, instructions."
     )
 
@@ -45,7 +45,7 @@ class Case(Frozen):
         description="Whether the work is right, where it is known: true if it should be approved, else false. Neither "
         "judges nor reviewers see it.",
     )
-    meta: dict[str, Any] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
+    meta: Data[dict[str, Any]] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
 
     @model_validator(mode="after")
     def _check(self) -> "Case":

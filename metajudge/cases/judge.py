@@ -2,14 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote
 from metajudge.cases.scoring import weighted_score
+from metajudge.concurrency import off_the_loop
 from metajudge.decision import CasePlan, StagePlan
 from metajudge.prompts.briefing import Briefing
 from metajudge.prompts.case import render_case_stage, render_case_system
@@ -73,7 +75,8 @@ class CaseJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        request = self.request(case, stage, plan, rubric)
+        length = len(stage.output_text) + len(stage.context_text or "")
+        request = await off_the_loop(partial(self.request, case, stage, plan, rubric), length)
         answer = await ask(
             self.model,
             request,
@@ -83,7 +86,7 @@ class CaseJudge:
         )
         criteria = None
         if answer.value is not None:
-            criteria = {name: _checked(reply, stage, self.prompt_version) for name, reply in answer.value.items()}
+            criteria = await off_the_loop(partial(_checked, answer.value, stage, self.prompt_version), length)
         return self._reply(answer, criteria, weights)
 
     def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
@@ -130,10 +133,14 @@ def briefing_of(plan: CasePlan, criteria: Collection[str]) -> Briefing | None:
     return None if found == Briefing() else found
 
 
-def _checked(reply: CriterionReply, stage: CaseStage, version: int) -> CriterionResult:
-    """A criterion's reply with every quote looked up, in the text as it is and as the judge saw it."""
+def _checked(replies: Mapping[str, CriterionReply], stage: CaseStage, version: int) -> dict[str, CriterionResult]:
+    """Each criterion's reply with every quote looked up, in the text as it is and as the judge saw it."""
     output, context = stage.output_text, stage.context_text or ""
-    outputs, contexts = (output, neutralise(output, version)), (context, neutralise(context, version))
+    texts = (output, neutralise(output, version)), (context, neutralise(context, version))
+    return {name: _looked_up(reply, *texts) for name, reply in replies.items()}
+
+
+def _looked_up(reply: CriterionReply, outputs: Sequence[str], contexts: Sequence[str]) -> CriterionResult:
     quotes = [
         Quote(
             quote=quote,

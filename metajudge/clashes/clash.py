@@ -6,12 +6,12 @@ the question alone), then all judges and observers rank at once. Whatever fails 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from metajudge.agents.exchange import Spent
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
-from metajudge.concurrency import all_of
+from metajudge.concurrency import all_of, off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
@@ -287,7 +287,8 @@ class _Attempt:
 
     async def _vote(self, seat: "_Seat") -> JudgeVote:
         clash, judge = self.clash, seat.judge
-        kept = self._kept(seat)
+        length = self.item.characters + sum(map(len, self.shown.values()))
+        kept = None if self.earlier is None else await off_the_loop(partial(self._kept, seat), length)
         if kept is not None:
             return kept
         assert self.criteria is not None

@@ -8,6 +8,7 @@ criteria are used, and the record says so and why.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from metajudge.agents import ReplyProblemsError
 from metajudge.agents.exchange import Spent, ask
 from metajudge.agents.parse import load_object
 from metajudge.agents.schema import object_schema
+from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.prompts.criteria import TEMPLATES, render_criteria, render_criteria_system
 from metajudge.prompts.ranking import ShownCriterion
@@ -168,7 +170,8 @@ async def generate_criteria(
     Raises:
         BudgetExceeded: the run's budget is spent.
     """
-    sent = criteria_request(request, parameters, draw, prompt_version, brief=brief)
+    made = partial(criteria_request, request, parameters, draw, prompt_version, brief=brief)
+    sent = await off_the_loop(made, len(request))
     answer = await ask(model, sent, parse_criteria, asked=model.name, repair=False)
     found = CriteriaSet(
         criteria=answer.value or GENERIC,

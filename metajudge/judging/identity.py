@@ -405,7 +405,7 @@ def _known_pattern() -> re.Pattern[str]:
     several = "|".join(_joined(one) for one in makers if len(one.parts) > 1)  # "Mistral AI" before "Mistral"
     single = "|".join(_joined(one) for one in makers if len(one.parts) == 1)  # "Amazon Nova" before "Amazon"
     return re.compile(
-        rf"(?<![a-z0-9])(?:(?P<exact>(?-i:x\.?AI))|(?P<several>{several})|(?P<model>{models}){_SUFFIX}|"
+        rf"(?<![a-z0-9])(?=[^\W_])(?:(?P<exact>(?-i:x\.?AI))|(?P<several>{several})|(?P<model>{models}){_SUFFIX}|"
         rf"(?P<single>{single}))(?![a-z0-9])",
         re.IGNORECASE,
     )

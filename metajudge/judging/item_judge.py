@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from metajudge.agents.exchange import Answer, Spent, ask
+from metajudge.concurrency import off_the_loop
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, ModelRequest, Parameters
@@ -107,7 +108,7 @@ class ItemJudge:
             from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
 
             shown, blinding = await blinded_item(item)
-        request = request_of(shown)
+        request = await off_the_loop(lambda: request_of(shown), shown.characters)
         answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
         fields = reply_fields(self.name, self.model, request, answer)
         fields |= {"item": item, "blinding": blinding, "prompt_version": self.prompt_version}

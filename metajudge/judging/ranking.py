@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from metajudge.agents.exchange import ask
+from metajudge.concurrency import off_the_loop
 from metajudge.judging.blinding import Blinding, blind, unblind
 from metajudge.judging.criteria import Criterion, shown_criteria
 from metajudge.judging.item_judge import JudgeRecord, reply_fields
@@ -71,18 +73,9 @@ async def rank_responses(
     """
     blinding = blind(responses, seed=seed, evaluation=evaluation, judge=judge)
     parameters = parameters or Parameters()
-    request = ranking_request(
-        question,
-        responses,
-        blinding,
-        criteria,
-        ties=ties,
-        reference=reference,
-        parameters=parameters,
-        draw=draw,
-        prompt_version=prompt_version,
-        compact=compact,
-    )
+    made = partial(ranking_request, question, responses, blinding, criteria, ties=ties, reference=reference)
+    made = partial(made, parameters=parameters, draw=draw, prompt_version=prompt_version, compact=compact)
+    request = await off_the_loop(made, sum(map(len, (question, reference or "", *responses.values()))))
     keys = tuple(criterion.key for criterion in criteria)
     labels = blinding.labels
 

@@ -1,13 +1,12 @@
 """Outcomes as rows of a file: JSONL, or CSV by the file's name."""
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from metajudge.errors import InputError
+from metajudge.files.tables import write_table
 from metajudge.outcomes.model import FinalOutcome, utc
 
 COLUMNS = (
@@ -38,8 +37,6 @@ COLUMNS = (
 )
 """Columns of a CSV; JSONL has the whole event's data besides."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 
 def row_of(one: FinalOutcome) -> dict[str, Any]:
     """An outcome as one flat row; what it does not have is None."""
@@ -59,9 +56,9 @@ def row_of(one: FinalOutcome) -> dict[str, Any]:
 
 
 def line_of(one: FinalOutcome) -> bytes:
-    """An outcome as a line of JSON: the data of its event, its number and whether it is current."""
+    """An outcome as JSON: the data of its event, its number and whether it is current."""
     data = {**one.data, "decided_at": utc(one.decided_at), "number": one.number, "current": one.is_current}
-    return orjson.dumps(data) + b"\n"
+    return orjson.dumps(data)
 
 
 def write_outcomes(outcomes: Iterable[FinalOutcome], path: Path) -> int:
@@ -70,23 +67,4 @@ def write_outcomes(outcomes: Iterable[FinalOutcome], path: Path) -> int:
     Raises:
         InputError: the file cannot be written.
     """
-    count = 0
-    try:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            table = csv.DictWriter(stream, COLUMNS) if path.suffix == ".csv" else None
-            if table is not None:
-                table.writeheader()
-            for one in outcomes:
-                if table is None:
-                    stream.write(line_of(one).decode())
-                else:
-                    table.writerow({name: _cell(value) for name, value in row_of(one).items()})
-                count += 1
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error}") from None
-    return count
-
-
-def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return write_table(outcomes, path, COLUMNS, row_of, line_of)

@@ -8,6 +8,7 @@ import yaml
 from metajudge.preferences.formats import Column, columns_of
 from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Kind, Pairing, Reconcile
+from metajudge.types import digest
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _RULES = {
@@ -23,10 +24,20 @@ _PAIRINGS = {
 }
 
 
-def card(request: ExportRequest, stats: Mapping[str, Any], steps: Sequence[FunnelStep], sources: Sequence[str]) -> str:
-    """The whole of ``README.md``."""
+def card(
+    request: ExportRequest,
+    stats: Mapping[str, Any],
+    steps: Sequence[FunnelStep],
+    sources: Sequence[str],
+    files: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """The whole of ``README.md``.
+
+    Args:
+        files: data file -> its ``bytes``, ``rows`` and ``sha256``.
+    """
     sections = [
-        f"---\n{_header(request, stats)}---\n",
+        f"---\n{_header(request, stats, files)}---\n",
         f"# {_title(request)}\n",
         _overview(request, stats),
         _vetting(request, stats),
@@ -44,7 +55,7 @@ def _title(request: ExportRequest) -> str:
     return f"Preferences between {what}, from vetted verdicts"
 
 
-def _header(request: ExportRequest, stats: Mapping[str, Any]) -> str:
+def _header(request: ExportRequest, stats: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
     rows = sum(part["rows"] for part in stats["splits"].values())
     ending = "jsonl" if request.format is Format.JSONL else "parquet"
     data = {
@@ -60,9 +71,23 @@ def _header(request: ExportRequest, stats: Mapping[str, Any]) -> str:
                 "data_files": [{"split": part, "path": f"data/{part}-*.{ending}"} for part in request.parts],
             }
         ],
-        "dataset_info": {"features": [_feature(column) for column in columns_of(request)]},
+        "dataset_info": {
+            "description": f"Content digest: {digest({name: file['sha256'] for name, file in files.items()})}",
+            "features": [_feature(column) for column in columns_of(request)],
+            "splits": [_split(part, files) for part in request.parts],
+        },
     }
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+def _split(part: str, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A split's size; ``datasets`` finds an earlier export in its cache by the folder's name and by these figures."""
+    own = [file for name, file in files.items() if name.startswith(f"data/{part}-")]
+    return {
+        "name": part,
+        "num_bytes": sum(one["bytes"] for one in own),
+        "num_examples": sum(one["rows"] for one in own),
+    }
 
 
 def _feature(column: Column) -> dict[str, Any]:

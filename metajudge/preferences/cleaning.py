@@ -13,7 +13,7 @@ from metajudge.preferences.intake import CUT_SHORT
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import only, quoted
+from metajudge.preferences.workspace import only, quoted, ranges
 
 PATTERNS: Final = {
     "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",
@@ -58,9 +58,13 @@ def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
             for name, pattern in PATTERNS.items()
         )
         flags = f"list_filter([{found}], lambda name: name IS NOT NULL)"
-    work.execute(f"""
-        CREATE OR REPLACE TABLE measures AS
-        WITH texts AS ({texts_of(request.kind, "entries")}), more AS ({_finishes(request.kind)}),
+    lengths = "SELECT item_no AS place, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
+    for low, high in [(0, -1), *ranges(work, lengths)]:
+        entries = f"(SELECT * FROM entries WHERE item_no BETWEEN {low} AND {high})"
+        work.execute(f"""
+        {"INSERT INTO measures" if low <= high else "CREATE OR REPLACE TABLE measures AS"}
+        WITH texts AS ({texts_of(request.kind, entries)} WHERE i.item_no BETWEEN {low} AND {high}),
+        more AS ({_finishes(request.kind, entries)}),
         found AS (
             SELECT *, normal(chosen) AS c, normal(rejected) AS r FROM texts LEFT JOIN more USING (entry_id)
         )
@@ -83,18 +87,18 @@ def _same_start(request: ExportRequest) -> str:
     return f"coalesce({' = '.join(sides)}, false)"
 
 
-def _finishes(kind: Kind) -> str:
+def _finishes(kind: Kind, entries: str) -> str:
     if kind is Kind.RESPONSES:
         return f"""
-            SELECT entry_id, cut_names FROM entries JOIN (
+            SELECT entry_id, cut_names FROM {entries} JOIN (
                 SELECT i.item_no, list(DISTINCT name) AS cut_names FROM (
                     SELECT item_id, response_finish, unnest(json_keys(response_finish)) AS name FROM judgments
                     WHERE response_finish IS NOT NULL
                 ) f JOIN items i USING (item_id)
                 WHERE json_extract_string(response_finish, '$."' || name || '"') IN ({_listed(CUT_SHORT)})
                 GROUP BY i.item_no) USING (item_no)"""
-    return """
-        SELECT entry_id, c.finish AS chosen_finish, r.finish AS rejected_finish FROM entries
+    return f"""
+        SELECT entry_id, c.finish AS chosen_finish, r.finish AS rejected_finish FROM {entries}
         JOIN judgments c ON c.judgment_no = chosen_ref LEFT JOIN judgments r ON r.judgment_no = rejected_ref"""
 
 

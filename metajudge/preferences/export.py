@@ -17,7 +17,7 @@ from metajudge.preferences.contamination import Benchmarks
 from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import Vetted, take_in
 from metajudge.preferences.judgment_pairs import pair_judgments
-from metajudge.preferences.manifest import CARD, STATS, pretty, write_manifest
+from metajudge.preferences.manifest import CARD, STATS, describe, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
 from metajudge.preferences.store_intake import attached
@@ -275,10 +275,11 @@ class _Export:
         }
         with self.workspace.readable_errors():
             files = formats.write_shards(work, self.request, folder, rows, lambda _: None)
+            described = {name: describe(folder / name, count) for name, count in files.items()}
             (folder / STATS).write_bytes(pretty(stats))
-            (folder / CARD).write_text(card(self.request, stats, steps, self.sources), "utf-8")
+            (folder / CARD).write_text(card(self.request, stats, steps, self.sources, described), "utf-8")
             about = {"request": stats["request"], "sources": self.sources, "duckdb_version": duckdb.__version__}
-            write_manifest(folder, about, files)
+            write_manifest(folder, about, described)
         return ExportResult(self.workspace.out, rows, tuple(steps), stats, tuple(self.workspace.resumed))
 
 

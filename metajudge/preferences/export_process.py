@@ -53,7 +53,7 @@ class Order(Frozen):
 
     @property
     def snapshot(self) -> Snapshot:
-        return Snapshot(self.folder)
+        return Snapshot(self.folder, self.request.filters)
 
 
 class ProcessResult(Frozen):

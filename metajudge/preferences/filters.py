@@ -93,13 +93,31 @@ class Filters(Frozen):
             parts.append(f"created_at < {self.until.timestamp()!r}")
         return " AND ".join(parts)
 
+    def text_conditions(self, versions: str) -> dict[str, str]:
+        """SQL over rows of a store's tables of texts: true of all that may be exported, and of some more.
+
+        Args:
+            versions: the store's versions of assessments, as a subquery.
+        """
+        found = [self.row_condition()]
+        if self.judges:
+            found.append("judge IN (SELECT value FROM wanted WHERE kind = 'judge')")
+        if self.decisions:
+            found.append("action IN (SELECT value FROM wanted WHERE kind = 'decision')")
+        vetted = f"(SELECT judgment_digest FROM {versions} v WHERE {' AND '.join(found)})"
+        items = f"item_digest IN (SELECT item_digest FROM judgments WHERE judgment_digest IN {vetted})"
+        if self.categories:
+            same = "category IN (SELECT value FROM wanted WHERE kind = 'category')"
+            items += f" AND item_id IN (SELECT item_id FROM items WHERE {same})"
+        return {"items": items, "judgments": f"judgment_digest IN {vetted}"}
+
 
 _PANEL: Final = "EXISTS (SELECT 1 FROM wanted WHERE kind = 'panel' AND starts_with(panel_digest, value))"
 
 
 def prepare(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
     """Fills ``wanted``, from which conditions in SQL read the values."""
-    work.execute("CREATE OR REPLACE TABLE wanted (kind VARCHAR, value VARCHAR)")
+    work.execute("CREATE OR REPLACE TEMP TABLE wanted (kind VARCHAR, value VARCHAR)")
     for kind, values in (
         ("judge", filters.judges),
         ("category", filters.categories),

@@ -1,6 +1,7 @@
 """Rows as files: one SELECT a format, shards of a fixed number of rows, the same bytes for the same rows."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,10 +10,13 @@ import duckdb
 
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import only, quoted
+from metajudge.preferences.workspace import PIECE, only, quoted, ranges
 
 ROW_GROUP: Final = 10_000
+LONG: Final = 2 * PIECE
+"""Bytes of 2,048 rows, a vector, from which rows are written in pieces."""
 
+_LENGTHS: Final = "SELECT item_no, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
 _MESSAGE: Final = "{{'role': '{role}', 'content': {content}}}"
 _MESSAGES: Final = 'STRUCT("role" VARCHAR, "content" VARCHAR)[]'
 
@@ -153,19 +157,62 @@ def write_shards(
 
 
 def _write(work: duckdb.DuckDBPyConnection, request: ExportRequest, target: Path, which: str) -> None:
+    part = target.with_name(f"{target.name}.part")
+    pieces = _pieces(work, which)
+    files = [target.with_name(f"{target.name}.{number}.part") for number in range(len(pieces))]
+    for file in (part, *files):
+        file.unlink(missing_ok=True)
+    if len(pieces) == 1:
+        _copy(work, request, _rows(work, request, which), part, ROW_GROUP)
+    else:
+        for file, (low, high) in zip(files, pieces, strict=True):
+            rows = _rows(work, request, f"{which} AND position BETWEEN {low} AND {high}")
+            _copy(work, request, rows, file, ROW_GROUP)
+        _join(work, request, files, part, -(-(pieces[-1][1] - pieces[0][0] + 1) // len(pieces)))
+        for file in files:
+            file.unlink()
+    part.rename(target)
+
+
+def _pieces(work: duckdb.DuckDBPyConnection, which: str) -> list[tuple[int, int]]:
+    """First and last position of what is written at once: all rows, unless a vector of them is long."""
+    lengths = f"""
+        SELECT position AS place, size + coalesce(chosen_length, 0) + coalesce(rejected_length, 0) AS size
+        FROM ordered JOIN ({_LENGTHS}) USING (item_no)
+        WHERE {which}"""
+    (longest,) = only(work, f"SELECT max(size) FROM (SELECT sum(size) AS size FROM ({lengths}) GROUP BY place // 2048)")
+    pieces = ranges(work, lengths)
+    return pieces if longest > LONG else [(pieces[0][0], pieces[-1][1])]
+
+
+def _rows(work: duckdb.DuckDBPyConnection, request: ExportRequest, which: str) -> str:
+    """A query for the rows of the files, in order."""
     first, last = only(work, f"SELECT min(item_no), max(item_no) FROM ordered WHERE {which}")
     source = f"""(SELECT e.*, o.position, o.cluster, o.flags, o.chosen_length, o.rejected_length
         FROM entries e JOIN ordered o USING (entry_id) WHERE {which} AND e.item_no BETWEEN {first} AND {last})"""
     selected = ", ".join(f'{column.expression} AS "{column.name}"' for column in columns_of(request))
+    return f"""SELECT {selected} FROM ({texts_of(request.kind, source)}
+        WHERE i.item_no BETWEEN {first} AND {last}) ORDER BY position"""
+
+
+def _copy(work: duckdb.DuckDBPyConnection, request: ExportRequest, rows: str, file: Path, row_group: int) -> None:
     options = (
         "FORMAT json"
         if request.format is Format.JSONL
-        else f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}"
+        else f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
     )
-    part = target.with_name(f"{target.name}.part")
-    part.unlink(missing_ok=True)
-    work.execute(f"""
-        COPY (SELECT {selected} FROM ({texts_of(request.kind, source)}
-            WHERE i.item_no BETWEEN {first} AND {last}) ORDER BY position)
-        TO {quoted(part)} ({options})""")
-    part.rename(target)
+    work.execute(f"COPY ({rows}) TO {quoted(file)} ({options})")
+
+
+def _join(
+    work: duckdb.DuckDBPyConnection, request: ExportRequest, files: Sequence[Path], target: Path, row_group: int
+) -> None:
+    """One file of the rows of several, in their order."""
+    if request.format is not Format.JSONL:
+        listed = ", ".join(map(quoted, files))
+        _copy(work, request, f"SELECT * FROM read_parquet([{listed}])", target, row_group)
+        return
+    with target.open("wb") as whole:
+        for file in files:
+            with file.open("rb") as piece:
+                shutil.copyfileobj(piece, whole)

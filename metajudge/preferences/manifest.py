@@ -20,19 +20,16 @@ def pretty(data: Any) -> bytes:
     return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
-def write_manifest(folder: Path, about: Mapping[str, Any], rows: Mapping[str, int]) -> None:
+def write_manifest(folder: Path, about: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]]) -> None:
     """Writes the manifest over all files that are in the folder.
 
     Args:
         folder: whole but for the manifest.
         about: request and inputs.
-        rows: data file -> rows.
+        described: data file -> what :func:`describe` says of it.
     """
-    files = {
-        str(path.relative_to(folder)): describe(path, rows.get(str(path.relative_to(folder))))
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
-    }
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    files = {name: described.get(name) or describe(folder / name) for name in names if name != MANIFEST}
     data = {"format_version": FORMAT_VERSION, "metajudge_version": __version__, **about, "files": files}
     (folder / MANIFEST).write_bytes(pretty(data))
 

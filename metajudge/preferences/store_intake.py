@@ -17,7 +17,7 @@ from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matche
 from metajudge.preferences.request import ExportRequest, Kind, Rule
 from metajudge.preferences.snapshot import TABLES, Snapshot
 from metajudge.preferences.verdicts import stored_text
-from metajudge.preferences.workspace import only, quoted
+from metajudge.preferences.workspace import only, quoted, ranges
 from metajudge.store import open_to_read
 from metajudge.store.copying import copy_store
 from metajudge.store.shared_store import SharedStore
@@ -229,31 +229,45 @@ def _take_assessments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -
 def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
     judging = request.kind is Kind.JUDGMENTS
     texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
-    work.execute(f"""
-        CREATE OR REPLACE TABLE judgments AS
-        SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, verdict,
-             from_json(v[1], '["VARCHAR"]') AS shown,
-            from_json(v[2], '["VARCHAR"]') AS labels,
+    _take(
+        work,
+        "judgments",
+        "SEMI JOIN assessments a ON t.judgment_digest = a.judgment_digest AND t.judgment_id = a.judgment_id",
+        f"""SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, verdict,
+            from_json(v[1], '["VARCHAR"]') AS shown, from_json(v[2], '["VARCHAR"]') AS labels,
             rationale, instruction, coalesce(v[3], v[4], v[5]) AS finish, v[6] AS response_finish, v[7] AS people,
             item_digest
         FROM (
-            SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
+            SELECT rowid, judgment_id, judgment_digest, item_id, judge, item_digest, {texts},
                 {stored_text("$.verdict")}, json_extract_string(payload, ['$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels']) AS v
-            FROM kept.judgments j SEMI JOIN assessments a
-                ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
-            WHERE NOT redacted
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels'])
+            FROM given
         ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, verdict,
-            v)""")
-    work.execute(f"""
-        CREATE OR REPLACE TABLE items AS
-        SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
+            v)""",
+    )
+    _take(
+        work,
+        "items",
+        "SEMI JOIN judgments USING (item_digest)",
+        f"""SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
             label, v[3] AS models, v[4] AS scale, item_digest
         FROM (
-            SELECT i.rowid AS item_no, item_id, category, item_digest, {stored_text("$.label")} AS label,
+            SELECT rowid AS item_no, item_id, category, item_digest, {stored_text("$.label")} AS label,
                 json_extract_string(payload, ['$.question', '$.responses', '$.models', '$.scale']) AS v
-            FROM kept.items i SEMI JOIN judgments USING (item_digest) WHERE NOT redacted
-        )""")
+            FROM given
+        )""",
+    )
+
+
+def _take(work: duckdb.DuckDBPyConnection, table: str, wanted: str, query: str) -> None:
+    """Fills a table from the store's of the same name, some texts at a time."""
+    lengths = f"SELECT rowid AS place, strlen(payload) AS size FROM kept.{table} WHERE payload IS NOT NULL"
+    for low, high in [(0, -1), *ranges(work, lengths)]:
+        given = (
+            f"SELECT t.rowid, * FROM kept.{table} t {wanted} WHERE NOT redacted AND t.rowid BETWEEN {low} AND {high}"
+        )
+        how = f"INSERT INTO {table}" if low <= high else f"CREATE OR REPLACE TABLE {table} AS"
+        work.execute(f"{how} WITH given AS ({given}) {query}")
 
 
 def _settle_contents(work: duckdb.DuckDBPyConnection, request: ExportRequest, where: str) -> dict[str, Any]:

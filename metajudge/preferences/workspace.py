@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import numpy as np
 
 from metajudge.errors import ConfigurationError, InputError, UserError
 from metajudge.files.replacing import sync
 
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
+PIECE: Final = 8_000_000
+"""Bytes of texts that a step has in memory; a longer text is alone. Reading JSON takes up to twenty times as much."""
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
@@ -144,8 +147,11 @@ class Workspace:
 
 
 @contextlib.contextmanager
-def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
+def readable_errors(out: Path, memory: str | None = MEMORY) -> Iterator[None]:
     """Turns a full disk, or another failure to write, into words.
+
+    Args:
+        memory: what may be used, for the message; with None a want of it is left to the caller, who may allow more.
 
     Raises:
         DiskFullError: there is no room; nothing was put at ``out``.
@@ -157,6 +163,8 @@ def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
     except OSError as error:
         raise _unwritten(out, error.strerror or str(error), error.errno in _FULL) from error
     except duckdb.OutOfMemoryException as error:
+        if memory is None:
+            raise
         raise NeedsMemoryError(
             f"{out} was not written: a step needs more than {memory} of memory, or of disk beside it ({error})"
         ) from error
@@ -165,6 +173,22 @@ def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
         if not full and not isinstance(error, duckdb.IOException):
             raise
         raise _unwritten(out, str(error), full) from error
+
+
+def ranges(work: duckdb.DuckDBPyConnection, lengths: str) -> list[tuple[int, int]]:
+    """First and last place of pieces that follow each other and contain about :data:`PIECE` bytes of texts each.
+
+    Args:
+        lengths: a query for the place of each row, a whole number, and the bytes of its texts, as ``place, size``.
+    """
+    found = work.execute(lengths).fetchnumpy()
+    if not len(found["place"]):
+        return []
+    order = np.argsort(found["place"])
+    places = found["place"][order]
+    ends = np.flatnonzero(np.diff(np.cumsum(found["size"][order]) // PIECE))
+    firsts, lasts = [0, *(ends + 1)], [*ends, len(places) - 1]
+    return [(int(places[first]), int(places[last])) for first, last in zip(firsts, lasts, strict=True)]
 
 
 def check_place(out: Path) -> None:

@@ -42,8 +42,10 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 """
 
 import re
+import threading
 from functools import cache
 
+from metajudge.concurrency import LONG_TEXT
 from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
 
@@ -51,18 +53,23 @@ OPEN, CLOSE = "⟦", "⟧"
 TOKEN_LENGTHS = {1: 24, 2: 16}
 """Hexadecimal digits of a fence's token, by the prompt set that began with them."""
 
-_LOOKALIKES = {
-    **dict.fromkeys("⟦〚⟬〘⁅⦋⦍⦏", "[["),
-    **dict.fromkeys("⟧〛⟭〙⁆⦌⦎⦐", "]]"),
-}
 _HIDDEN = (
-    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but \t \n \r
-    r"\u200b\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero-width, invisible operators, isolates, annotations
-    r"\u202a-\u202e"  # bidirectional embeddings and overrides
-    r"\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # lone surrogates, non-characters
-    r"\U000e0000-\U000e01ef"  # tag characters, supplementary variation selectors
+    *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F)),  # control characters but \t \n \r
+    *((0x200B, 0x200B), (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB)),  # zero-width, isolates, annotations
+    (0x202A, 0x202E),  # bidirectional embeddings and overrides
+    *((0xD800, 0xDFFF), (0xFDD0, 0xFDEF), (0xFFFE, 0xFFFF)),  # lone surrogates, non-characters
+    (0xE0000, 0xE01EF),  # tag characters, supplementary variation selectors
 )
-_UNSAFE = re.compile(f"[{''.join(_LOOKALIKES)}{_HIDDEN}]")
+_OPENING, _CLOSING = "⟦〚⟬〘⁅⦋⦍⦏", "⟧〛⟭〙⁆⦌⦎⦐"
+_LEGIBLE = {
+    **{code: f"[U+{code:04X}]" for first, last in _HIDDEN for code in range(first, last + 1)},
+    **{ord(one): "[[" for one in _OPENING},
+    **{ord(one): "]]" for one in _CLOSING},
+}
+"""What stands for each character that does not stay."""
+_UNSAFE = re.compile(f"[{_OPENING}{_CLOSING}{''.join(f'{chr(first)}-{chr(last)}' for first, last in _HIDDEN)}]")
+_PIECE = 4_096
+"""Characters replaced at once: no other thread runs meanwhile."""
 _PLAIN_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
 # Tokens of chat templates, each up to the bracket before which the space goes. Two patterns that begin with a
@@ -100,15 +107,36 @@ def fence_rules(version: int) -> int:
 def neutralise(text: str, version: int = FIRST) -> str:
     """Makes marker characters, hidden characters and chat control sequences inert; see the module's table.
 
-    Applying it twice changes nothing more.
+    Applying it twice changes nothing more. A long text is worked on once where several agents, orders or stages show it
+    one after the other or at once; that takes a thread, not an event loop.
 
     Args:
         version: of the prompt set.
     """
+    rules = fence_rules(version)
+    if len(text) < LONG_TEXT:
+        return _neutralised(text, rules)
+    with _turn:
+        if (known := _kept.pop((text, rules), None)) is None:
+            known = _neutralised(text, rules)
+        _kept[text, rules] = known
+        while sum(map(len, _kept.values())) > _KEPT and len(_kept) > 1:
+            _kept.pop(next(iter(_kept)))
+        return known
+
+
+_turn = threading.Lock()
+_kept: dict[tuple[str, int], str] = {}
+_KEPT = 16_000_000
+"""Characters of long texts that are kept, the last ones shown."""
+
+
+def _neutralised(text: str, rules: int) -> str:
     # Most of most texts is plain ASCII, which bytes.translate takes out far faster than a pattern could scan it.
     unusual = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
     if unusual and _UNSAFE.search(unusual):
-        text = _UNSAFE.sub(_legible, text)
+        pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+        text = "".join(piece.translate(_LEGIBLE) if _UNSAFE.search(piece) else piece for piece in pieces)
     if "<" in text:
         text = _ANGLE_TOKEN.sub(r"\g<0> ", text)
     if "]" in text and _has_square_end(text):
@@ -116,7 +144,7 @@ def neutralise(text: str, version: int = FIRST) -> str:
     if "Human:" in text or "Assistant:" in text:
         # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
         text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
-    return text if fence_rules(version) == FIRST else _neutralised_further(text, unusual)
+    return text if rules == FIRST else _neutralised_further(text, unusual)
 
 
 def _has_square_end(text: str) -> bool:
@@ -147,8 +175,3 @@ def fence(name: str, text: str, version: int = FIRST) -> str:
     inert = neutralise(text, version)
     label = f"{name} {text_digest(inert)[: TOKEN_LENGTHS[fence_rules(version)]]}"
     return f"{OPEN}BEGIN {label}{CLOSE}\n{inert}\n{OPEN}END {label}{CLOSE}"
-
-
-def _legible(found: re.Match[str]) -> str:
-    character = found.group()
-    return _LOOKALIKES.get(character) or f"[U+{ord(character):04X}]"

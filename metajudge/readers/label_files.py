@@ -7,12 +7,13 @@ verdict is a label by its judge.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from metajudge.errors import InputError
+from metajudge.files.tables import is_own, unescaped
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
@@ -216,13 +217,17 @@ def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
     )
     taken = ", ".join(f"{what} {one!r}" for what, one in (("annotators", annotator), ("times", time)) if one)
     found.notes.append(f"{name}: labels in {', '.join(map(repr, values))}{f', {taken}' if taken else ''}")
+    own = is_own(columns)
     keys = [*dict.fromkeys([*found.ids, *found.items, *found.responses])]
     for row in table.rows():
         if isinstance(row, Reject):
             found.rejected += 1
             found.rejects += [str(row)] if len(found.rejects) < _SHOWN else []
             continue
-        found.rows += _rows(row, keys, values, annotator, time, name)
+        data = (
+            {key: unescaped(one) if isinstance(one, str) else one for key, one in row.data.items()} if own else row.data
+        )
+        found.rows += _rows(replace(row, data=data), keys, values, annotator, time, name)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.files.tables import csv_rows, write_table
 from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet
@@ -122,21 +123,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     Raises:
         InputError: the file cannot be written.
     """
-    count = 0
-    try:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            table = csv.DictWriter(stream, COLUMNS) if path.suffix == ".csv" else None
-            if table is not None:
-                table.writeheader()
-            for row in rows:
-                count += 1
-                if table is None:
-                    stream.write(orjson.dumps(row).decode() + "\n")
-                else:
-                    table.writerow({name: _cell(value) for name, value in row.items()})
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    return count
+    return write_table(rows, path, COLUMNS, lambda row: row, orjson.dumps)
 
 
 def read_answers(path: Path, *, reviewer: str | None = None) -> list[AnswerRow]:
@@ -201,10 +188,6 @@ def _time(given: Any) -> float | None:
     return at
 
 
-def _cell(value: Any) -> Any:
-    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
-
-
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.suffix == ".csv":
         yield from _csv_rows(path)
@@ -220,12 +203,13 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} as UTF-8 text: {error}") from error
-    table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        missing = {"review_id", "outcome"} - set(table.fieldnames or ())
+        rows = csv_rows(io.StringIO(text, newline=""))
+        _, header = next(rows, (1, {}))
+        missing = {"review_id", "outcome"} - header.keys()
         if missing:
-            raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {table.fieldnames}")
-        for row in table:
-            yield f"{path}:{table.line_num}", {name: value for name, value in row.items() if value not in (None, "")}
+            raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {list(header)}")
+        for line, row in rows:
+            yield f"{path}:{line}", {name: value for name, value in row.items() if value}
     except csv.Error as error:
-        raise InputError(f"{path}:{max(table.line_num, 1)}: not valid CSV: {error}") from None
+        raise InputError(f"{path}:{error}") from None

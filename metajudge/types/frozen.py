@@ -1,9 +1,33 @@
 """The bases of records that cross YAML, HTTP or the store: never changed once made, and no unknown fields."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Final, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+T = TypeVar("T")
+
+DEEPEST: Final = 198
+"""Levels of data of a caller's own. JSON is read to 200 levels and written to 255; a record adds its own."""
+
+
+def shallow(data: T) -> T:
+    """The data itself.
+
+    Raises:
+        ValueError: lists and objects in it are nested more than :data:`DEEPEST` levels deep, or contain themselves.
+    """
+    level: list[Any] = [data]
+    for _ in range(DEEPEST):
+        inner = (one.values() if isinstance(one, Mapping) else one for one in level)
+        level = [one for several in inner for one in several if isinstance(one, Mapping | list | tuple)]
+        if not level:
+            return data
+    raise ValueError(f"nested more than {DEEPEST} levels deep, and JSON is read to 200: give flatter data")
+
+
+Data = Annotated[T, AfterValidator(shallow)]
+"""Lists and objects of any content that can be written and read again."""
 
 
 class Frozen(BaseModel):

@@ -8,7 +8,7 @@ from orjson import Fragment
 from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types.digests import json_bytes, raw_digest
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Data, Frozen
 from metajudge.types.label import Label, majority
 from metajudge.types.right import DEFAULTS, Right, is_right
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of
@@ -63,7 +63,7 @@ class Item(Frozen):
     conversation: tuple[Message, ...] = Field(
         default=(), description="The messages that `question` contains as text.", exclude_if=_is_empty
     )
-    metadata: dict[str, dict[str, Any]] | None = Field(
+    metadata: Data[dict[str, dict[str, Any]]] | None = Field(
         default=None, description="Response id -> what is known of it, such as tokens or latency.", exclude_if=_is_empty
     )
 
@@ -109,6 +109,11 @@ class Item(Frozen):
         """Whether it has one of the fields that are no part of what it is (:data:`BESIDE`)."""
         return any(getattr(self, name) for name in BESIDE)
 
+    @property
+    def characters(self) -> int:
+        """Length of all its texts."""
+        return len(self.question) + len(self.reference or "") + sum(map(len, self.responses.values()))
+
     @cached_property
     def words(self) -> dict[str, int]:
         """Response id -> its number of words."""
@@ -138,7 +143,7 @@ class Judgment(Frozen):
     order: tuple[ResponseId, ...] = ()
     labels: tuple[NonEmpty, ...] | None = None
     instruction: str | None = Field(default=None, description="The instruction to the judge.")
-    meta: dict[str, Any] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
+    meta: Data[dict[str, Any]] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
 
     @model_validator(mode="before")
     @classmethod
@@ -213,6 +218,11 @@ class Judgment(Frozen):
         if truth is None or verdict is None:
             return None
         return is_right(verdict, truth, rule or DEFAULTS[kind_of(verdict)])
+
+    @property
+    def characters(self) -> int:
+        """Length of all its texts."""
+        return self.item.characters + len(self.rationale) + len(self.instruction or "")
 
     @cached_property
     def words(self) -> int:

@@ -49,6 +49,36 @@ def test_a_text_that_is_no_unicode_is_refused_and_nobody_is_asked(service, path,
     assert server.count == 0
 
 
+@pytest.mark.parametrize("levels", [300, 500, 3000])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/vet", lambda deep: record(meta=deep)),
+        ("/v1/vet", lambda deep: {"judgment": record(meta=deep)}),
+        ("/v1/vet/stream", lambda deep: record(meta=deep)),
+        ("/v1/vet/batch", lambda deep: [record(meta=deep)]),
+        ("/v1/judge", lambda deep: {"item": {**item("?"), "metadata": {"A": deep}}}),
+        ("/v1/clash", lambda deep: {"item": {**item("?"), "metadata": {"A": deep}}}),
+        ("/v1/cases", lambda deep: {"case": {"id": "c", "type": "climate", "stages": [{"name": "s", "output": deep}]}}),
+        ("/v1/audit", lambda deep: {"judgments": [record(meta=deep)]}),
+        ("/v1/rank", lambda deep: {"rankings": deep}),
+    ],
+)
+def test_data_too_deep_to_be_written_again_is_refused_on_every_path(service, path, body, levels):
+    client, server = service
+    text = json.dumps(body("DEEP")).replace('"DEEP"', '{"a":' * (levels - 1) + "{}" + "}" * (levels - 1))
+    answer = client.post(path, content=text, headers=JSON)
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), answer.text
+    assert server.count == 0
+
+
+def test_data_that_can_be_written_again_is_kept(service):
+    client, _ = service
+    deep = json.loads('{"a":' * 189 + "{}" + "}" * 189)
+    assert client.post("/v1/vet", json=record(id="deep", meta=deep)).status_code == 200
+    assert client.get("/v1/assessments/deep").json()["judgments"][0]["judgment"]["meta"] == deep
+
+
 def test_whole_pairs_and_texts_about_escapes_are_fine(service):
     client, _ = service
     for number, text in enumerate(("smile: \U0001f600", "write \\ud83d or \\\\ud83d", "nul \x00 too")):

@@ -229,6 +229,24 @@ class TestInterrupted:
             assert most == 1
 
 
+@pytest.mark.slow
+def test_ten_long_texts_end_no_export(tmp_path):
+    long = [f"{number} says: " + f"{number:07} words, " * 90_000 + "done." for number in range(20)]
+    said = [
+        *(judgment(number) for number in range(40)),
+        *(judgment(100 + at, responses={"A": long[2 * at], "B": long[2 * at + 1]}) for at in range(10)),
+    ]
+    filled(tmp_path / "s.duckdb", [(one, vetted(one)) for one in said])
+    with process(tmp_path) as (_, client):
+        answer = client.post(URL, json={"filters": {"since": "2100-01-01"}}, timeout=100)
+        assert (answer.status_code, "meets every filter" in answer.text) == (422, True)
+        answer = client.post(URL, json={"format": "jsonl", "dedupe": False}, timeout=170)
+        assert answer.status_code == 200, answer.text
+    rows = {row["item_id"]: row for row in rows_in(answer)}
+    assert rows.keys() == {item.item.id for item in said}
+    assert [rows[f"item-{100 + at}"]["chosen"] for at in range(10)] == long[::2]
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_the_export_process_ends_with_whoever_asked_for_it(tmp_path, told):
     """Also where they were killed before they said what is wanted."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -272,16 +273,27 @@ export({str(tmp_path / "d")!r}, ExportRequest(), judgments=[{str(files["judgment
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", list(Format))
-def test_datasets_reads_the_folder_as_it_is(tmp_path, layout):
-    exported(tmp_path / "d", many(60), format=layout, split=(0.8, 0.1, 0.1), shard_rows=20)
+def test_datasets_reads_each_of_two_folders_of_one_name_as_it_is(tmp_path, layout):
+    """Of one cache; the second differs in one letter of one word: its JSONL is as long as the first one's."""
+    swapped = [one.model_validate_json(one.model_dump_json().replace("tetas", "tetos")) for one in many(60)]
+    wanted = []
+    for name, judgments in (("one", many(60)), ("two", swapped)):
+        (tmp_path / name).mkdir()
+        _, rows = exported(
+            tmp_path / name / "pairs", judgments, format=layout, split=(0.8, 0.1, 0.1), dedupe=False, shard_rows=20
+        )
+        wanted.append(sorted(f"{row['split']} {row['chosen' if 'chosen' in row else 'completion']}" for row in rows))
     program = f"""
-import warnings
+import json
 from datasets import load_dataset
-found = load_dataset({str(tmp_path / "d")!r}, cache_dir={str(tmp_path / "cache")!r})
-print({{part: len(rows) for part, rows in found.items()}}, sorted(found["train"][0]))
+for name in ("one", "two"):
+    found = load_dataset(f"{tmp_path}/{{name}}/pairs", cache_dir={str(tmp_path / "cache")!r})
+    print(json.dumps(sorted(
+        f"{{part}} {{row['chosen' if 'chosen' in row else 'completion']}}" for part, rows in found.items() for row in rows
+    )))
 """
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=110)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "'train': " in done.stdout
-    assert "'validation': " in done.stdout
+    assert [json.loads(line) for line in done.stdout.splitlines()] == wanted
+    assert wanted[0] != wanted[1]

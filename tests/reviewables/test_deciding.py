@@ -94,7 +94,7 @@ def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending):
     best = next(label for label, name in one.labels.items() if name == SECOND)
     row = export_rows(JudgmentReviewable(state(one.state.review), one.judgment).blind_view(None), ())[0]
     assert tuple(row) == COLUMNS
-    write_rows([row | {"reviewer": "ada", "corrected_verdict": best, "reason": "x"}], file)
+    write_rows([row | {"reviewer": "ada", "corrected_verdict": best, "reason": "=1+1"}], file)
 
     async def record():
         store = await open_store(path)
@@ -106,6 +106,8 @@ def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending):
     counts, made = run(record())
     assert counts == [1, 0]
     assert (made.outcome, made.verdict.winner, made.origin, made.blind) == (Outcome.MODIFY, SECOND, "import", True)
+    assert made.reason == "=1+1"
+    assert ending != "csv" or ",'=1+1," in file.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """A table of items for people to label: a random sample of those without a label."""
 
-import csv
 import io
 import random
 from collections.abc import Sequence
 
+from metajudge.files.tables import csv_writer
 from metajudge.types import Item, Judgment
 
 SHEET = "to-label.csv"
@@ -30,12 +30,11 @@ def to_label(judgments: Sequence[Judgment], most: int = MOST_ITEMS, seed: int = 
 def sheet(items: Sequence[Item]) -> str:
     """The table as CSV: ``label`` and ``annotator`` are empty and wait for a person."""
     names = list(dict.fromkeys(name for item in items for name in item.responses))
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     single = all(len(item.responses) == 1 for item in items)
     titles = ["response_text"] if single else [f"text_of_{name}" for name in names]
-    writer.writerow(["item_id", "label", "annotator", "question_text", *titles])
+    stream = io.StringIO(newline="")
+    write = csv_writer(stream, ["item_id", "label", "annotator", "question_text", *titles])
     for item in items:
-        texts = list(item.responses.values()) if single else [item.responses.get(name, "") for name in names]
-        writer.writerow([item.id, "", "", item.question, *texts])
+        texts = item.responses.values() if single else (item.responses.get(name) for name in names)
+        write({"item_id": item.id, "question_text": item.question, **dict(zip(titles, texts, strict=True))})
     return stream.getvalue()

@@ -8,6 +8,7 @@ import re
 import time
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -113,6 +114,16 @@ class TestFormatted:
     def test_latex_that_is_not_understood_stays_as_written(self):
         assert "{" * 50 in shown(text_module.formatted(f"${'{' * 50}$"))
         assert r"\left(" in shown(text_module.formatted(r"$a \left( b$"))
+
+    @pytest.mark.parametrize(("unit", "rule"), [("\\(", "inline"), ("\\[\n", "block")])
+    def test_openings_that_nothing_closes_are_looked_up_once(self, monkeypatch, unit, rule):
+        asked = []
+        for one in text_module.rules["brackets"][rule]:
+            pattern = one["rex"]
+            counted = SimpleNamespace(match=lambda text, pattern=pattern: asked.append(text) or pattern.match(text))
+            monkeypatch.setitem(one, "rex", counted)
+        assert shown(text_module._markdown.__wrapped__().render(unit * 5_000)).count(unit[1]) == 5_000
+        assert asked == []
 
     def test_formulas_act_and_load_nothing(self):
         made = str(

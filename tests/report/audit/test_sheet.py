@@ -1,6 +1,9 @@
 import csv
 import io
 
+import pytest
+
+from metajudge.readers.label_files import read_labels
 from metajudge.report.audit.sheet import sheet, to_label
 from metajudge.types import Item, Judgment
 
@@ -40,3 +43,17 @@ def test_the_sheet_has_an_empty_label_and_the_texts():
     }
     (row,) = csv.DictReader(io.StringIO(sheet([judgment("q1", response="4").item])))
     assert row["response_text"] == "4"
+
+
+@pytest.mark.parametrize("name", ["=1", "-q7", "'=1", "@home", " +1", "q1"])
+def test_the_sheet_that_people_filled_in_names_the_items_it_was_made_of(tmp_path, name):
+    header, row, _ = sheet([judgment(name, A="=SUM(A1)", B="- 5").item]).split("\r\n")
+    assert header == "item_id,label,annotator,question_text,text_of_A,text_of_B"
+    assert row.endswith(f",,,What is {name}?,'=SUM(A1),'- 5")
+    filled = row.replace(",,,", ",-2,'=ada,")
+    (tmp_path / "to-label.csv").write_text(f"{header}\n{filled}\n")
+    (tmp_path / "theirs.csv").write_text(f"item_id,label,annotator\n'{name},-2,'=ada\n")
+    (found,) = read_labels([tmp_path / "to-label.csv"]).rows
+    assert (found.keys["item_id"], found.value, found.annotator) == (name.strip(), "-2", "=ada")
+    (found,) = read_labels([tmp_path / "theirs.csv"]).rows
+    assert (found.keys["item_id"], found.annotator) == (f"'{name}", "'=ada"), "others' texts are left alone"
