@@ -1,6 +1,7 @@
 """An audit of judgments: what the command, the service and Python programs call."""
 
 import gzip
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -107,7 +108,7 @@ def audit_judgments(
         The document; ``model_dump_json()`` gives the JSON of ``metajudge audit --json``.
 
     Raises:
-        InputError: no judgment with a verdict, labels that match nothing, or a rule that does not exist.
+        InputError: no judgment, labels that match nothing, or a rule that does not exist.
 
     Example:
         >>> audit_judgments(open_judgments(["grades.csv"]), labels="people.csv").judges[0].accuracy  # doctest: +SKIP
@@ -134,11 +135,10 @@ def audited_by(
         if isinstance(judgments, JudgmentSource) and whole
         else [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
     )
-    _check_verdicts(given)
-    notices: list[str] = []
+    notices = _without_verdicts(given)
     if labels is not None:
         given, joined = join(given, labels, on)
-        notices = joined.notices()
+        notices += joined.notices()
     return Audited(audit(given, right=rule), given, tuple(notices))
 
 
@@ -169,12 +169,12 @@ def _rule(right: Right | str | None) -> Right | None:
         raise InputError(str(error)) from None
 
 
-def _check_verdicts(judgments: Sequence[Judgment]) -> None:
+def _without_verdicts(judgments: Sequence[Judgment]) -> list[str]:
+    """What to know where no judge gave a verdict."""
     if not judgments:
         raise InputError("there are no judgments: an audit needs verdicts of at least one judge")
-    if all(one.verdict is None for one in judgments):
-        reason = judgments[0].no_verdict
-        raise InputError(
-            f"none of the {len(judgments):,} judgments has a verdict (the first one: {reason}): there is nothing to "
-            "audit"
-        )
+    if any(one.verdict is not None for one in judgments):
+        return []
+    reasons = Counter(one.no_verdict for one in judgments).most_common(3)
+    said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons)
+    return [f"None of the {len(judgments):,} judgments has a verdict, so no figure can be computed. Reasons: {said}."]
