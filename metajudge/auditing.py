@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from metajudge.audit.card import AuditReport
-from metajudge.audit.report import audit
+from metajudge.audit.report import FREE, audit
+from metajudge.calibration.advisable import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
@@ -139,7 +140,13 @@ def audited_by(
     if labels is not None:
         given, joined = join(given, labels, on)
         notices += joined.notices()
-    return Audited(audit(given, right=rule), given, tuple(notices))
+    found = audit(given, right=rule)
+    why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next_steps) else None
+    if why is not None:
+        steps = tuple(step for step in found.next_steps if step.goal not in ("calibrate", "guarantee"))
+        found = found.model_copy(update={"next_steps": (*steps, FREE)})
+        notices.append(f"No calibration is advised: {why}.")
+    return Audited(found, given, tuple(notices))
 
 
 class _Kept:

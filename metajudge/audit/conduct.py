@@ -281,8 +281,8 @@ def copy(view: View) -> Draft | None:
         most = max(len(pair.same) for pair in found.values())
         fixed = [view.table.source.judges.values[other] for other, pair in found.items() if pair.forced]
         reason = (
-            f"No estimate: for every label, it and {fixed[0]!r} are always right or always wrong, so independent judges "
-            "would share all errors as well."
+            f"No estimate: for every label, it and {fixed[0]!r} are always right or always wrong, so that "
+            "independent judges would share all errors as well."
         )
         status: Status = "not_estimable" if fixed else "underpowered"
         draft = Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "", status=status)

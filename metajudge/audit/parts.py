@@ -17,7 +17,7 @@ class Failed:
 
 
 def attempt(make: Callable[..., T], *data: Any) -> T | Failed:
-    """What ``make`` gives for some data. What the data do not allow, it says itself: an error here is a fault of ours."""
+    """What ``make`` gives for some data. What the data do not allow, it says itself: an error is a fault of ours."""
     try:
         return make(*data)
     except MemoryError:

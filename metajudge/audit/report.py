@@ -166,6 +166,7 @@ CHECKS: Mapping[CheckName, Callable[[View], Draft | None]] = {
 }
 """In the order in which a card shows them."""
 
+FREE = NextStep(goal="vet", reason="free evidence says which verdicts to look at first")
 FEWEST_FOR_CALIBRATION = 50
 """Labelled verdicts from which a calibration is proposed."""
 
@@ -282,7 +283,7 @@ def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jur
         steps.append(NextStep(goal="calibrate", reason="the labels allow a probability for every verdict", n=labelled))
         steps.append(NextStep(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee"))
     else:
-        steps.append(NextStep(goal="vet", reason="free evidence says which verdicts to look at first"))
+        steps.append(FREE)
     steps += [NextStep(goal="drop a judge", reason=why, judge=name) for jury in juries for name, why in jury.drop]
     return tuple(steps)
 

@@ -18,6 +18,7 @@ from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.rubric import Rubric
 from metajudge.types import TokenUsage
 
+
 @dataclass(frozen=True, slots=True)
 class CaseJudge:
     """One model that scores stages.

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 FEWEST: Final = 3
@@ -11,8 +12,14 @@ FEWEST: Final = 3
 TOO_SHORT: Final = "too short to prove anything"
 
 _GAP: Final = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
-_RAISED: Final = re.compile("([⁰¹²³⁴-⁹₀-₉ªº¼½¾⅐-⅞]+)")  # a power, a mark of a footnote or a fraction: not the next digit
-_SAME: Final = str.maketrans({**dict.fromkeys("‘’‚‹›", "'"), **dict.fromkeys("‐‑−", "-"), **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff")})  # noqa: RUF001, E501
+# A power, the mark of a footnote or a fraction is not the next digit of a number.
+_RAISED: Final = re.compile("([⁰¹²³⁴-⁹₀-₉ªº¼½¾⅐-⅞]+)")
+_SAME: Final = {
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u2039\u203a"), "'"),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2212"), "-"),
+    **dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff")),
+}
+"""Quotation marks, hyphens and a minus that are retyped; characters without a width."""
 _MONEY: Final = "$£¥€₩₹₽₺₴₫฿¢"
 _SIGNS: Final = f"%‰°<>=≤≥≠≈±+×÷{_MONEY}"  # noqa: RUF001
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
@@ -21,7 +28,7 @@ _JOINTS: Final = ("", "-", "_")
 
 
 class QuoteCount(NamedTuple):
-    """Quotes given as evidence: ``found`` of them stand in the texts, ``short`` ones prove nothing and are not found."""
+    """Quotes given as evidence: ``found`` of them stand in the texts, ``short`` ones prove nothing."""
 
     given: int
     found: int
@@ -48,7 +55,7 @@ def too_short(quote: str) -> bool:
 def is_quoted(quote: str, text: str) -> bool:
     """Whether a text contains a quote's words and numbers, whole, in order and with no others between them.
 
-    White space, letter case, punctuation and dashes do not matter; signs (``%``, ``-5``, ``<``, ``$``) and the separators
+    White space, letter case, punctuation and dashes do not matter; signs (``%``, ``-5``, ``<``, ``$``) and separators
     within a number do. An ellipsis (``...``) marks omitted words. A quote that begins or ends within a hyphenated word,
     a range or a grouped number is not in the text, and one that is too short is in no text.
     """
@@ -84,7 +91,7 @@ def _line(text: str) -> tuple[str, frozenset[int]]:
 
 
 def _joined(before: re.Match[str], between: str, after: re.Match[str]) -> bool:
-    if before["word"] is None and before["number"] is None or after["word"] is None and after["number"] is None:
+    if (before["word"] is None and before["number"] is None) or (after["word"] is None and after["number"] is None):
         return False
     if before["number"] and after["number"]:
         thousands = between == " " and len(after[0]) == 3 and len(before[0].lstrip("-")) <= 3
@@ -97,21 +104,19 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def _proves(tokens: Iterable[str]) -> bool:
-    kinds = [_kind(token) for token in tokens]
+    kinds = [_kind(one) for one in tokens]
     if kinds.count("w") + kinds.count("n") + kinds.count("u") // 2 >= FEWEST:
         return True
-    return any(pair in ("nw", "nu", "ns", "nm", "mn") for pair in map("".join, zip(kinds, kinds[1:], strict=False)))
+    return any(pair in ("nw", "nu", "ns", "nm", "mn") for pair in map("".join, pairwise(kinds)))
 
 
-def _kind(token: str) -> str:
+def _kind(word: str) -> str:
     """n(umber), m(oney), s (another sign that can be a unit), u(nspaced) or w(ord)."""
-    if token[-1].isnumeric():
+    if word[-1].isnumeric():
         return "n"
-    if token in _MONEY:
-        return "m"
-    if token in _SIGNS:
-        return "s" if token in "%‰°" else "-"
-    return "u" if re.match(f"[{_UNSPACED}]", token) else "w"
+    if word in _SIGNS:
+        return "m" if word in _MONEY else "s" if word in "%‰°" else "-"
+    return "u" if re.match(f"[{_UNSPACED}]", word) else "w"
 
 
 def _plain(text: str) -> str:
@@ -125,6 +130,6 @@ def _pattern() -> re.Pattern[str]:
     marks = "".join(mark for mark in map(chr, range(0x300, 0x11A00)) if unicodedata.category(mark)[0] == "M")
     letter = f"(?:[^\\W\\d_{_UNSPACED}][{marks}]*)"
     return re.compile(
-        r"(?P<number>(?:(?<![\w)\]%.,])-)?\d+(?:[.,:/'⁄]\d+)*)"
+        "(?P<number>(?:(?<![\\w)\\]%.,])-)?\\d+(?:[.,:/'\u2044]\\d+)*)"
         f"|(?P<single>[{_UNSPACED}][{marks}]*)|(?P<word>{letter}+(?:'{letter}+)*)|[{_SIGNS}]"
     )

@@ -70,7 +70,8 @@ def numbers_of(result: CaseResult) -> dict[str, Any]:
         "case_digest": metadata.case_digest,
     }
     quotes = quotes_in(result.stages)
-    counted = {"quotes": {"given": quotes.given, "found": quotes.found}}  # outside the digest, which earlier versions made without it
+    # Outside the digest, which earlier versions made without it.
+    counted = {"quotes": {"given": quotes.given, "found": quotes.found}}
     return {**numbers, "digest": digest(numbers), "evaluated_at": metadata.evaluated_at, **counted}
 
 

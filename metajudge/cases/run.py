@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
-from metajudge.cases.records import keep_result, numbers_of, review_of
 from metajudge.cases.quotes import QuoteCount
+from metajudge.cases.records import keep_result, numbers_of, review_of
 from metajudge.cases.result import CaseResult
 from metajudge.cases.scoring import quotes_in
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric

@@ -11,6 +11,7 @@ from metajudge.cases.result import CaseResult, StageResult
 from metajudge.cases.run import CaseTotals
 from metajudge.cases.sheet import CriterionLine, judge_sheets, stage_rows
 from metajudge.cli.estimates import print_estimate as print_it
+from metajudge.cli.options import advised
 from metajudge.decision import VERIFIED_POLICY, Policy
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import Reject
@@ -80,7 +81,7 @@ def _counts(summary: CaseTotals) -> list[str]:
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
-        lines.append(f"{summary.reviews} are waiting for review: metajudge review next --reviewer NAME")
+        lines.append(f"{summary.reviews} are waiting for review: {advised('review', 'next', '--reviewer', 'NAME')}")
     if summary.failures:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
         lines.append(f"Judges' failures: {kinds}. Run the same command again to retry them.")

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import orjson
 import typer
 
 from metajudge.cli.boundary import keeps_state_in
 from metajudge.errors import BadLineError
+from metajudge.files.command_line import command, store_words
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
 from metajudge.settings import Settings
 from metajudge.types.location import StoreLocation, store_location
@@ -147,6 +149,12 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
         return grouped
 
     return with_options
+
+
+def advised(*words: str | Iterable[str]) -> str:
+    """A further command, with the store that this command was given."""
+    here = click.get_current_context(silent=True)
+    return command(*words, store_words(None if here is None else here.params.get("store")))
 
 
 def echo_json(data: Mapping[str, object], *, indent: bool = False) -> None:

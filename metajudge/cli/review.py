@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, echo_json
+from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json
 from metajudge.cli.review_options import (
     MAKER,
     BlindOption,
@@ -156,7 +156,7 @@ def claim(
         return await opened.reviews.claim(reviewer, review_id=review, now=time.time(), lease_s=lease)
 
     with_store(store, main, maker=MAKER)
-    typer.echo(f"{review} is claimed for {lease:g} s: metajudge review decide {review} --reviewer {reviewer} ...")
+    typer.echo(f"{review} is claimed for {lease:g} s: {advised('review', 'show', review, '--reviewer', reviewer)}")
 
 
 @app.command()

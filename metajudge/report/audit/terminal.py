@@ -35,7 +35,13 @@ CHECKS = (
     "all checks of its judge together. 'sees': the smallest effect that is found with a probability of 80 %."
 )
 
-STYLES = {"finding": "bold red", "error": "bold red", "none": "green", "underpowered": "yellow", "not_estimable": "yellow"}
+STYLES = {
+    "finding": "bold red",
+    "error": "bold red",
+    "underpowered": "yellow",
+    "not_estimable": "yellow",
+    "none": "green",
+}
 
 
 def lines(found: AuditDocument) -> Iterator[Line]:
@@ -108,7 +114,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
         yield from _rates(judge.rates)
     if judge.checks:
         yield Line("")
-    order = ("finding", "error", "underpowered", "not_estimable", "none")
+    order = tuple(STYLES)
     for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
         yield from _check(check)
     yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
