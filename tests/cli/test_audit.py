@@ -9,7 +9,6 @@ import pytest
 
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
-from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
 FOLDER = SAMPLE.parent / "audit"
