@@ -1,5 +1,6 @@
 """What a report says beside its figures: how it was vetted, what it cost, what to do next."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -76,7 +77,7 @@ def _next(summary: VetSummary, labels: LabelCount, place: Place) -> list[tuple[s
     """What to do next, the most useful first, each as a command that can be copied."""
     if not place.inputs:
         return []
-    store = (place.words or {}).get("STORE", "").split()
+    store = shlex.split((place.words or {}).get("STORE", ""))
     found = []
     if summary.gathered.by_evidence:
         found.append(("What meta-judges would cost", command("vet", place.inputs, AGENT, "--dry-run")))
