@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import orjson
 import typer
 
@@ -151,10 +150,13 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
     return with_options
 
 
+_typed: list[str] = []
+"""How the command line names the store, once it is known."""
+
+
 def advised(*words: str | Iterable[str]) -> str:
     """A further command, with the store that this command was given."""
-    here = click.get_current_context(silent=True)
-    return command(*words, store_words(None if here is None else here.params.get("store")))
+    return command(*words, _typed)
 
 
 def echo_json(data: Mapping[str, object], *, indent: bool = False) -> None:
@@ -208,6 +210,7 @@ def rejects_path(out: Path | None, store: StoreLocation) -> Path:
 
 def store_path(given: str | Path | None) -> StoreLocation:
     """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
+    _typed[:] = store_words(given)
     where = store_location(given) if given is not None else Settings.load().store
     keeps_state_in(where)
     return where
