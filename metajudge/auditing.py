@@ -1,6 +1,7 @@
 """An audit of judgments: what the command, the service and Python programs call."""
 
 import gzip
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from metajudge.audit.card import AuditReport
-from metajudge.audit.report import audit
+from metajudge.audit.report import FREE, audit
+from metajudge.calibration.advisable import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
@@ -107,7 +109,7 @@ def audit_judgments(
         The document; ``model_dump_json()`` gives the JSON of ``metajudge audit --json``.
 
     Raises:
-        InputError: no judgment with a verdict, labels that match nothing, or a rule that does not exist.
+        InputError: no judgment, labels that match nothing, or a rule that does not exist.
 
     Example:
         >>> audit_judgments(open_judgments(["grades.csv"]), labels="people.csv").judges[0].accuracy  # doctest: +SKIP
@@ -134,12 +136,17 @@ def audited_by(
         if isinstance(judgments, JudgmentSource) and whole
         else [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
     )
-    _check_verdicts(given)
-    notices: list[str] = []
+    notices = _without_verdicts(given)
     if labels is not None:
         given, joined = join(given, labels, on)
-        notices = joined.notices()
-    return Audited(audit(given, right=rule), given, tuple(notices))
+        notices += joined.notices()
+    found = audit(given, right=rule)
+    why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next_steps) else None
+    if why is not None:
+        steps = tuple(step for step in found.next_steps if step.goal not in ("calibrate", "guarantee"))
+        found = found.model_copy(update={"next_steps": (*steps, FREE)})
+        notices.append(f"No calibration is advised: {why}.")
+    return Audited(found, given, tuple(notices))
 
 
 class _Kept:
@@ -169,12 +176,12 @@ def _rule(right: Right | str | None) -> Right | None:
         raise InputError(str(error)) from None
 
 
-def _check_verdicts(judgments: Sequence[Judgment]) -> None:
+def _without_verdicts(judgments: Sequence[Judgment]) -> list[str]:
+    """What to know where no judge gave a verdict."""
     if not judgments:
         raise InputError("there are no judgments: an audit needs verdicts of at least one judge")
-    if all(one.verdict is None for one in judgments):
-        reason = judgments[0].no_verdict
-        raise InputError(
-            f"none of the {len(judgments):,} judgments has a verdict (the first one: {reason}): there is nothing to "
-            "audit"
-        )
+    if any(one.verdict is not None for one in judgments):
+        return []
+    reasons = Counter(one.no_verdict for one in judgments).most_common(3)
+    said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons)
+    return [f"None of the {len(judgments):,} judgments has a verdict, so no figure can be computed. Reasons: {said}."]

@@ -26,7 +26,6 @@ def test_labels_in_the_records_count_without_others():
     ("judgments", "options", "part"),
     [
         ([], {}, "there are no judgments"),
-        ([judgment(verdict=None, no_verdict="refused")], {}, "the first one: refused"),
         (GIVEN, {"right": "close"}, "within:T"),
         (GIVEN, {"labels": []}, "there is no label"),
         (GIVEN, {"labels": [{"value": "A"}]}, "label 1"),

@@ -144,6 +144,11 @@ class ReviewCase(BaseModel):
     )
     also: dict[str, str] = Field(default={}, description="With `item`: other review -> the outcome recorded on it.")
     left_out: dict[str, str] = Field(default={}, description="With `item`: other review -> why nothing was recorded.")
+    seen: str | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="Of a review that asks for blind decisions: why this one does not count as blind.",
+    )
 
 
 class SeveralDecided(BaseModel):
@@ -261,7 +266,7 @@ async def decide_review(
     await _note(running, store, changes, done.recorded)
     found = await _case(store, done.recorded[0].state, person.reviewer, blind=False)
     also = {one.decision.review_id: one.decision.outcome.value for one in done.recorded[1:]}
-    return found.model_copy(update={"also": also, "left_out": done.left_out})
+    return found.model_copy(update={"also": also, "left_out": done.left_out, "seen": done.recorded[0].seen})
 
 
 @router.post("/{review_id}/amend", summary="Replace a decision")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metajudge.audit.card import CheckName
+from metajudge.audit.card import CheckName, Status
 from metajudge.audit.draft import FEWEST, Draft, Evidence, from_flips, from_slope
 from metajudge.audit.preferences import RELEVANT, RELEVANT_ON_SCALE
 from metajudge.audit.table import NOTHING
@@ -279,7 +279,14 @@ def copy(view: View) -> Draft | None:
     tests = {other: test for other, pair in found.items() if (test := _common_evidence(pair)) is not None}
     if not tests:
         most = max(len(pair.same) for pair in found.values())
-        return Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "")
+        fixed = [view.table.source.judges.values[other] for other, pair in found.items() if pair.forced]
+        reason = (
+            f"No estimate: for every label, it and {fixed[0]!r} are always right or always wrong, so that "
+            "independent judges would share all errors as well."
+        )
+        status: Status = "not_estimable" if fixed else "underpowered"
+        draft = Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "", status=status)
+        return replace(draft, reason=reason) if fixed else draft
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
     name, best = view.table.source.judges.values[closest], tests[closest]
     return Draft(
@@ -313,10 +320,15 @@ class _Common:
     question: Indices
     null: float
 
+    @property
+    def forced(self) -> bool:
+        """Whether independent judges with these error rates would share every error."""
+        return round(1 - self.null, 9) <= 0
+
 
 def _common_evidence(pair: _Common) -> Evidence | None:
     """The share of common errors against its null share, with the larger of its own variance and the null's."""
-    if len(pair.same) < FEWEST:
+    if len(pair.same) < FEWEST or pair.forced:
         return None
     found = mean_of(pair.same.astype(np.float64), pair.question)
     sizes = np.unique(pair.question, return_counts=True)[1].astype(np.float64)

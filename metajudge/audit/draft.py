@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from metajudge.audit.card import Check, CheckName, Reference, Status
+from metajudge.audit.parts import Failed, attempt
 from metajudge.stats.association import Association
 from metajudge.stats.interval_estimate import normal_quantile
 from metajudge.stats.multiple import holm
@@ -53,11 +54,12 @@ class Draft:
 
     Attributes:
         name, title, reference, unit, relevant_effect: as in :class:`~metajudge.audit.card.Check`.
-        evidence: None where there is too little to test.
+        evidence: None where nothing is tested: ``status`` and ``reason`` say why.
         n: observations.
         questions: of them.
         things: different things judged in them, the unit in which more labels are asked for.
         says: the sentence on the effect, without its status.
+        status, reason: of a check without evidence; there are too few observations where no reason is given.
         parts: tests within the check (categories, versions); their smallest p value is multiplied by it.
         details: as in the check.
     """
@@ -74,6 +76,8 @@ class Draft:
     says: str
     parts: int = 1
     details: dict[str, float | int | str | None] = field(default_factory=dict)
+    status: Status = "underpowered"
+    reason: str = ""
 
     @property
     def p_value(self) -> float | None:
@@ -136,7 +140,25 @@ def decide(drafts: Sequence[Draft], level: float = LEVEL) -> tuple[Check, ...]:
     tested = [one for one in drafts if one.p_value is not None]
     adjusted = dict(zip((id(one) for one in tested), holm([one.p_value or 0.0 for one in tested]), strict=True))
     share = level / max(1, len(tested))
-    return tuple(_decided(one, adjusted.get(id(one)), level, share) for one in drafts)
+    checks = []
+    for one in drafts:
+        found = attempt(_decided, one, adjusted.get(id(one)), level, share)
+        checks.append(_untested(broken(one, found)) if isinstance(found, Failed) else found)
+    return tuple(checks)
+
+
+def drafted(check: Callable[..., Draft | None], name: CheckName, view: object) -> Draft | None:
+    """The draft of a check; of one that fails, a draft that says so."""
+    found = attempt(check, view)
+    if not isinstance(found, Failed):
+        return found
+    empty = Draft(name, name.replace("_", " ").capitalize(), "nothing", "", 0.0, None, 0, 0, 0, "")
+    return broken(empty, found)
+
+
+def broken(draft: Draft, found: Failed) -> Draft:
+    """A draft without a figure, because of an error."""
+    return replace(draft, evidence=None, status="error", reason=f"Not computed: {found.why}.")
 
 
 def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -> Check:
@@ -185,7 +207,7 @@ def _untested(draft: Draft) -> Check:
     return Check(
         name=draft.name,
         title=draft.title,
-        status="underpowered",
+        status=draft.status,
         estimate=None,
         interval=None,
         p_value=None,
@@ -198,6 +220,6 @@ def _untested(draft: Draft) -> Check:
         reference=draft.reference,
         unit=draft.unit,
         test="not tested",
-        sentence=f"Too few observations to test ({draft.n} from {draft.questions} questions).",
+        sentence=draft.reason or f"Too few observations to test ({draft.n} from {draft.questions} questions).",
         details=draft.details,
     )

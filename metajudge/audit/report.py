@@ -1,13 +1,24 @@
 """The audit itself: judgments in, report out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from metajudge.audit.card import AuditReport, Ceiling, Check, Disagreement, Holdings, JudgeCard, Jury, NextStep
+from metajudge.audit.card import (
+    AuditReport,
+    Ceiling,
+    Check,
+    CheckName,
+    Disagreement,
+    Holdings,
+    JudgeCard,
+    Jury,
+    NextStep,
+)
 from metajudge.audit.ceiling import CeilingTable
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
-from metajudge.audit.draft import LEVEL, decide
+from metajudge.audit.draft import LEVEL, Draft, decide, drafted
 from metajudge.audit.figures import (
     accuracy,
     classes_of,
@@ -25,6 +36,7 @@ from metajudge.audit.figures import (
 from metajudge.audit.gather import Gathered, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
+from metajudge.audit.parts import Parts
 from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
@@ -39,6 +51,7 @@ from metajudge.types import Judgment
 from metajudge.types.right import Right
 from metajudge.types.verdict import VERDICT_KINDS, Pairwise, VerdictKind
 
+T = TypeVar("T")
 MOST = 10
 
 
@@ -138,21 +151,22 @@ def independence_of(source: Gathered, tables: Mapping[VerdictKind, Table], right
     return dependence_among(recorded, question, words, rules)
 
 
-CHECKS = (
-    position,
-    length,
-    own_family,
-    own_answer,
-    severity,
-    drift,
-    versions,
-    prompts,
-    categories,
-    weaker_than_peers,
-    copy,
-)
+CHECKS: Mapping[CheckName, Callable[[View], Draft | None]] = {
+    "position": position,
+    "length": length,
+    "own_family": own_family,
+    "own_answer": own_answer,
+    "severity": severity,
+    "drift": drift,
+    "versions": versions,
+    "prompts": prompts,
+    "categories": categories,
+    "weaker_than_peers": weaker_than_peers,
+    "copy": copy,
+}
 """In the order in which a card shows them."""
 
+FREE = NextStep(goal="vet", reason="free evidence says which verdicts to look at first")
 FEWEST_FOR_CALIBRATION = 50
 """Labelled verdicts from which a calibration is proposed."""
 
@@ -176,30 +190,28 @@ def audit(
         level: the chance of any finding on the card of a judge without bias, in (0, 1).
 
     Raises:
-        InputError: there is no judgment with a verdict, or ``level`` is out of range.
+        InputError: there is no judgment, or ``level`` is out of range.
     """
     if not 0 < level < 1:
         raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
     source = gather(judgments)
     tables = {kind: build_table(source, kind, right) for kind in VERDICT_KINDS if source.rows[kind].judge}
-    if not tables:
-        raise InputError(
-            f"none of {sum(source.counts.values()):,} judgments has a verdict: there is nothing to audit; look at "
-            "no_verdict for the reasons"
-        )
+    if not source.counts:
+        raise InputError("there are no judgments: an audit needs verdicts of at least one judge")
+    parts = Parts()
     cards: list[JudgeCard] = []
     ceilings: list[Ceiling] = []
     juries: list[Jury] = []
     for table in tables.values():
         peers, people = build_peers(table), CeilingTable(table)
         seats = sorted(np.unique(table.judge), key=lambda code: source.judges.values[code])
-        cards += [_card(view_of(table, peers, int(judge)), people, level) for judge in seats]
+        cards += [_card(view_of(table, peers, int(judge)), people, level, parts) for judge in seats]
         if people.ceiling is not None:
             ceilings.append(people.ceiling)
-        jury = jury_of(table, peers, costs)
+        jury = parts.of(jury_of, table, peers, costs, without=None)
         if jury is not None:
             juries.append(jury)
-    independence = independence_of(source, tables, right)
+    independence = parts.of(independence_of, source, tables, right, without=Dependence())
     unseen = (independence.not_compared,) if independence.not_compared else ()
     held = holdings_of(source, tables)
     return AuditReport(
@@ -211,16 +223,20 @@ def audit(
         juries=tuple(juries),
         independence=independence.groups,
         next_steps=_next_steps(held, cards, juries),
-        notices=(*left_out(source, tables), *_silent(held, tables), *unseen),
+        notices=(*left_out(source, tables), *_silent(held, tables), *unseen, *parts.notices),
     )
 
 
-def _card(view: View, people: CeilingTable, level: float) -> JudgeCard:
+def _card(view: View, people: CeilingTable, level: float, parts: Parts) -> JudgeCard:
     table, name = view.table, view.name
-    drafts = [draft for check in CHECKS if (draft := check(view)) is not None]
-    classes, confusion = classes_of(view)
-    flipped, first_place = flips(view)
-    mean, label_mean = means(view)
+
+    def of(make: Callable[..., T], *data: Any, without: T) -> T:
+        return parts.of(make, *data, without=without, whose=name)
+
+    drafts = [draft for key, check in CHECKS.items() if (draft := drafted(check, key, view)) is not None]
+    classes, confusion = of(classes_of, view, without=((), None))
+    flipped, first_place = of(flips, view, without=(None, None))
+    mean, label_mean = of(means, view, without=(None, None))
     silent = table.source.no_verdict[name]
     return JudgeCard(
         judge=name,
@@ -229,26 +245,26 @@ def _card(view: View, people: CeilingTable, level: float) -> JudgeCard:
         n_no_verdict=silent,
         n_labelled=int((~np.isnan(table.correct[view.rows])).sum()),
         questions=len(np.unique(view.cluster)),
-        accuracy=accuracy(view),
-        kappa=kappa(view),
-        ceiling_gap=people.gap(view),
+        accuracy=of(accuracy, view, without=None),
+        kappa=of(kappa, view, without=None),
+        ceiling_gap=of(people.gap, view, without=None),
         classes=classes,
         confusion=confusion,
-        peer_agreement=peer_agreement(view),
+        peer_agreement=of(peer_agreement, view, without=None),
         flips=flipped,
         first_place=first_place,
-        repeats=repeats(view),
-        prompt_agreement=prompt_agreement(view),
+        repeats=of(repeats, view, without=None),
+        prompt_agreement=of(prompt_agreement, view, without=None),
         mean=mean,
         label_mean=label_mean,
-        scale_use=scale_use(view),
+        scale_use=of(scale_use, view, without={}),
         checks=decide(drafts, level),
-        over_time=over_time(view),
-        versions=groups(view, "versions"),
-        categories=groups(view, "categories"),
-        contested=contested(view),
-        rates=rates_of(view),
-        worst=worst(view),
+        over_time=of(over_time, view, without=()),
+        versions=of(groups, view, "versions", without=()),
+        categories=of(groups, view, "categories", without=()),
+        contested=of(contested, view, without=None),
+        rates=of(rates_of, view, without=()),
+        worst=of(worst, view, without=()),
     )
 
 
@@ -259,13 +275,15 @@ def _silent(held: Holdings, tables: Mapping[VerdictKind, Table]) -> tuple[str, .
 
 
 def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jury]) -> tuple[NextStep, ...]:
+    if not cards:
+        return ()
     steps = [*_labels_step(cards), *_orders_step(held)]
     labelled = max((card.n_labelled for card in cards), default=0)
     if labelled >= FEWEST_FOR_CALIBRATION:
         steps.append(NextStep(goal="calibrate", reason="the labels allow a probability for every verdict", n=labelled))
         steps.append(NextStep(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee"))
     else:
-        steps.append(NextStep(goal="vet", reason="free evidence says which verdicts to look at first"))
+        steps.append(FREE)
     steps += [NextStep(goal="drop a judge", reason=why, judge=name) for jury in juries for name, why in jury.drop]
     return tuple(steps)
 

@@ -111,6 +111,21 @@ def out_of_fold(
     return probabilities
 
 
+def why_not_fit(table: SignalTable, folds: int = 5) -> str | None:
+    """The sentence with which :func:`fit_calibration` would refuse a table; None where it fits. Nothing is fitted."""
+    rows = table.select(table.labelled)
+    try:
+        check_fittable(table, rows)
+        question_folds(rows.questions, folds, [0])
+        for way in (True, False) if _comparable(rows, folds) else (True,):
+            for judges in judge_groups(rows, way):
+                part = rows.select(np.flatnonzero(np.isin(np.array(rows.judges), judges)))
+                Workbench(part, part.categories)
+    except InputError as error:
+        return str(error)
+    return None
+
+
 def check_fittable(table: SignalTable, rows: SignalTable) -> None:
     """Raises :class:`InputError` unless the labelled rows of a table can be fitted on; says why."""
     if not len(table):

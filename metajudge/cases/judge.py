@@ -1,13 +1,12 @@
 """A case judge: one model that scores the stages of cases."""
 
-import re
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.cases.case import Case, CaseStage
+from metajudge.cases.quotes import is_quoted
 from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote
 from metajudge.cases.scoring import weighted_score
@@ -20,32 +19,6 @@ from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.rubric import Rubric
 from metajudge.types import TokenUsage
-
-_GAP = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")  # white space around it goes with _plain()
-_QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’‚‹›", "'"), **dict.fromkeys("‐‑–—", "-")})  # noqa: RUF001 - the characters judges retype
-_OUTER = "\"' \t\r\n.,;:"
-
-
-def is_quoted(quote: str, text: str) -> bool:
-    """Whether a text contains a quote's words, in order and without other words between them.
-
-    White space, letter case, the style of quotation marks and dashes, and punctuation at the ends do not matter; an
-    ellipsis (``...``) marks omitted words. A quote without a letter or digit is in no text.
-    """
-    parts = [part for part in (_plain(piece).strip(_OUTER) for piece in _GAP.split(quote)) if part]
-    if not any(character.isalnum() for part in parts for character in part):
-        return False
-    inside, start = _plain(text), 0
-    for part in parts:
-        found = inside.find(part, start)
-        if found < 0:
-            return False
-        start = found + len(part)
-    return True
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
 from metajudge.cases.result import CaseMetadata, CaseResult, GateResult, JudgeReply, StageResult
 from metajudge.cases.scoring import mean_scores, overall, quotes_in, stage_result, verified_share
-from metajudge.cases.sheet import RESULT, invented_quotes
+from metajudge.cases.sheet import RESULT
 from metajudge.cases.tipping import tips
 from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range, StagePlan, decide_adjusted
@@ -204,7 +204,8 @@ class CasePanel:
             score, confidence = overall(self.plan, stages)
             scores = ({name: one.score for name, one in stage.criteria.items()} for stage in stages)
             means = mean_scores(scores)
-            share = verified_share(*quotes_in(stages))
+            quoted = quotes_in(stages)
+            share = verified_share(quoted.given, quoted.found)
             decision = decide_adjusted(self.policy, score, confidence, means, profile.weights, share)
         absent: dict[Literal["overall_quality_score", "overall_confidence"], str] = {}
         if isinstance(score, Absent):
@@ -223,7 +224,7 @@ class CasePanel:
             reasoning=_reasoning(self.policy, decision, gate),
             decision=decision,
             tips=tips(self.policy, self.rubric.scale, profile, stages, gate, decision),
-            warnings=tuple(filter(None, [invented_quotes(*quotes_in(stages))])),
+            warnings=tuple(filter(None, [quotes_in(stages).warning])),
             metadata=self._metadata(case, profile, stages, now),
         )
 

@@ -69,8 +69,9 @@ def numbers_of(result: CaseResult) -> dict[str, Any]:
         "prompt_digest": metadata.prompt_digest,
         "case_digest": metadata.case_digest,
     }
-    given, found = quotes_in(result.stages)
-    counted = {"quotes": {"given": given, "found": found}}  # outside the digest, which earlier versions made without it
+    quotes = quotes_in(result.stages)
+    # Outside the digest, which earlier versions made without it.
+    counted = {"quotes": {"given": quotes.given, "found": quotes.found}}
     return {**numbers, "digest": digest(numbers), "evaluated_at": metadata.evaluated_at, **counted}
 
 

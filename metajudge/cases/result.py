@@ -14,7 +14,8 @@ class Quote(Frozen):
     """A judge's evidence, and whether its words were found.
 
     Attributes:
-        in_output: whether they stand in the stage's output; False is evidence that the judge made up or paraphrased.
+        in_output: whether they stand in the stage's output; False is evidence that the judge made up or paraphrased, or
+            quoted too little to prove anything (:mod:`metajudge.cases.quotes`).
         in_context: whether they stand in what the stage was given.
         judge: who quoted it, where several judged.
     """

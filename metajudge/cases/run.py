@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
+from metajudge.cases.quotes import QuoteCount
 from metajudge.cases.records import keep_result, numbers_of, review_of
 from metajudge.cases.result import CaseResult
 from metajudge.cases.scoring import quotes_in
@@ -37,7 +38,8 @@ class CaseTotals(RunTotals):
     Attributes:
         cases: of the input; ``decided`` of them reached a decision, ``unscored`` have a stage without a score.
         actions: decisions by action; ``gated`` those made by the gate.
-        evidence: quotes given; ``found`` of them stand in the stage's output or in what it was given.
+        evidence: quotes given; ``found`` of them stand in the stage's output or in what it was given, ``short`` ones
+            prove nothing.
         reviews: reviews opened, those that were there before left out.
         failures: judges' failures by kind.
         results: in input order.
@@ -45,7 +47,7 @@ class CaseTotals(RunTotals):
 
     NOUN: ClassVar[str] = "cases"
     LOST: ClassVar[str] = "without a score"
-    HIDDEN: ClassVar[frozenset[str]] = frozenset({"results"})
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"results", "short"})
 
     cases: int = 0
     decided: int = 0
@@ -55,6 +57,7 @@ class CaseTotals(RunTotals):
     failures: Counter[str] = field(default_factory=Counter)
     evidence: int = 0
     found: int = 0
+    short: int = 0
     reviews: int = 0
     results: list[CaseResult] = field(default_factory=list)
 
@@ -65,11 +68,16 @@ class CaseTotals(RunTotals):
         self.gated += result.decision.gate is not None
         self.actions[result.action] += 1
         self.cached_calls += result.metadata.cached_calls
-        given, found = quotes_in(result.stages)
-        self.evidence += given
-        self.found += found
+        quotes = quotes_in(result.stages)
+        self.evidence += quotes.given
+        self.found += quotes.found
+        self.short += quotes.short
         for stage in result.stages:
             self.failures.update(reply.failure.kind.value for reply in stage.judges if reply.failure is not None)
+
+    @property
+    def quotes(self) -> QuoteCount:
+        return QuoteCount(self.evidence, self.found, self.short)
 
     @property
     def done(self) -> int:

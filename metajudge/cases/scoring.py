@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from metajudge.cases.quotes import QuoteCount, too_short
 from metajudge.cases.result import CriterionResult, JudgeReply, StageResult
 from metajudge.decision import CasePlan, Profile, StagePlan
 from metajudge.scoring import agent_scores
@@ -75,14 +76,15 @@ def overall(plan: CasePlan, stages: Sequence[StageResult]) -> tuple[float | Abse
     )
 
 
-def quotes_in(stages: Iterable[StageResult]) -> tuple[int, int]:
-    """Quotes that judges gave as evidence over all stages, and how many of them stand in the texts."""
+def quotes_in(stages: Iterable[StageResult]) -> QuoteCount:
+    """Quotes that judges gave as evidence over all stages."""
     quotes = [quote for stage in stages for one in stage.criteria.values() for quote in one.evidence]
-    return len(quotes), sum(quote.found for quote in quotes)
+    short = sum(too_short(quote.quote) and not quote.found for quote in quotes)
+    return QuoteCount(len(quotes), sum(quote.found for quote in quotes), short)
 
 
 def verified_share(quotes: int, found: int) -> float | Absent:
-    """The share of quotes that stand in the texts, in [0, 1]; absent where none was given."""
+    """The share of quotes that stand in the texts, in [0, 1]; absent where none was given. Short ones do not."""
     return found / quotes if quotes else Absent("the judges quoted nothing as evidence")
 
 

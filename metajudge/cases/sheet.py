@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from metajudge.cases.case import Case, as_text
+from metajudge.cases.quotes import TOO_SHORT, QuoteCount, too_short
 from metajudge.cases.result import CaseResult, CriterionResult, JudgeReply, Quote, StageResult
+from metajudge.cases.scoring import quotes_in
 
 RESULT = "case_result"
 """Where a review's content keeps the whole result, beside the stages' texts; no stage of a policy has this name."""
@@ -40,7 +42,9 @@ class QuoteLine:
         """Where it was found, in words."""
         if self.in_output:
             return "in the output"
-        return "in the context only" if self.in_context else "not in the text"
+        if self.in_context:
+            return "in the context only"
+        return TOO_SHORT if too_short(self.text) else "not in the text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ class CaseSheet:
     Attributes:
         stages: in the case's order.
         tips: what is nearest to changing the action, in sentences, the nearest first; empty for old records.
-        quotes: given as evidence, over all stages and judges; ``quotes_found`` of them stand in the texts.
+        quotes: given as evidence, over all stages and judges; ``quotes_found`` of them stand in the texts, and
+            ``quotes_short`` prove nothing.
         reasoning: the decision in words; None for old records.
         gate: the gate's result in words, where the policy has one.
         judged: whether the judges' result is kept: False for reviews opened by earlier versions.
@@ -114,6 +119,7 @@ class CaseSheet:
     tips: tuple[str, ...] = ()
     quotes_found: int = 0
     quotes: int = 0
+    quotes_short: int = 0
     reasoning: str | None = None
     gate: str | None = None
     judged: bool = False
@@ -121,12 +127,12 @@ class CaseSheet:
     @property
     def invented(self) -> int:
         """Quotes that stand in none of the texts."""
-        return self.quotes - self.quotes_found
+        return self.quotes - self.quotes_found - self.quotes_short
 
     @property
     def warning(self) -> str | None:
-        """What to say where quotes are invented; None where none is."""
-        return invented_quotes(self.quotes, self.quotes_found)
+        """What to say of quotes that are not verified; None where each is."""
+        return QuoteCount(self.quotes, self.quotes_found, self.quotes_short).warning
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, with the warning."""
@@ -162,16 +168,6 @@ def stage_texts(content: Mapping[str, Any] | None) -> dict[str, tuple[str | None
     return {name: _texts(value) for name, value in (content or {}).items() if name != RESULT}
 
 
-def invented_quotes(quotes: int, found: int) -> str | None:
-    """The warning about quotes that stand in none of the texts; None where each does."""
-    if found >= quotes:
-        return None
-    return (
-        f"{quotes - found} of {quotes} quotes given as evidence are invented: they stand neither in a stage's output "
-        "nor in what it was given."
-    )
-
-
 def stage_rows(stage: StageResult) -> tuple[CriterionLine, ...]:
     """A stage's criteria, its judges combined."""
     return _rows(stage.criteria, stage.weights)
@@ -185,12 +181,13 @@ def judge_sheets(stage: StageResult) -> tuple[JudgeSheet, ...]:
 def _sheet(texts: Mapping[str, tuple[str | None, str | None]], result: CaseResult) -> CaseSheet:
     judged = {stage.name: stage for stage in result.stages}
     stages = tuple(_stage(name, *both, judged.get(name)) for name, both in texts.items())
-    quotes = [quote for stage in result.stages for one in stage.criteria.values() for quote in one.evidence]
+    quotes = quotes_in(result.stages)
     return CaseSheet(
         stages=stages,
         tips=result.tips,
-        quotes_found=sum(quote.found for quote in quotes),
-        quotes=len(quotes),
+        quotes_found=quotes.found,
+        quotes=quotes.given,
+        quotes_short=quotes.short,
         reasoning=result.reasoning,
         gate=_gate(result),
         judged=True,

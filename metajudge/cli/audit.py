@@ -14,6 +14,7 @@ from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, write_text
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.guessed_tables import guess_tables
@@ -132,7 +133,7 @@ def audit(
         source, guessed = _open(inputs or [], reading)
         labelling.join(source, reading.values)
         audited = audited_by(source, right=labelling.rule)
-        notices, rejects = _told(source, guessed), source.rejects
+        notices, rejects = _told(inputs or (), source, guessed), source.rejects
     sheet = to_label(audited.judgments) if out is not None else []
     joined = audited.judgments if labelling.labels else ()
     given = _given(inputs or [], labelling, reading, guessed, out, bool(sheet))
@@ -171,10 +172,11 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
         )
 
 
-def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
+def _told(inputs: Sequence[str], source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
     """What reading gave to know."""
-    how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()} (metajudge inspect explains it)."]
-    bad = [f"{counted(source.rejects, 'record')} could not be read (metajudge inspect shows why)."]
+    look = f"`{command('inspect', inputs)}`"
+    how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()}; {look} explains it."]
+    bad = [f"{counted(source.rejects, 'record')} could not be read; {look} shows why."]
     twice = [f"{counted(source.duplicates, 'record')} repeated an earlier one and counted once."]
     return [*how, *source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
 
@@ -201,7 +203,6 @@ def _given(
         right=() if labelling.right is None else ("--right", labelling.right),
         reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
         sheet=str(out / SHEET) if out is not None and sheet else None,
-        joined=None if out is None else str(out / JOINED),
     )
 
 

@@ -120,9 +120,7 @@ def fit(
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
     table, split = _fit_part(table, share, seed)
     if signals is None:
-        table, absent = table.without_absent()
-        if absent:
-            typer.echo(f"Without {', '.join(absent)}: no labelled judgment has it.")
+        table = _without_absent(table)
     if prior is None:
         calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
     else:
@@ -202,10 +200,20 @@ def diagnose(
     )
     if signals is None and table.kind == "pairwise":
         table = table.without("rationale")
+    if signals is None:
+        table = _without_absent(table)
     rows = table.select(table.labelled)
     check_fittable(table, rows)
     for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
         typer.echo(line)
+
+
+def _without_absent(table: SignalTable) -> SignalTable:
+    """The table without the signals that no labelled judgment has, which are named."""
+    found, absent = table.without_absent()
+    if absent:
+        typer.echo(f"Without {', '.join(absent)}: no labelled judgment has it.")
+    return found
 
 
 def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[SignalTable, str]:

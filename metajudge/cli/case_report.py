@@ -9,8 +9,9 @@ from metajudge.cases.estimate import estimate_cases
 from metajudge.cases.reading import CaseInput
 from metajudge.cases.result import CaseResult, StageResult
 from metajudge.cases.run import CaseTotals
-from metajudge.cases.sheet import CriterionLine, invented_quotes, judge_sheets, stage_rows
+from metajudge.cases.sheet import CriterionLine, judge_sheets, stage_rows
 from metajudge.cli.estimates import print_estimate as print_it
+from metajudge.cli.options import advised
 from metajudge.decision import VERIFIED_POLICY, Policy
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import Reject
@@ -74,13 +75,13 @@ def _stage_line(stage: StageResult) -> str:
 def _counts(summary: CaseTotals) -> list[str]:
     actions = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
     lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
-    warning = invented_quotes(summary.evidence, summary.found)
+    warning = summary.quotes.warning
     if warning is not None:
         lines.append(f"{warning} Bands can look at that: policy {VERIFIED_POLICY} does, --details lists the quotes.")
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
-        lines.append(f"{summary.reviews} are waiting for review: metajudge review next --reviewer NAME")
+        lines.append(f"{summary.reviews} are waiting for review: {advised('review', 'next', '--reviewer', 'NAME')}")
     if summary.failures:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
         lines.append(f"Judges' failures: {kinds}. Run the same command again to retry them.")
@@ -89,7 +90,7 @@ def _counts(summary: CaseTotals) -> list[str]:
 
 def report_of(summary: CaseTotals) -> Report:
     """Every case with each stage's scores, reasons and quotes, and what tips the decision."""
-    warning = invented_quotes(summary.evidence, summary.found)
+    warning = summary.quotes.warning
     first = summary.results[0].metadata if summary.results else None
     return Report(
         title="Cases",

@@ -1,7 +1,6 @@
 """``metajudge clash``: candidates answer, a blind panel ranks the answers, the rankings are counted."""
 
 import contextlib
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -261,7 +260,7 @@ def clash(
         )
         found, reviews = run(_run(session, settings, asked, out, queue))
     found.totals.total_s = time.monotonic() - STARTED
-    outputs.write(found, asked, limits, Written(out, judgments, reviews, _named_store(store)))
+    outputs.write(found, asked, limits, Written(out, judgments, reviews))
     raise typer.Exit(found.totals.exit_code)
 
 
@@ -270,11 +269,6 @@ def _limits(cost_usd: float | None, latency_s: float | None, within: float | Non
     if cost_usd is None and latency_s is None and within is None:
         return None
     return Limits(cost_usd, latency_s, WITHIN if within is None else within)
-
-
-def _named_store(given: str | None) -> str:
-    """``--store`` for the commands that are printed; none for a URL, which may contain a password."""
-    return "" if given is None or "://" in given else f" --store {shlex.quote(given)}"
 
 
 async def _run(

@@ -14,6 +14,8 @@ from metajudge.clashes.run import ClashTotals
 from metajudge.clashes.sheet import VoteSheet, full_sheet, verdict_of
 from metajudge.clashes.standings import Average, CandidateStanding, Standings
 from metajudge.clashes.summary import by_category, self_preference
+from metajudge.cli.options import advised
+from metajudge.files.command_line import command
 from metajudge.report import Absent, Cell, Column, Measured, Table
 from metajudge.report.tables import dollars, one_line
 from metajudge.report.text import table_to_text
@@ -40,13 +42,11 @@ class Written:
     Attributes:
         out, judgments: the files, where there are some.
         reviews: evaluation's id -> its review in the store.
-        store: what ``--store`` has to say in the commands printed; empty for the default store.
     """
 
     out: Path | None = None
     judgments: Path | None = None
     reviews: Mapping[str, str] = field(default_factory=dict)
-    store: str = ""
 
 
 def print_clash(
@@ -313,11 +313,11 @@ def _for_people(records: Sequence[ClashRecord], written: Written) -> list[str]:
     lines = [f"For people to decide: {_count(len(wanted), 'evaluation')}."]
     for record in wanted[:LISTED] if len(records) > 1 else wanted:
         review = written.reviews.get(record.id)
-        opens = f"  metajudge review show {review}{written.store}" if review else ""
+        opens = f"  {advised('review', 'show', review)}" if review else ""
         why = f" ({record.tally.why})" if record.tally is not None and record.winner is not None else ""
         lines.append(f"  {record.id}: {verdict_of(record)}{why}  {first_words(record.question)!r}{opens}")
     if len(wanted) > LISTED and len(records) > 1:
-        lines.append(f"  {len(wanted) - LISTED} more: metajudge review list --status open{written.store}")
+        lines.append(f"  {len(wanted) - LISTED} more: {advised('review', 'list', '--status', 'open')}")
     apart = sum(record.id not in written.reviews for record in wanted)
     if apart:
         lines.append(
@@ -325,8 +325,8 @@ def _for_people(records: Sequence[ClashRecord], written: Written) -> list[str]:
             "puts them there, also those of earlier runs and those with a failed call."
         )
     if written.reviews:
-        lines.append(f"Decide them: metajudge review next --reviewer NAME{written.store}")
-        lines.append(f"Then compare: metajudge clash --compare-people{written.store}")
+        lines.append(f"Decide them: {advised('review', 'next', '--reviewer', 'NAME')}")
+        lines.append(f"Then compare: {advised('clash', '--compare-people')}")
     return lines
 
 
@@ -370,7 +370,7 @@ def _next(totals: ClashTotals, written: Written) -> list[str]:
         lines.append(f"Records: {written.out}")
     if written.judgments is not None:
         what = f"{totals.judgments_written} {'ranking' if totals.judgments_written == 1 else 'rankings'}"
-        lines.append(f"{what}: metajudge vet {written.judgments} --agent PROVIDER:MODEL")
+        lines.append(f"{what}: {command('vet', str(written.judgments), '--agent', 'PROVIDER:MODEL')}")
     return lines
 
 

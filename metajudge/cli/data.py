@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from metajudge.files.command_line import command
+
 app = typer.Typer(help="Fetch public benchmark data.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -35,4 +37,4 @@ def fetch(
     typer.echo(f"Licence: {card.licence}.")
     if card.layout:
         typer.echo(f"Its layout is not read as it is: {card.layout}.")
-    typer.echo(f"Use it: metajudge bench {card.name} --data {out}")
+    typer.echo(f"Use it: {command('bench', card.name, '--data', str(out))}")

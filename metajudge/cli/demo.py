@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from metajudge.evidence.counting import Counted
+from metajudge.files.command_line import command
 from metajudge.report.files import check_report_kind
 from metajudge.vetting.demo import Demonstration, Vetted, demonstrate, save_sample
 
@@ -110,11 +111,11 @@ def _next(saved: str | None) -> Iterator[str]:
     yield "  metajudge import FILE"
     if saved is None:
         yield "This sample: as a file, vetted into a store, and what a model would cost"
-        yield f"  metajudge demo --save {name}"
+        yield f"  {command('demo', '--save', name)}"
     else:
         yield "This sample: vetted into a store, and what a model would cost"
-    yield f"  metajudge vet {name} --report vet.html"
-    yield f"  metajudge vet {name} --agent openai:gpt-4o-mini --dry-run"
+    yield f"  {command('vet', name, '--report', 'vet.html')}"
+    yield f"  {command('vet', name, '--agent', 'openai:gpt-4o-mini', '--dry-run')}"
 
 
 def _indented(text: str) -> str:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from metajudge.cli.inputs import Reading
 from metajudge.cli.options import echo_json, store_path
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
 from metajudge.preferences import ExportRequest, ExportResult, export
 from metajudge.runs.exit_codes import RunCounts, exit_code
@@ -111,7 +112,7 @@ def _print(out: Path, result: ExportResult) -> None:
     if after["chosen_longer"] is not None:
         typer.echo(f"Longer is chosen in {100 * after['chosen_longer']:.1f} % of the pairs that differ in length.")
     rows = ", ".join(f"{part} {count:,}" for part, count in result.rows.items())
-    typer.echo(f"{out}: {rows} rows. Check it any time: metajudge export check {out}")
+    typer.echo(f"{out}: {rows} rows. Check it any time: {command('export', 'check', str(out))}")
     _print_notes(result)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from metajudge.cli.case_report import counted_cases
+from metajudge.cli.options import advised
 from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
@@ -154,11 +155,8 @@ def print_proposals(proposals: Sequence[Proposal]) -> None:
         console.print(f"    {one.backtest.reason} ({_on(one.backtest)})", markup=False, soft_wrap=True)
     good = [one for one in proposals if one.status == "proposed"]
     if good:
-        console.print(
-            f"Nothing was changed. To activate one: metajudge feedback activate {good[0].proposal_id} --by NAME",
-            markup=False,
-            soft_wrap=True,
-        )
+        activate = advised("feedback", "activate", good[0].proposal_id, "--by", "NAME")
+        console.print(f"Nothing was changed. To activate one: {activate}", markup=False, soft_wrap=True)
 
 
 def print_backtest(found: Backtest) -> None:
@@ -192,10 +190,8 @@ def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | No
             say(f"    {'better' if found.better else 'not better'}: {found.reason}")
     waiting = [one for one in drafts if one.kind is DraftKind.INSTRUCTION and compared.get(one.draft_id) is None]
     if waiting:
-        say(
-            f"Nothing was changed. To try one: metajudge feedback rejudge {waiting[0].draft_id} --judge PROVIDER:MODEL "
-            "--dry-run"
-        )
+        judged = advised("feedback", "rejudge", waiting[0].draft_id, "--judge", "PROVIDER:MODEL", "--dry-run")
+        say(f"Nothing was changed. To try one: {judged}")
 
 
 def print_comparison(found: Comparison) -> None:
@@ -227,7 +223,7 @@ def print_comparison(found: Comparison) -> None:
             f"store, {cost}"
         )
     if found.better:
-        say(f"Nothing was changed. To activate it: metajudge feedback activate {found.draft_id} --by NAME")
+        say(f"Nothing was changed. To activate it: {advised('feedback', 'activate', found.draft_id, '--by', 'NAME')}")
 
 
 def print_history(proposals: Sequence[Proposal], activations: Sequence[Activation]) -> None:

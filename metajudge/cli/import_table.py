@@ -9,9 +9,10 @@ import typer
 from metajudge.cli.inputs import MapOption, MapValuesOption, mapping_of
 from metajudge.cli.inspect_report import print_record
 from metajudge.errors import InputError
+from metajudge.files.command_line import command
 from metajudge.readers.importing import Question, answered, changed, questions_of
 from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.mapping import FieldMap, quoted
+from metajudge.readers.mapping import FieldMap
 from metajudge.readers.one_hot import columns_in
 from metajudge.readers.saved_maps import save_map
 from metajudge.runs.exit_codes import ExitCode
@@ -124,7 +125,7 @@ def import_table(
     typer.echo(
         f"Saved in {saved.name}: {found.judgments:,} judgments, {found.rejects or 0:,} rows that cannot be read."
     )
-    typer.echo(f"Next: metajudge vet {quoted(file)} --report vet.html")
+    typer.echo(f"Next: {command('vet', file, '--report', 'vet.html')}")
 
 
 def _recognised(found: Inspection) -> None:
@@ -134,7 +135,7 @@ def _recognised(found: Inspection) -> None:
     none = found.verdicts.get("(none)", 0)
     if none > 0.5 * (found.judgments or 0):
         typer.echo(f"{none:,} have no verdict. If its columns mean something else: --as-table asks about them.")
-    typer.echo(f"Next: metajudge vet {quoted(found.name)} --report vet.html")
+    typer.echo(f"Next: {command('vet', found.name, '--report', 'vet.html')}")
 
 
 def _refuse(found: Inspection) -> None:

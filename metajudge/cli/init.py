@@ -9,6 +9,7 @@ import typer
 
 from metajudge.cli.options import AgentOption, RubricOption, SeedOption
 from metajudge.errors import ConfigurationError, UserError
+from metajudge.files.command_line import command
 from metajudge.panels.config import PanelConfig, load_panel_file
 from metajudge.panels.template import STRATEGIES, check_agents, check_strategy, panel_text
 from metajudge.rubric import load_rubric
@@ -119,8 +120,8 @@ def _write(path: Path, text: str, force: bool) -> None:
 
 
 def _next_steps(path: Path, panel: PanelConfig) -> list[str]:
-    lines = ["Next:"]
-    if panel.agents:
-        lines += [f"  metajudge check --config {path}                asks each agent once (keys, URL, price)"]
-    lines += [f"  metajudge doctor --config {path}               checks what else may be missing"]
-    return [*lines, f"  metajudge vet judgments.jsonl --config {path}  vets"]
+    given = ("--config", str(path))
+    steps = [("check", "asks each agent once (keys, URL, price)")] if panel.agents else []
+    steps.append(("doctor", "checks what else may be missing"))
+    lines = [f"  {command(name, given):<44}  {what}" for name, what in steps]
+    return ["Next:", *lines, f"  {command('vet', 'FILE', given):<44}  vets your verdicts"]

@@ -5,8 +5,8 @@ from collections import Counter
 
 import typer
 
+from metajudge.files.command_line import command
 from metajudge.readers.inspection import Inspection
-from metajudge.readers.mapping import quoted
 from metajudge.types import Judgment
 
 _WIDTH = 88
@@ -54,8 +54,10 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         for problem in found.problems:
             typer.echo(f"  {problem}")
     if found.mapping is not None and found.origin == "guessed" and not saved:
-        typer.echo(f"To read it like this: metajudge vet {quoted(found.name)} {found.mapping.to_flags()}{_rest(found)}")
-        typer.echo(f"To be asked about each column, and save the answers: metajudge import {quoted(found.name)}")
+        unknown = ", with the words in capitals filled in" if found.mapping.missing() else ""
+        read = f"{command('vet', found.name)} {found.mapping.to_flags()}{_rest(found)}"
+        typer.echo(f"To read it like this{unknown}: {read}")
+        typer.echo(f"To be asked about each column, and save the answers: {command('import', found.name)}")
 
 
 def to_json(found: Inspection) -> dict[str, object]:

@@ -29,6 +29,7 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.sending import Sending
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
 from metajudge.judging.estimate import estimate_judging
 from metajudge.judging.grading import Grading
@@ -89,7 +90,7 @@ def _next(totals: JudgeTotals) -> list[str]:
         return [totals.end.next_step]
     if not totals.judgments:
         return []
-    return [f"Vet them: metajudge vet {totals.out} --agent PROVIDER:MODEL"]
+    return [f"Vet them: {command('vet', str(totals.out), '--agent', 'PROVIDER:MODEL')}"]
 
 
 def _kinds(counts: Mapping[str, int]) -> str:

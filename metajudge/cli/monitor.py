@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, StrictOption, echo_json, refuse_bad_lines
+from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, echo_json, refuse_bad_lines
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.monitor.drift import Drift, NewIdentity
@@ -206,7 +206,8 @@ def _lines(found: _Found, budget: int | None) -> Iterator[str]:
         yield f"{len(found.picks)} judgments drawn to label, with the probability with which each was drawn:"
         yield from (f"  {one.candidate.judgment_id}  {one.inclusion:.3f}" for one in found.picks)
         if found.queued:
-            yield f"{found.queued} of them are new in the review queue: metajudge review next"
+            decide = advised("review", "next", "--reviewer", "NAME")
+            yield f"{found.queued} of them are new in the review queue: {decide}"
     if found.webhook is not None:
         yield "webhook: " + ", ".join(f"{number} {name}" for name, number in found.webhook.items())
 

@@ -11,6 +11,7 @@ import typer
 
 from metajudge.cli.boundary import keeps_state_in
 from metajudge.errors import BadLineError
+from metajudge.files.command_line import command, store_words
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
 from metajudge.settings import Settings
 from metajudge.types.location import StoreLocation, store_location
@@ -149,6 +150,15 @@ def takes(argument: str, group: type) -> Callable[[Command], Command]:
     return with_options
 
 
+_typed: list[str] = []
+"""How the command line names the store, once it is known."""
+
+
+def advised(*words: str | Iterable[str]) -> str:
+    """A further command, with the store that this command was given."""
+    return command(*words, _typed)
+
+
 def echo_json(data: Mapping[str, object], *, indent: bool = False) -> None:
     """Prints plain data as one JSON object that says the version of its format; lists stand in it by name."""
     typer.echo(orjson.dumps({"version": 1, **data}, option=orjson.OPT_INDENT_2 if indent else None).decode())
@@ -202,6 +212,7 @@ def rejects_path(out: Path | None, store: StoreLocation) -> Path:
 
 def store_path(given: str | Path | None) -> StoreLocation:
     """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
+    _typed[:] = store_words(given)
     where = store_location(given) if given is not None else Settings.load().store
     keeps_state_in(where)
     return where

@@ -15,6 +15,7 @@ from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
 from metajudge.cli.outputs import ReportOption, say_written
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.command_line import command, store_words
 from metajudge.report.files import check_report_path
 from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
@@ -53,7 +54,7 @@ def show(
     elif as_json:
         typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
-        for line in account_of(found):
+        for line in account_of(found, store_words(store)):
             typer.echo(line)
 
 
@@ -66,7 +67,7 @@ def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], pat
     if not runs:
         raise InputError(f"--report is about a run, and {name!r} is none: `metajudge runs` lists them")
     run = RunRecord(**runs[0])
-    place = Place(command=f"metajudge show {run.run_id}", at=when(run.started_at))
+    place = Place(command=command("show", run.run_id), at=when(run.started_at))
     made = with_store(store, lambda opened: report_of_run(opened, run, place))
     for path in paths:
         write_report(made, path)

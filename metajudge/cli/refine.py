@@ -13,6 +13,7 @@ from metajudge.cli.loop import run, say
 from metajudge.cli.options import StoreOption, store_path
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
+from metajudge.files.command_line import command
 from metajudge.judging.rubric_refining import (
     PARAMETERS,
     Notes,
@@ -65,7 +66,7 @@ def refine(
     noted = f" from {notes.count} notes" if notes.count else ""
     typer.echo(f"metajudge: {criteria} criteria{noted}, {answer.spent.calls} calls, {cost}", err=True)
     if out is not None:
-        typer.echo(f"Written: {out}; read it, then: metajudge rubric show {out}")
+        typer.echo(f"Written: {out}; read it, then: {command('rubric', 'show', str(out))}")
 
 
 def _text(file: Path) -> str:

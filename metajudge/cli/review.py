@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, echo_json
+from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json
 from metajudge.cli.review_options import (
     MAKER,
     BlindOption,
@@ -37,6 +37,7 @@ from metajudge.errors import InputError
 from metajudge.feedback.proposals import Proposal
 from metajudge.reviewables.deciding import (
     Carried,
+    Imported,
     Recorded,
     amend,
     decide,
@@ -156,7 +157,7 @@ def claim(
         return await opened.reviews.claim(reviewer, review_id=review, now=time.time(), lease_s=lease)
 
     with_store(store, main, maker=MAKER)
-    typer.echo(f"{review} is claimed for {lease:g} s: metajudge review decide {review} --reviewer {reviewer} ...")
+    typer.echo(f"{review} is claimed for {lease:g} s: {advised('review', 'show', review, '--reviewer', reviewer)}")
 
 
 @app.command()
@@ -239,8 +240,8 @@ def _print_recorded(one: Recorded, told: str) -> None:
     typer.echo(
         f"{made.review_id}: {made.outcome.value} by {made.reviewer}{bulk}; the review is {one.state.status.value}."
     )
-    if told:
-        typer.echo(told)
+    for line in filter(None, (one.seen and f"It {one.seen}.", told)):
+        typer.echo(line)
 
 
 @app.command("amend")
@@ -423,11 +424,14 @@ def import_decisions(
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
     rows = read_answers(file, reviewer=reviewer)
 
-    async def main(opened: Store) -> tuple[int, list[Proposal]]:
-        count = await import_answers(opened, rows)
+    async def main(opened: Store) -> tuple[Imported, list[Proposal]]:
+        done = await import_answers(opened, rows)
         states = [await existing_state(opened, name) for name in dict.fromkeys(row.review_id for row in rows)]
-        return count, await look_for_patterns(opened, states)
+        return done, await look_for_patterns(opened, states)
 
-    added, proposals = with_store(store, main, maker=MAKER, decides=True)
+    done, proposals = with_store(store, main, maker=MAKER, decides=True)
     say_proposals(proposals)
-    typer.echo(f"{added} decisions imported, {len(rows) - added} were already stored.")
+    for line in done.seen:
+        say(line)
+    counted = f", {len(done.seen)} of blind reviews count as seen" if done.seen else ""
+    typer.echo(f"{done.new} decisions imported, {len(rows) - done.new} were already stored{counted}.")

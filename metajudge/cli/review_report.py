@@ -1,6 +1,5 @@
 """Reviews, for people: a sheet in the terminal, and counts."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -8,6 +7,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from metajudge.cli.options import advised
 from metajudge.reviewables import Passage, Section, Sheet, Table
 from metajudge.reviewables.sheet import Said
 from metajudge.reviews import ReviewStatus
@@ -131,8 +131,7 @@ def _keys(sheet: Sheet) -> Iterator[str]:
 
 def _commands(sheet: Sheet) -> Iterator[str]:
     """Commands that can be copied as they stand, once a name is in the place of NAME."""
-    name = "NAME" if sheet.reviewer is None else shlex.quote(sheet.reviewer)
-    command = f"metajudge review decide {sheet.review_id} --reviewer {name}"
+    command = advised("review", "decide", sheet.review_id, "--reviewer", sheet.reviewer or "NAME")
     lines = []
     if sheet.hint:
         example = next((one.value for one in sheet.choices if one.field == "verdict" and "much" not in one.words), None)

@@ -13,6 +13,7 @@ import typer
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import ConfigurationError
+from metajudge.files.command_line import command
 from metajudge.preferences.assessment_lines import read_assessments
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
@@ -135,7 +136,7 @@ def _tell_pulled(counts: PullCounts, source: str, folder: Path, as_json: bool) -
         typer.echo(line)
     if not counts.complete:
         typer.echo("The limit was reached: the next pull starts from the same place.")
-    typer.echo(f"Next: metajudge vet {folder}")
+    typer.echo(f"Next: {command('vet', str(folder))}")
 
 
 def _pulled_lines(counts: PullCounts) -> Iterator[str]:

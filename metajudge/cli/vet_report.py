@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from metajudge.evidence.counting import Counts
+from metajudge.files.command_line import store_words
 from metajudge.panels.config import PanelConfig
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.explanation import filled
@@ -55,8 +56,8 @@ def print_report(
     console.print(table)
     for line in (
         *_findings(summary, labels, words or {}),
-        *_where(summary, rejects, reports),
-        *next_lines(summary, panel),
+        *_where(summary, rejects, reports, words or {}),
+        *(filled(line, words or {}) for line in next_lines(summary, panel)),
     ):
         console.print(line, soft_wrap=True, markup=False)
 
@@ -95,7 +96,7 @@ def _findings(summary: VetSummary, labels: Counts, words: Mapping[str, str]) -> 
         *dependence_lines(summary),
         *evidence_lines(summary),
         *calibration_lines(summary),
-        *decision_lines(summary),
+        *(filled(line, words) for line in decision_lines(summary)),
         *label_lines(labels, bool(summary.guarantees)),
         *cost_lines(summary),
     ]
@@ -139,12 +140,10 @@ def words_of(inputs: list[str], config: Path | None, agents: list[str] | None, s
     given = [*(["--config", str(config)] if config else [])]
     for agent in agents or ():
         given += ["--agent", agent]
-    # A database is set by METAJUDGE_STORE: its URL may contain a password, which must not be printed.
-    kept = ["--store", store] if store is not None and "://" not in store else []
     return {
         "INPUT": shlex.join(inputs),
         "AGENTS": shlex.join(given) or "--agent openai:gpt-4o-mini",
-        "STORE": shlex.join(kept),
+        "STORE": shlex.join(store_words(store)),
     }
 
 
@@ -199,10 +198,11 @@ def write_reports(
         write_report(made, path)
 
 
-def _where(summary: VetSummary, rejects: Path, reports: Sequence[Path]) -> list[str]:
+def _where(summary: VetSummary, rejects: Path, reports: Sequence[Path], words: Mapping[str, str]) -> list[str]:
     lines = []
     if summary.store is not None:
-        lines.append(f"Kept in {summary.store}, run {summary.run_id}: `metajudge show JUDGMENT_ID` tells why.")
+        show = filled("metajudge show JUDGMENT_ID", words)
+        lines.append(f"Kept in {summary.store}, run {summary.run_id}: `{show}` tells why.")
         if summary.out:
             spread = "://" in summary.out or Path(summary.out).is_dir()
             lines.append(f"Assessments, {'as Parquet' if spread else 'one a line'}: {summary.out}")

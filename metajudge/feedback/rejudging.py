@@ -158,7 +158,7 @@ async def _tried(record: Record, old: CasePanel, new: CasePanel, same: bool) -> 
 
 def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
     """The record with another result's numbers and action; people's scores stay those of the recorded result."""
-    given, found = quotes_in(result.stages)
+    quotes = quotes_in(result.stages)
     said = {name: score for name in decided.criteria if (score := decided.people_score(name)) is not None}
     return replace(
         decided,
@@ -166,7 +166,7 @@ def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
         action=result.action,
         score=result.overall_quality_score,
         confidence=result.overall_confidence,
-        quotes=found / given if given else None,
+        quotes=quotes.found / quotes.given if quotes.given else None,
         criteria=mean_scores({n: one.score for n, one in stage.criteria.items()} for stage in result.stages),
     )
 

@@ -17,7 +17,8 @@ from metajudge.readers.rankings import FileBallot, Groups, RankingFile
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import open_judgments
-from metajudge.types import AnyVerdict, Grade, Judgment, Pairwise
+from metajudge.types import Category, Grade, Judgment, Pairwise, Ranking
+from metajudge.types.verdict import kind_of
 
 _BALLOT = ("ranking", "verdict")
 _NOUNS = (
@@ -121,25 +122,25 @@ class _Found:
         return len({item for item, _ in items}) == 1 or any(count > 1 for count in seen.values())
 
 
-def _compared(judgment: Judgment) -> AnyVerdict:
+def _compared(judgment: Judgment) -> Pairwise | Ranking:
     """The verdict, if it compares responses.
 
     Raises:
-        InputError: the verdict is missing or is a grade.
+        InputError: the verdict is missing, or is a grade or a category.
     """
     if judgment.verdict is None:
         raise InputError(f"no verdict ({judgment.no_verdict})")
-    if isinstance(judgment.verdict, Grade):
-        raise InputError("a grade of one response is no ballot")
+    if isinstance(judgment.verdict, Grade | Category):
+        raise InputError(f"a {kind_of(judgment.verdict)} of one response is no ballot")
     return judgment.verdict
 
 
-def _ballot(judgment: Judgment, verdict: AnyVerdict, number: int, names: dict[str, str]) -> FileBallot:
+def _ballot(judgment: Judgment, verdict: Pairwise | Ranking, number: int, names: dict[str, str]) -> FileBallot:
     groups: Groups
     if isinstance(verdict, Pairwise):
         groups = ((verdict.first,), (verdict.second,)) if verdict.strength else ((verdict.first, verdict.second),)
     else:
-        groups = verdict.groups  # type: ignore[union-attr]
+        groups = verdict.groups
     ranking = tuple(tuple(names[name] for name in group) for group in groups)
     return FileBallot(ranking, Fraction(1), judgment.judge, judgment.item.id, number)
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from metajudge.evidence.words import missing_evidence
+from metajudge.files.command_line import command
+from metajudge.reviewables.tipping import what_tips
 from metajudge.reviewables.wording import signal_lines
 from metajudge.types import Assessment, Judgment, Status
 
@@ -26,15 +28,16 @@ _COUNTS: Final = (
 )
 
 
-def account_of(found: Mapping[str, Any]) -> list[str]:
+def account_of(found: Mapping[str, Any], store: Sequence[str] = ()) -> list[str]:
     """The lines that tell a person what is stored under a name.
 
     Args:
         found: as the store's ``show`` gives it.
+        store: the words that name the store in further commands.
     """
     lines: list[str] = []
     for run in found["runs"]:
-        lines += _run(run, vetted=bool(found["assessments"]))
+        lines += _run(run, store, vetted=bool(found["assessments"]))
     judged = {one["judgment_digest"]: one for one in found["judgments"]}
     whole = len(judged) == 1
     hidden = _waiting_blind(found["reviews"])
@@ -42,8 +45,8 @@ def account_of(found: Mapping[str, Any]) -> list[str]:
         assessments = [row for row in found["assessments"] if row["judgment_digest"] == digest]
         lines += _judgment(one, assessments, whole=whole, hidden=digest in hidden)
     if found["runs"] or len(judged) > MOST:
-        lines += _listed(found, hidden)
-    lines += _reviews(found["reviews"])
+        lines += _listed(found, hidden, store)
+    lines += _reviews(found["reviews"], store)
     lines += _audit_log(found["audit_log"])
     older = found["history_total"]
     if older and not found["runs"]:
@@ -51,7 +54,7 @@ def account_of(found: Mapping[str, Any]) -> list[str]:
     return lines or [f"{found['name']}: only calls are stored: --json"]
 
 
-def _run(run: Mapping[str, Any], *, vetted: bool) -> Iterator[str]:
+def _run(run: Mapping[str, Any], store: Sequence[str], *, vetted: bool) -> Iterator[str]:
     summary = run["summary"] or {}
     ended = f", ended {_when(run['finished_at'])}" if run["finished_at"] else ""
     yield f"Run {run['run_id']}: {run['command']}, {run['status']}, started {_when(run['started_at'])}{ended}"
@@ -68,7 +71,7 @@ def _run(run: Mapping[str, Any], *, vetted: bool) -> Iterator[str]:
     if policy:
         yield f"  policy {policy['name']} {policy['digest']}"
     if vetted:
-        yield f"  A page with reasons and scores: metajudge show {run['run_id']} --report vet.html"
+        yield f"  A page with reasons and scores: {command('show', run['run_id'], '--report', 'vet.html', store)}"
 
 
 def _judgment(
@@ -156,15 +159,9 @@ def _numbers(one: Assessment) -> str:
 
 def _changes(one: Assessment, judgment: Judgment | None) -> Iterator[str]:
     """What stands between a judgment and another decision, and which evidence is not there."""
-    if one.decision is not None and one.decision.margin is not None:
-        yield f"The deciding value is {one.decision.margin:.3g} from another decision of policy {one.decision.policy}."
-    elif one.guarantee is not None and one.probability is not None:
-        distance = abs(one.probability - one.guarantee.threshold)
-        yield f"A probability {'below' if one.accepted else 'from'} {one.guarantee.threshold:.3f}: {distance:.3f} away."
-    elif one.final_score is not None:
-        distance = abs(one.final_score - one.threshold)
-        side = "of at most" if one.accepted else "above"
-        yield f"A score {side} {one.threshold:g}: {distance:.3g} away."
+    tips = what_tips(one)
+    if tips is not None:
+        yield tips
     against = [line.words for line in signal_lines(one.signals) if line.tone == "bad"]
     yield from (f"Against it: {words}" for words in against)
     if one.strategy == "signals" and judgment is not None and one.signals is not None and _some_missing(one):
@@ -176,7 +173,7 @@ def _some_missing(one: Assessment) -> bool:
     return any(name in signals and signals[name].value is None for name in ("order", "peers"))
 
 
-def _listed(found: Mapping[str, Any], hidden: frozenset[str]) -> Iterator[str]:
+def _listed(found: Mapping[str, Any], hidden: frozenset[str], store: Sequence[str]) -> Iterator[str]:
     """One line for each assessment of a run, or of an item with many judgments.
 
     What a policy decided is counted alone: people may have to judge some of it before they see a result.
@@ -189,7 +186,8 @@ def _listed(found: Mapping[str, Any], hidden: frozenset[str]) -> Iterator[str]:
         yield f"  {one.judgment_id}  {one.do.action}: {one.do.reason}"
     by_policy = len(every) - len(open_ones)
     if by_policy:
-        yield f"  {by_policy:,} were decided by a policy, or wait for people: metajudge review list, or --json"
+        listed = command("review", "list", store)
+        yield f"  {by_policy:,} were decided by a policy, or wait for people: {listed}, or --json"
     more = found["assessments_total"] - by_policy - min(len(open_ones), MOST)
     if more > 0:
         yield f"  and {more:,} more: --json"
@@ -200,7 +198,7 @@ def _waiting_blind(reviews: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(one["subject_digest"] for one in reviews if one.get("blind") and not one["decisions"])
 
 
-def _reviews(reviews: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _reviews(reviews: Sequence[Mapping[str, Any]], store: Sequence[str]) -> Iterator[str]:
     if reviews:
         yield ""
     for one in reviews[:MOST]:
@@ -211,7 +209,8 @@ def _reviews(reviews: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             reason = f": {made['reason']}" if made.get("reason") else ""
             yield f"  {made.get('reviewer', 'a person')} decided {made.get('outcome')}{reason}"
         if not one["decisions"]:
-            yield f"  Nobody has decided yet: metajudge review show {one['review_id']} --reviewer NAME"
+            shown = command("review", "show", one["review_id"], "--reviewer", "NAME", store)
+            yield f"  Nobody has decided yet: {shown}"
     if len(reviews) > MOST:
         yield f"and {len(reviews) - MOST:,} more reviews: --json"
 

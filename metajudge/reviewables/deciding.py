@@ -23,11 +23,13 @@ class Recorded:
 
     Attributes:
         new: False where the same was recorded before.
+        seen: why it does not count as blind, where it was asked for so; else None.
     """
 
     state: ReviewState
     decision: HumanDecision
     new: bool
+    seen: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,33 @@ class Carried:
 
     recorded: tuple[Recorded, ...]
     left_out: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of a file of answers.
+
+    Attributes:
+        new: answers recorded; the others were there before.
+        seen: a sentence for each row of a blind review that does not count as blind.
+    """
+
+    new: int
+    seen: tuple[str, ...]
+
+
+def why_seen(asked: bool, answer: Answer, made: HumanDecision) -> str | None:
+    """Why a decision that should be blind counts as made after the machine's result was seen; None where it does not.
+
+    Args:
+        asked: whether the policy, or the sheet that was filled in, asks for a blind decision.
+    """
+    if not asked or made.blind:
+        return None
+    if answer.outcome is None:
+        return f"counts as seen: {made.reviewer} was shown the machine's result before"
+    outcome = f"an outcome ({made.outcome.value}) is about the machine's result"
+    return f"counts as seen: {outcome}; an own verdict alone is blind"
 
 
 async def decision_on(store: Store, review_id: str, person: Onlooker, answer: Answer) -> HumanDecision:
@@ -69,7 +98,8 @@ async def decide(store: Store, review_id: str, person: Onlooker, answer: Answer)
     made = await decision_on(store, review_id, person, answer)
     before = await existing_state(store, review_id)
     state = await store.reviews.decide(made, now=time.time())
-    return Recorded(state, own_decision(state, made.reviewer), len(state.history) > len(before.history))
+    seen = why_seen(before.review.blind, answer, made)
+    return Recorded(state, own_decision(state, made.reviewer), len(state.history) > len(before.history), seen)
 
 
 async def amend(store: Store, review_id: str, person: Onlooker, answer: Answer) -> Recorded:
@@ -187,14 +217,14 @@ def _in_names(one: Reviewable, answer: Answer) -> Answer:
     return replace(answer, verdict=one.named(verdict)) if isinstance(verdict, str) else answer
 
 
-async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> int:
+async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> Imported:
     """Records answers given elsewhere, all or none, without claims; those already there are skipped.
 
     Raises:
         InputError: a row cannot be recorded; with file and line.
         ReviewError: a review is unknown, was decided, or by the same person differently.
     """
-    made = []
+    made, seen = [], []
     for row in rows:
         one = await _reviewable(store, row.review_id)
         person = Onlooker(row.reviewer)
@@ -206,4 +236,6 @@ async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> int:
         except InputError as error:
             raise InputError(f"{row.where}: {error}") from None
         made.append(decision.model_copy(update={"origin": "import"}))
-    return await store.reviews.import_decisions(made)
+        why = why_seen(row.blind or one.state.review.blind, row.answer, decision)
+        seen += [] if why is None else [f"{row.where}: review {row.review_id} {why}"]
+    return Imported(await store.reviews.import_decisions(made), tuple(seen))

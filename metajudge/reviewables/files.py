@@ -50,6 +50,7 @@ class AnswerRow:
     Attributes:
         where: file and line, for messages.
         decided_at: seconds since the epoch; None where the file does not say.
+        blind: whether the row is of a blind export: it has the texts, and nothing that the machine said.
     """
 
     where: str
@@ -57,6 +58,7 @@ class AnswerRow:
     reviewer: str
     answer: Answer
     decided_at: float | None
+    blind: bool = False
 
 
 def export_rows(sheet: Sheet, decisions: Sequence[HumanDecision]) -> list[dict[str, Any]]:
@@ -157,7 +159,8 @@ def _answer(where: str, row: Mapping[str, Any], reviewer: str | None) -> AnswerR
             reason=str(row.get("reason") or ""),
         )
         named = reviewer_name(str(row.get("reviewer") or reviewer or ""))
-        return AnswerRow(where, str(row.get("review_id") or ""), named, answer, _time(row.get("decided_at")))
+        blind = bool(row.get("responses")) and not row.get("machine")
+        return AnswerRow(where, str(row.get("review_id") or ""), named, answer, _time(row.get("decided_at")), blind)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

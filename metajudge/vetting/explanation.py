@@ -27,6 +27,8 @@ ADD_AGENTS: Final = "metajudge vet INPUT --agent openai:gpt-4o-mini"
 LONGEST_CAUSE: Final = 160
 _ATTEMPTS: Final = re.compile(r" \(gave up after [^()]{1,80}\)\.?$")
 """How often and how long a call was tried, which differs between failures of one cause."""
+_OF_STORE: Final = ("vet", "show", "review next")
+"""Commands that use the store of the run."""
 _VOTING: Final = ("majority_vote", "panel_discussion")
 
 
@@ -61,6 +63,7 @@ class Gathered:
             counts those without any.
         peers, both_orders: pairs by free evidence with other judges' verdicts, and with the other order.
         reachable: the highest score that the free evidence there was could have given.
+        pairs_kept: judgments kept that prefer one of two responses, as far as free evidence looked at them.
         supported: judgments that rejudge supports, but not above the threshold.
         failures: agents' failures by kind and message; ``refused`` counts judgments that no agent was asked about.
     """
@@ -73,6 +76,7 @@ class Gathered:
     alone: int = 0
     peers: int = 0
     both_orders: int = 0
+    pairs_kept: int = 0
     supported: int = 0
     votes: int = 0
     best: tuple[str, float] | None = None
@@ -150,6 +154,7 @@ class Gathered:
 
     def _add_evidence(self, assessment: Assessment, signals: dict[str, SignalValue], times: int) -> None:
         self.by_evidence += times
+        self.pairs_kept += times * bool(assessment.accepted and signals["strength"].value)
         reach = reachable_score(signals)
         if assessment.failure is not None and assessment.status is Status.UNSCORED:
             (self.nothing if reach is None else self.missing)[assessment.failure.message] += times
@@ -178,9 +183,10 @@ def explain(found: Gathered) -> list[Reason]:
 
 
 def filled(command: str, words: Mapping[str, str]) -> str:
-    """A suggested command with a command line's inputs, agents and store in it."""
+    """A suggested command, or a sentence that ends with one, with a command line's inputs, agents and store in it."""
     found = " ".join(words.get(word, word) for word in command.split(" "))
-    return f"{found} {words['STORE']}" if words.get("STORE") and not found.startswith("metajudge check") else found
+    stored = any(f"metajudge {name} " in found for name in _OF_STORE)
+    return f"{found} {words['STORE']}" if words.get("STORE") and stored else found
 
 
 def _agents_failed(found: Gathered) -> Reason | None:

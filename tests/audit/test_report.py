@@ -114,7 +114,7 @@ def test_people_who_are_always_tied_make_no_standard():
 
 
 def test_nothing_to_audit_is_an_error():
-    with pytest.raises(InputError, match="nothing to audit"):
-        audit([pair("i", "j", None)])
+    with pytest.raises(InputError, match="there are no judgments"):
+        audit([])
     with pytest.raises(InputError, match="level"):
         audit([pair("i", "j", "A>B")], level=1.5)

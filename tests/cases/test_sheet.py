@@ -6,7 +6,7 @@ from tests.cases.panels import NOW, RISK, panel
 from tests.doubles.cases import ANALYSIS, flood, scored
 
 UNSURE = dict.fromkeys(ANALYSIS, (8, 0.2))
-QUOTED = ("Stock lasts 14 days", "stock_days", "Nobody ever wrote this.")
+QUOTED = ("Stock lasts 14 days", "the flood", "Nobody ever wrote this.")
 
 
 async def judged(*judges, case=None):
@@ -17,8 +17,14 @@ async def judged(*judges, case=None):
 
 async def test_invented_quotes_are_counted_and_warned_of():
     sheet = sheet_of(flood(), await judged())
-    assert (sheet.quotes, sheet.quotes_found, sheet.invented) == (36, 16, 20)
-    assert sheet.warning.startswith("20 of 36 quotes given as evidence are invented")
+    assert (sheet.quotes, sheet.quotes_found, sheet.quotes_short, sheet.invented) == (36, 8, 12, 16)
+    assert sheet.warning.startswith("16 of 36 quotes given as evidence are invented")
+    assert sheet.warning.endswith("12 of 36 quotes given as evidence are too short to prove anything.")
+    assert {quote.where for quote in sheet.stages[1].rows[0].quotes} == {
+        "in the output",
+        "not in the text",
+        "too short to prove anything",
+    }
     assert sheet.to_json()["warning"] == sheet.warning
     assert sheet_of(flood(), await judged(scored())).warning is None
 

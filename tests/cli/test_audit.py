@@ -9,7 +9,6 @@ import pytest
 
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli import main
-from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
 FOLDER = SAMPLE.parent / "audit"
@@ -126,12 +125,6 @@ class TestOutputs:
 
 
 class TestRefusals:
-    def test_judgments_without_any_verdict(self, run, tmp_path):
-        name = write(tmp_path / "none.jsonl", judgment(verdict=None, no_verdict="timed out"))
-        done = run("audit", name)
-        assert done.returncode == 2
-        assert "none of the 1 judgments has a verdict (the first one: timed out)" in done.stderr
-
     def test_labels_that_match_nothing(self, run, files, tmp_path):
         (tmp_path / "others.csv").write_text("item_id,grade\nx1,3\nx2,4\n")
         done = run("audit", "my grades.csv", "--labels", "others.csv")

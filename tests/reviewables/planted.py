@@ -35,7 +35,7 @@ MARKERS = {
         *SHARED,
         *(
             "COMMENT-44",
-            "QUOTE-45",
+            "said in QUOTE-45",
             "WEAKNESS-33",
             "REASONED-34",
             "TIP-35",
@@ -122,7 +122,7 @@ def clash_review():
 
 def case_review(**changes):
     """A case with a judged stage and the whole result."""
-    quotes = (Quote(quote="QUOTE-45", in_output=False, in_context=False),)
+    quotes = (Quote(quote="said in QUOTE-45", in_output=False, in_context=False),)
     criterion = CriterionResult(
         score=4.125, confidence=0.777, comment="COMMENT-44", evidence=quotes, weaknesses=("WEAKNESS-33",)
     )

@@ -86,26 +86,29 @@ class TestCarryingOver:
         assert not carries_over(CaseReviewable(state(case_review())), CaseReviewable(state(case_review())))
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending):
+@pytest.mark.parametrize(("ending", "outcome"), [("csv", ""), ("jsonl", ""), ("csv", "modify")])
+def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending, outcome):
     path, file = tmp_path / "s.duckdb", tmp_path / f"blind.{ending}"
     ids = run(plant(path))
     one = about_judgment()
     best = next(label for label, name in one.labels.items() if name == SECOND)
     row = export_rows(JudgmentReviewable(state(one.state.review), one.judgment).blind_view(None), ())[0]
     assert tuple(row) == COLUMNS
-    write_rows([row | {"reviewer": "ada", "corrected_verdict": best, "reason": "=1+1"}], file)
+    write_rows([row | {"reviewer": "ada", "outcome": outcome, "corrected_verdict": best, "reason": "=1+1"}], file)
 
     async def record():
         store = await open_store(path)
-        counts = [await import_answers(store, read_answers(file)) for _ in range(2)]
+        done = [await import_answers(store, read_answers(file)) for _ in range(2)]
         found = await store.reviews.get(ids["judgment"], now=0.0)
         await store.close()
-        return counts, next(made for made in found.decisions if made.reviewer == "ada")
+        return done, next(made for made in found.decisions if made.reviewer == "ada")
 
-    counts, made = run(record())
-    assert counts == [1, 0]
-    assert (made.outcome, made.verdict.winner, made.origin, made.blind) == (Outcome.MODIFY, SECOND, "import", True)
+    done, made = run(record())
+    seen = f"{file}:2: review {ids['judgment']} counts as seen: an outcome (modify) is about the machine's result"
+    assert [one.new for one in done] == [1, 0]
+    assert [line.split(";")[0] for line in done[0].seen] == ([seen] if outcome else [])
+    told = (made.outcome, made.verdict.winner, made.origin, made.blind)
+    assert told == (Outcome.MODIFY, SECOND, "import", not outcome)
     assert made.reason == "=1+1"
     assert ending != "csv" or ",'=1+1," in file.read_text("utf-8")
 

@@ -47,7 +47,7 @@ def effects(judge: AuditedJudge) -> IntervalChart | None:
     rows = []
     for one in judge.checks:
         if one.estimate is None or one.relevant_effect <= 0:
-            rows.append(IntervalRow(name=one.title, absent="too few observations"))
+            rows.append(IntervalRow(name=one.title, absent=words.untested(one)))
             continue
         low, high = one.interval or (one.estimate, one.estimate)
         value, low, high = ((end - one.null) / one.relevant_effect for end in (one.estimate, low, high))

@@ -34,7 +34,8 @@ def page(found: AuditDocument) -> Report:
 
 def card(found: AuditDocument) -> Report:
     """What a pull request should show: the judges side by side, the findings, the corrected rates."""
-    sections = [Section(title="Judges", blocks=(tables.comparison(found),))]
+    blocks = (tables.comparison(found),) if found.judges else ()
+    sections = [Section(title="Judges", paragraphs=() if found.judges else found.notices, blocks=blocks)]
     findings = tuple(f"{judge.judge}: {check.sentence}" for judge, check in found.findings)
     sections.append(Section(title="Findings", paragraphs=findings or ("None.",)))
     every = [rate for judge in found.judges for rate in judge.rates]

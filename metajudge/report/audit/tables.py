@@ -68,7 +68,7 @@ def checks(judge: AuditedJudge) -> Table:
 
 
 def _check(one: Check) -> tuple[Cell, ...]:
-    adjusted: Cell = Absent(absent="not tested: too few observations") if one.adjusted_p is None else one.adjusted_p
+    adjusted: Cell = Absent(absent=f"not tested: {words.untested(one)}") if one.adjusted_p is None else one.adjusted_p
     return (
         one.title,
         words.STATUS[one.status],

@@ -35,7 +35,13 @@ CHECKS = (
     "all checks of its judge together. 'sees': the smallest effect that is found with a probability of 80 %."
 )
 
-STYLES = {"finding": "bold red", "none": "green", "underpowered": "yellow"}
+STYLES = {
+    "finding": "bold red",
+    "error": "bold red",
+    "underpowered": "yellow",
+    "not_estimable": "yellow",
+    "none": "green",
+}
 
 
 def lines(found: AuditDocument) -> Iterator[Line]:
@@ -108,7 +114,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
         yield from _rates(judge.rates)
     if judge.checks:
         yield Line("")
-    order = ("finding", "underpowered", "none")
+    order = tuple(STYLES)
     for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
         yield from _check(check)
     yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
@@ -173,7 +179,7 @@ def _check(check: Check) -> Iterator[Line]:
     sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
     text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {_effect(check):>23}{sees}"
     yield Line(text.rstrip(), STYLES[check.status], 2 + len(status))
-    if check.status == "finding":
+    if check.status in ("finding", "error", "not_estimable"):
         yield from _wrapped(check.sentence, " " * 16, " " * 16)
     elif check.status == "underpowered" and check.labels_needed is not None:
         what = "labels" if check.reference == "labels" else "observations"

@@ -19,7 +19,13 @@ KINDS: Final[dict[VerdictKind, tuple[str, str]]] = {
 }
 """One and several verdicts of a kind, by what was judged."""
 
-STATUS: Final = {"finding": "FINDING", "none": "no finding", "underpowered": "underpowered"}
+STATUS: Final = {
+    "finding": "FINDING",
+    "none": "no finding",
+    "underpowered": "underpowered",
+    "not_estimable": "no estimate",
+    "error": "error",
+}
 
 _TITLES: Final = {
     "accuracy": "Right by people's labels",
@@ -108,6 +114,11 @@ def effect(check: Check) -> str:
     return f"{text}, n {check.n:,}"
 
 
+def untested(check: Check) -> str:
+    """Why a check has no figure, in short."""
+    return "too few observations" if check.status == "underpowered" else STATUS[check.status]
+
+
 def needed(check: Check) -> str:
     """How many labels or observations would show an effect that matters."""
     if check.labels_needed is None:
@@ -158,7 +169,9 @@ def summary(found: AuditDocument) -> str:
         return "No check is possible with these data."
     return (
         f"{counted(len(checks), 'check')}: {counted(counts['finding'], 'finding')}, "
-        f"{counts['none']} without a finding, {counts['underpowered']} underpowered."
+        f"{counts['none']} without a finding, {counts['underpowered']} underpowered"
+        + "".join(f", {counts[status]} {STATUS[status]}" for status in ("not_estimable", "error") if counts[status])
+        + "."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from metajudge.evidence.counting import Counts, without_comparison
+from metajudge.files.command_line import command
 from metajudge.installation import __version__
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.explanation import Reason, filled
@@ -20,7 +21,7 @@ from metajudge.vetting.sentences import (
 from metajudge.vetting.summary import VetSummary
 
 _USUAL: Final = {f"pairwise {DEFAULTS['pairwise']}"}
-AGENT: Final = "--agent openai:gpt-4o-mini"
+AGENT: Final = ("--agent", "openai:gpt-4o-mini")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def told_of(summary: VetSummary, labels: Counts, how: str, place: Place) -> Told
     words = place.words or {}
     reasons = [_filled(one, words) for one in summary.reasons]
     said = [line.strip() for line in (*form_lines(summary), *evidence_lines(summary), *calibration_lines(summary))]
-    said += [line.strip() for line in decision_lines(summary)]
+    said += [filled(line.strip(), words) for line in decision_lines(summary)]
     rules = ", ".join(sorted({f"{kind} {rule}" for kind, rule in labels.rules.items()} - _USUAL))
     return Told(
         how=(f"{how}.", *([place.note] if place.note else [])),
@@ -76,23 +77,16 @@ def _next(summary: VetSummary, labels: Counts, place: Place) -> list[tuple[str, 
     """What to do next, the most useful first, each as a command that can be copied."""
     if not place.inputs:
         return []
-    inputs = shlex.join(place.inputs)
-    data = " ".join(f"--data {shlex.quote(one)}" for one in place.inputs)
-    store = f" {place.words['STORE']}" if place.words and place.words.get("STORE") else ""
+    store = shlex.split((place.words or {}).get("STORE", ""))
     found = []
     if summary.gathered.by_evidence:
-        found.append(("What meta-judges would cost", f"metajudge vet {inputs} {AGENT} --dry-run"))
+        found.append(("What meta-judges would cost", command("vet", place.inputs, AGENT, "--dry-run")))
     if not summary.calibrated and labels.labelled:
-        found.append(
-            (
-                "A probability for each judgment, from the labels",
-                f"metajudge calibrate fit {data} --out calibration.json",
-            )
-        )
-    if summary.store is not None and summary.kept:
-        found.append(("Preference pairs of what was kept", f"metajudge export preferences --out pairs{store}"))
+        found.append(("What the labels say of the judges, and what to do next", command("audit", place.inputs)))
+    if summary.store is not None and summary.gathered.pairs_kept:
+        found.append(("Preference pairs of what was kept", command("export", "preferences", "--out", "pairs", store)))
     if summary.store is not None:
-        found.append(("All about one judgment", f"metajudge show JUDGMENT_ID{store}"))
+        found.append(("All about one judgment", command("show", "JUDGMENT_ID", store)))
     return found
 
 

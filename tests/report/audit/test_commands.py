@@ -28,7 +28,7 @@ def test_the_users_own_files_are_named_and_quoted():
 
 @pytest.mark.parametrize("goal", ["add labels", "calibrate", "guarantee", "vet", "drop a judge"])
 def test_every_command_exists_with_its_options(goal):
-    given = Given(inputs=("a.csv",), labels=("--labels", "b.csv"), reading=("--map-values", "C=tie"), joined="c.jsonl")
+    given = Given(inputs=("a.csv",), labels=("--labels", "b.csv"), reading=("--map-values", "C=tie"), sheet="c.csv")
     words = shlex.split(made(given)[goal])[1:]
     command = typer.main.get_command(app)
     while hasattr(command, "commands") and words[0] in command.commands:
@@ -41,9 +41,3 @@ def test_labels_go_along_and_a_missing_file_of_labels_is_the_sheet_that_was_writ
     assert "--labels 'people'\"'\"'s.csv' --on item" in made()["add labels"]
     without = Given(inputs=("a.csv",), sheet="out/to-label.csv")
     assert made(without)["add labels"] == "metajudge audit a.csv --labels out/to-label.csv"
-
-
-def test_vetting_uses_a_calibration_only_if_one_is_proposed():
-    assert "--calibration" in made()["vet"]
-    steps = tuple(one for one in cards.report().next_steps if one.goal == "vet")
-    assert "--calibration" not in made(next_steps=steps)["vet"]
