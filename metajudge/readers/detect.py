@@ -67,7 +67,7 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
 
         if promptfoo_table.is_promptfoo_table(source):
             return promptfoo_table.promptfoo_table(source)
-    if container is Container.LIST:
+    if container is Container.LIST and (mapping is None or not mapping.columns):
         from metajudge.readers.llmbar_results import ResultFile, is_result_path
 
         if is_result_path(source.path.resolve()):
@@ -202,10 +202,11 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     reason = f": {found}" if found else ""
     if len(guess.fields) < 3:
         raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
-    problems = without_secrets("".join(f"\n  {problem}" for problem in guess.problems))
+    open_ = [problem for problem in guess.problems if not values or "say what each means" not in problem]
+    problems = without_secrets("".join(f"\n  {problem}" for problem in open_))
     raise InputError(
         f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
-        f"  {guess.mapping.to_flags()}{problems}\n`metajudge import {name}` asks about each."
+        f"  {guess.mapping.with_values(values).to_flags()}{problems}\n`metajudge import {name}` asks about each."
     )
 
 

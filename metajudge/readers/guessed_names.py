@@ -16,10 +16,20 @@ _WHAT = (
     r"(?:label|score|rating|grade|verdict|winner|preference|preferred|vote|choice|judgment|judgement|annotation|"
     r"decision|answer|pick|value)"
 )
+_TOGETHER = r"(?:majority|adjudicated|consensus|aggregated|mean|average|avg|median)"
 _PERSON = re.compile(
-    rf"{_PEOPLE}(?:_?(?:\d{{1,3}}|[a-h]))?(?:_{_WHAT})?(?:_?(?:\d{{1,3}}|[a-h]))?|{_WHAT}_(?:by_)?{_PEOPLE}(?:_?\d{{1,3}})?"
+    rf"(?:{_TOGETHER}_)?{_PEOPLE}s?(?:_{_TOGETHER}(?:_vote)?)?|{_TOGETHER}_(?:vote|label)|{_PEOPLE}(?:_?(?:\d{{1,3}}|[a-h]))?(?:_{_WHAT})?(?:_?(?:\d{{1,3}}|[a-h]))?|{_WHAT}_(?:by_)?{_PEOPLE}(?:_?\d{{1,3}})?"
 )
-_KNOWN: Final = ("label", "ground_truth", "true_winner", "gold_label", "true_label", "truth", "correct_label")
+_KNOWN: Final = (
+    "label",
+    "adjudicated",
+    "ground_truth",
+    "true_winner",
+    "gold_label",
+    "true_label",
+    "truth",
+    "correct_label",
+)
 _NO_LABEL: Final = ("annotator", "person", "people", "gold_answer", "human_answer", "expert_answer")
 """Names of people and of reference answers."""
 _JUDGE: Final = re.compile(

@@ -11,13 +11,14 @@ from metajudge.readers.conversations import is_chat
 from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_judges_name, is_label_name
 from metajudge.readers.guessed_values import (
     NAMES,
-    TIE_WORDS,
+    SIDES,
     as_turns,
     column_that_names_columns,
     columns_of_models,
     example_ranges,
     few_values,
     inside,
+    meant,
     nested_paths,
     numbers_in,
     paired_columns,
@@ -54,7 +55,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "judge": ("judge", "judge_model", "judge_name", "annotator", "grader", "evaluator", "rater", "judge_id", "scorer"),
     "rationale": _RATIONALES,
     "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
-    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id"),
+    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id", "item"),
     "turn": ("turn", "turn_number", "turn_id"),
     "category": ("category", "domain", "subset", "topic", "task_type"),
     "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
@@ -74,7 +75,6 @@ _TEXT_COLUMN = re.compile(
     r"(?:response|output|answer|completion|candidate|reply|conversation)s?[\s_.-]?([a-h]|[1-8])", re.I
 )
 _MODEL_COLUMN = re.compile(r"(?:model|generator|system|assistant)(?:_?name)?s?[\s_.-]?([a-h]|[1-8])(?:_name)?", re.I)
-_ALPACA: Final = {"1": "A", "2": "B", "1.5": "tie", "0": "tie"}
 _TEXTS: Final = ("question", "responses", "rationale")
 _DEPTH: Final = 3
 
@@ -303,7 +303,7 @@ def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: 
                 _take(guess, taken, f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
     ids = [one.field.split(".")[1] for one in guess.fields if one.field.startswith("responses.")]
     if "verdict" not in taken.values() and len(ids) > 1:
-        for name in few_values([name for name in names if name not in taken], rows):
+        for name in few_values([name for name in names if name not in taken and not is_label_name(name)], rows):
             unknown = _unknown(rows, name, ids, guess)
             if not unknown or (len(unknown) > 1 and all(suggested(value, ids) for value in unknown)):
                 guess.verdicts = verdict_values(rows, name)
@@ -422,48 +422,46 @@ def _names_one(rows: Sequence[Line], column: str, content: Sequence[str] | None)
 
 
 def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dict[str, str]:
-    """Meanings for values that are not understood as they are, where they can be guessed."""
+    """Meanings for words that are not understood as they are; numbers and marks are asked about."""
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
-    column = next((name for name, target in taken.items() if target == "verdict"), None)
-    if column is None or len(ids) < 2:
-        return {}
-    if any(one.column.startswith(PREFIX) for one in guess.fields):
-        return {}
-    unknown = _unknown(rows, column, ids, guess)
-    numbered = [value for value in guess.verdicts if value]
-    if unknown and set(numbered) <= _ALPACA.keys() and {"1", "2"} & set(numbered) and ids[:2] == ["A", "B"]:
-        guess.problems.append(
-            f"the verdicts are numbers: 1 is taken for the first response, 2 for the second, in {column!r}; check that"
-        )
-        return {value: _ALPACA[value] for value in numbered}
-    span = numbers_in(guess.verdicts)
-    if unknown and span is not None:
-        guess.problems.append(
-            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
+    found: dict[str, str] = {}
+    for one in guess.fields if len(ids) > 1 else ():
+        if one.field.split(".")[0] not in ("verdict", "label") or one.column.startswith(PREFIX):
+            continue
+        unknown = _unknown(rows, one.column, ids, guess, one.field)
+        meanings = {value: meaning for value in unknown if (meaning := meant(value, ids)) is not None}
+        left = [value for value in unknown if value not in meanings]
+        if any(suggested(value, ids) is None for value in left):  # "right" may be the opposite of "wrong"
+            left += [value for value in meanings if value.casefold() in SIDES]
+            meanings = {value: meaning for value, meaning in meanings.items() if value not in left}
+        found |= meanings
+        if ties := [value for value, meaning in meanings.items() if meaning == "tie"]:
+            guess.problems.append(f"{', '.join(map(repr, ties))} in {one.column!r} are taken for ties; check that")
+        if left:
+            guess.problems.append(_asked(one, left, verdict_values(rows, one.column)))
+    return found
+
+
+def _asked(field: FieldGuess, values: Sequence[str], counts: Counter[str]) -> str:
+    """What a person must say of values that mean nothing by themselves."""
+    span = numbers_in(counts) if field.field == "verdict" else None
+    if span is not None:
+        return (
+            f"{field.column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
             f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
         )
-        return {}
-    meant = {value.casefold(): suggested(value, ids) for value in unknown}
-    if len(meant) > 1 and all(meant.values()):
-        if "1" in meant:
-            guess.problems.append(f"1 in {column!r} is taken for the first response, 2 for the second; check that")
-        return {value: meaning for value, meaning in meant.items() if meaning}
-    meanings = {value: "tie" for value in unknown if value.casefold() in TIE_WORDS and not _is_id(value, ids)}
-    left = [value for value in unknown if value not in meanings]
-    if meanings:
-        guess.problems.append(f"{', '.join(map(repr, meanings))} in {column!r} are taken for ties; check that")
-    if left:
-        shown = ", ".join(map(repr, left[:8])) + (", ..." if len(left) > 8 else "")
-        guess.problems.append(
-            f"{shown} in {column!r} are no verdicts here: say what each means, --map-values '{left[0]}=A' (an id, A>B, "
-            "tie or none); for models' names map models.A and models.B"
-        )
-    return meanings
+    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
+    what = field.field.split(".")[0]
+    return (
+        f"{shown} in {field.column!r} are no {what}s here: say what each means, --map-values "
+        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' (an id, A>B, tie or none; before a value {what}: "
+        f"where it means this in {what}s alone); for models' names map models.A and models.B"
+    )
 
 
-def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> list[str]:
+def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess, field: str = "verdict") -> list[str]:
     columns = {one.field: one.column for one in guess.fields}
-    return unknown_values(rows, FieldMap(columns={**columns, "verdict": column}))
+    return unknown_values(rows, FieldMap(columns={**columns, field: column}), field)
 
 
 def _missing(guess: Guess) -> None:
@@ -474,10 +472,6 @@ def _missing(guess: Guess) -> None:
         "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
     }
     guess.problems += [says[name] for name in guess.mapping.missing()]
-
-
-def _is_id(value: str, ids: Sequence[str]) -> bool:
-    return value.casefold() in {name.casefold() for name in ids}
 
 
 _base = base_name

@@ -41,7 +41,9 @@ class JudgmentLines:
 
     @staticmethod
     def recognises(record: dict[str, Any]) -> bool:
-        return "item" in record and ("judge" in record or "verdict" in record)
+        item = record.get("item")
+        whole = isinstance(item, dict) or (isinstance(item, str) and item.lstrip().startswith("{"))
+        return whole and ("judge" in record or "verdict" in record)
 
     @property
     def plain_file(self) -> Path | None:

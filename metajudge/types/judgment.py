@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types.digests import json_bytes, raw_digest
 from metajudge.types.frozen import Frozen
-from metajudge.types.label import Label, majority
+from metajudge.types.label import Label, settled
 from metajudge.types.right import DEFAULTS, Right, is_right
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of
 
@@ -84,9 +84,9 @@ class Item(Frozen):
     def truth(self) -> AnyVerdict | None:
         """What is right: ``label``, else what the people of ``labels`` say together; None where nobody says.
 
-        See :func:`~metajudge.types.label.majority`.
+        See :func:`~metajudge.types.label.settled`.
         """
-        return self.label if self.label is not None else majority([one.value for one in self.labels])
+        return self.label if self.label is not None else settled(self.labels)
 
     def label_problem(self, shown: int) -> str | None:
         """Why a label cannot be that of a verdict on so many responses; None where all can."""
