@@ -6,6 +6,7 @@ verdict is a label by its judge.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -25,6 +26,7 @@ from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment, Label
+from metajudge.types.label import combined
 
 LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time")
 """What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it and when."""
@@ -170,14 +172,14 @@ def _from_judgments(source: Source) -> LabelRows:
         return found
     given: JudgmentSource = open_judgments([source.path])
     spoken: list[LabelRow] = []
-    seen: set[tuple[str, Label]] = set()
+    seen: dict[str, tuple[Label, ...]] = {}
     for number, judgment in enumerate(given, start=1):
         keys = _keys_of(judgment)
-        for label in _labels_of(judgment):
-            if label.annotator is None or (judgment.item.id, label) not in seen:
-                seen.add((judgment.item.id, label))
-                item = {name: text for name, text in keys.items() if name != "id"}
-                found.rows.append(LabelRow(item, label, label.annotator, label.time, source.name, number))
+        known, said = seen.get(judgment.item.id, ()), _labels_of(judgment)
+        seen[judgment.item.id] = combined(known, said)
+        for label in (Counter(seen[judgment.item.id]) - Counter(known)).elements():
+            item = {name: text for name, text in keys.items() if name != "id"}
+            found.rows.append(LabelRow(item, label, label.annotator, label.time, source.name, number))
         if judgment.verdict is not None:
             label = Label(value=judgment.verdict, annotator=judgment.judge)
             spoken.append(LabelRow(keys, label, judgment.judge, None, source.name, number))

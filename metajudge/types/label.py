@@ -70,6 +70,12 @@ def answers(labels: Sequence[Label]) -> tuple[Label, ...]:
     return tuple(found.values())
 
 
+def answered_again(count: int) -> str:
+    """What is to be known of older answers; empty without any."""
+    were = "answers are older ones" if count > 1 else "answer is an older one"
+    return f"{count:,} {were} of a person who answered an item again: the newest counts." if count else ""
+
+
 def settled(labels: Sequence[Label]) -> AnyVerdict | None:
     """What is right by the labels of one item: the newest ruling, else what its people say together.
 
