@@ -8,7 +8,8 @@ import numpy as np
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.stats.arrays import Bools
-from metajudge.types import AnyVerdict, Item, Judgment, Label
+from metajudge.types import AnyVerdict, Grade, Item, Judgment, Label
+from metajudge.types.grade_scales import GradeScales
 from metajudge.types.label import combined, settled
 
 
@@ -53,10 +54,12 @@ class Collected:
 
     Attributes:
         labels: what people say of the items.
+        scales: of grades.
     """
 
     def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:
         self.labels = ItemLabels()
+        self.scales = GradeScales()
         self._builder = FactsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
         self._report = report
         self._wanted = list[bool]()
@@ -65,6 +68,7 @@ class Collected:
         """Takes one judgment."""
         self._builder.add(judgment)
         self.labels.add(judgment.item)
+        self.scales.add(judgment.judge, judgment.verdict, judgment.item)
         self._wanted.append(self._report is None or self._report(judgment))
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
@@ -72,6 +76,8 @@ class Collected:
         report, note, last = self._report, self.labels.add, None
         self._builder.add_all(judgments)
         for judgment in judgments:
+            if isinstance(judgment.verdict, Grade):
+                self.scales.add(judgment.judge, judgment.verdict, judgment.item)
             if judgment.item is not last:  # records of one item mostly follow one another, and share it
                 last = judgment.item
                 note(last)

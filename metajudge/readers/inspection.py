@@ -193,6 +193,7 @@ class _Look:
         found.people = source.people
         if source.rejects > len(found.problems):
             found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
+        found.problems += [*source.told, *found.kinds.rules.scales.sentences()]
         found.complete = source.rejects == 0
         return found
 

@@ -299,8 +299,8 @@ def _require_meanings(unknown: Mapping[str, int]) -> None:
     means = ",".join(f"{value.strip(chr(39))}=MEANING" for value in list(unknown)[:8])
     raise InputError(
         f"labels: {shown}{', ...' if len(unknown) > 8 else ''} mean nothing on the items that they are about. Say what "
-        f"each means, --map-values {quoted(means)} (a response's id, A>B, tie, a number, a word, or none), or write that "
-        "in the labels"
+        f"each means, --map-values {quoted(means)} (an id, A>B, tie, a number, a word or none), or write that in the "
+        "labels"
     )
 
 

@@ -123,9 +123,13 @@ class JudgmentSource:
     def notices(self) -> list[str]:
         """What is to be known about the input, a sentence each; complete after one pass."""
         notice = self.people.notice()
+        return [*self.told, *self._told, *([] if notice is None else [notice])]
+
+    @property
+    def told(self) -> list[str]:
+        """What the values of columns gave to know, a sentence each."""
         readers = (reader for given in self._inputs.values() for reader in given)
-        told = [sentence for reader in readers for sentence in getattr(reader, "told", ())]
-        return [*told, *self._told, *([] if notice is None else [notice])]
+        return [sentence for reader in readers for sentence in getattr(reader, "told", ())]
 
     @property
     def line_readers(self) -> list[JudgmentLines] | None:
