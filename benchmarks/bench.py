@@ -126,6 +126,8 @@ class Bench:
         self.grid = None if request.grid is None else load_grid(request.grid)
         self.population = Population() if self.grid is None else self.grid.population
         self.records = self._read()
+        if self._rules.scales.unlike_people():
+            raise InputError(" ".join(self._rules.scales.sentences()))
         self.rules: Mapping[VerdictKind, Right] = self._rules.rules()
         self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
         self.card = self.benchmark.card

@@ -483,8 +483,7 @@ class AuditReport(Finite):
         holdings: what the file holds.
         supports: what it allows to find out, and what one more column would add.
         level: of the findings of one card, all together (family-wise).
-        judges: a card for each judge and kind, in order of name.
-        ceilings: human ceilings by kind.
+        judges: a card for each judge and kind, in order of name; ``ceilings``, human ones by kind.
         juries, independence: by kind, where several judges judged the same items; the latter without labels.
         next_steps, notices: in order of use; what was left out or must be known.
     """

@@ -45,7 +45,7 @@ class CeilingTable:
 
     def gap(self, view: View) -> Figure | None:
         """The judge's agreement with all but one of the people, less that of the one left out, item by item."""
-        if self.ceiling is None:
+        if self.ceiling is None or view.table.unlike[view.judge]:
             return None
         source, rule = self.table.source, self.table.right
         known: dict[tuple[int, int], float | None] = {}

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from metajudge.audit.clues import PROMPTS, VERSIONS, named, time_of
 from metajudge.types import Item, Judgment, Label
 from metajudge.types.digests import text_digest
-from metajudge.types.label import majority
+from metajudge.types.label import answers, combined, settled
 from metajudge.types.verdict import VERDICT_KINDS, AnyVerdict, VerdictKind, kind_of
 
 EXCERPT = 200
@@ -45,7 +45,7 @@ class ItemFacts:
         category: None where it has none.
         excerpt: the first characters of the question.
         label: its own label, else None.
-        people: what people say; collected from all records of the item.
+        labels: what people said; collected from all records of the item.
         scale: of the item, else ().
     """
 
@@ -54,19 +54,23 @@ class ItemFacts:
     category: str | None
     excerpt: str
     label: AnyVerdict | None
-    people: tuple[Label, ...]
+    labels: tuple[Label, ...]
     scale: tuple[float, float] | tuple[str, ...]
 
+    @property
+    def people(self) -> tuple[Label, ...]:
+        """One answer a person; see :func:`~metajudge.types.label.answers`."""
+        return answers(self.labels)
+
     def truth(self) -> AnyVerdict | None:
-        return self.label if self.label is not None else majority([one.value for one in self.people])
+        return self.label if self.label is not None else settled(self.labels)
 
     def add(self, item: Item) -> None:
         """Takes over labels that another record of the same item has."""
         if self.label is None:
             self.label = item.label
-        if item.labels and item.labels != self.people:
-            both = Counter(self.people) | Counter(item.labels)
-            self.people = tuple(both.elements())
+        if item.labels and item.labels != self.labels:
+            self.labels = combined(self.labels, item.labels)
 
 
 @dataclass(slots=True)
@@ -195,7 +199,7 @@ class Gathered:
                 category=item.category,
                 excerpt=item.question[:EXCERPT],
                 label=item.label,
-                people=item.labels,
+                labels=item.labels,
                 scale=item.scale or (),
             )
         )

@@ -8,6 +8,7 @@ from metajudge.audit.card import Analysis, Ceiling, Holdings, JudgeCard, Jury, K
 from metajudge.audit.clues import iso
 from metajudge.audit.gather import Gathered
 from metajudge.audit.table import NOTHING, Table
+from metajudge.types.label import answered_again, is_ruling
 from metajudge.types.verdict import VerdictKind
 
 MOST_VALUES = 20
@@ -186,6 +187,14 @@ def left_out(source: Gathered, tables: Mapping[VerdictKind, Table]) -> tuple[str
         found.append(f"{silent:,} judgments have no verdict: they are in no figure but their own count.")
     if source.relabelled:
         found.append(f"{len(source.relabelled):,} items have two different labels of their own: the first one counts.")
+    rulings = sum(is_ruling(label.annotator) for item in source.items for label in item.labels)
+    older = sum(len(item.labels) - len(item.people) for item in source.items) - rulings
+    if older:
+        found.append(answered_again(older))
+    if rulings:
+        found.append(
+            f"{rulings:,} labels are rulings (adjudicated): they decide their item and are no person's answer."
+        )
     undecided = sum(bool(one.people) and one.truth() is None for one in source.items)
     if undecided:
         found.append(f"On {undecided:,} items people are undecided: they have no label here.")

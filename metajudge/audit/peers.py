@@ -52,15 +52,22 @@ def build_peers(table: Table) -> Peers:
     number = _means(at, table.number, size).reshape(judges, things)
     correct = _means(at, table.correct, size).reshape(judges, things)
     graded = table.kind == "grade" and table.right.name != "side"
+    scale = table.scale
+    modes[table.unlike if (table.label != NOTHING).any() else scale != _most(scale[table.judge])] = NOTHING
     return Peers(
         mode=modes,
         number=number,
         correct=correct,
         others=np.full_like(modes, NOTHING) if graded else _others(modes, classes),
-        others_number=_other_medians(number),
+        others_number=_other_medians(number, scale),
         voters=(modes != NOTHING).sum(axis=0)[None] - (modes != NOTHING),
         people=left_out(table),
     )
+
+
+def _most(scales: Indices) -> int:
+    """The scale of most verdicts."""
+    return int(np.bincount(scales).argmax())
 
 
 def _take_modes(mode: Indices, cell: Indices, answer: Indices, counts: Indices, undecided: int) -> None:
@@ -99,12 +106,13 @@ def _top(votes: Floats) -> Indices:
     return np.where((top > 0) & alone, votes.argmax(axis=1), NOTHING)
 
 
-def _other_medians(number: Floats) -> Floats:
+def _other_medians(number: Floats, scale: Indices) -> Floats:
+    """[J, T] the median of the numbers of the other judges on the same scale."""
     if len(number) < 2 or np.isnan(number).all():
         return np.full_like(number, np.nan)
     found = np.full_like(number, np.nan)
     for judge in range(len(number)):
-        rest = np.delete(number, judge, axis=0)
+        rest = number[(scale == scale[judge]) & (np.arange(len(number)) != judge)]
         some = ~np.isnan(rest).all(axis=0)
         found[judge, some] = np.nanmedian(rest[:, some], axis=0)
     return found

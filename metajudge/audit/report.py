@@ -41,6 +41,7 @@ from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
 from metajudge.audit.table import NOTHING, Table, build_table
+from metajudge.audit.two_scales import on_two_scales
 from metajudge.audit.view import View, view_of
 from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_among
@@ -131,6 +132,7 @@ def independence_of(source: Gathered, tables: Mapping[VerdictKind, Table], right
             rules.add(given[0], truth)
         for verdict in given:
             rules.add(verdict, None)
+        rules.scales = table.scales if table.kind == "grade" else rules.scales
     parts = [(source.rows[kind], [one.item for one in source.things[kind]]) for kind in tables]
 
     def column(name: str) -> list[int]:
@@ -223,7 +225,13 @@ def audit(
         juries=tuple(juries),
         independence=independence.groups,
         next_steps=_next_steps(held, cards, juries),
-        notices=(*left_out(source, tables), *_silent(held, tables), *unseen, *parts.notices),
+        notices=(
+            *left_out(source, tables),
+            *(note for table in tables.values() for note in on_two_scales(table)),
+            *_silent(held, tables),
+            *unseen,
+            *parts.notices,
+        ),
     )
 
 
@@ -277,7 +285,7 @@ def _silent(held: Holdings, tables: Mapping[VerdictKind, Table]) -> tuple[str, .
 def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jury]) -> tuple[NextStep, ...]:
     if not cards:
         return ()
-    steps = [*_labels_step(cards), *_orders_step(held)]
+    steps = [*_labels_step(held, cards), *_orders_step(held)]
     labelled = max((card.n_labelled for card in cards), default=0)
     if labelled >= FEWEST_FOR_CALIBRATION:
         steps.append(NextStep(goal="calibrate", reason="the labels allow a probability for every verdict", n=labelled))
@@ -288,9 +296,10 @@ def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jur
     return tuple(steps)
 
 
-def _labels_step(cards: Sequence[JudgeCard]) -> list[NextStep]:
+def _labels_step(held: Holdings, cards: Sequence[JudgeCard]) -> list[NextStep]:
     if not any(card.n_labelled for card in cards):
-        return [NextStep(goal="add labels", reason="no verdict has a label: nothing says how often a judge is right")]
+        none = "no verdict can be compared with its label" if held.labelled_items else "no verdict has a label"
+        return [NextStep(goal="add labels", reason=f"{none}: nothing says how often a judge is right")]
     weak: list[Check] = [
         check
         for card in cards

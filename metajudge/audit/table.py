@@ -1,12 +1,14 @@
 """The verdicts of one kind as arrays: what was answered, what people say, what is right by the declared rule."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metajudge.audit.gather import Gathered
-from metajudge.stats.arrays import Floats, Indices
+from metajudge.evidence.rules import scales_of
+from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.types.grade_scales import GradeScales
 from metajudge.types.label import passing
 from metajudge.types.right import DECIMALS, Right, default_right, is_right
 from metajudge.types.verdict import AnyVerdict, Category, Grade, Pairwise, Ranking, VerdictKind, kind_of
@@ -41,6 +43,7 @@ class Table:
         spread: of the numbers: 1 for pass and fail, the range of the scale for grades; None without numbers.
         number_name: what the mean of ``number`` is.
         coding: makes answers and numbers of verdicts.
+        scales: of grades; verdicts of a judge whose grades are not on people's scale are not compared with labels.
     """
 
     kind: VerdictKind
@@ -67,6 +70,24 @@ class Table:
     spread: float | None
     number_name: str
     coding: "Coding"
+    scales: GradeScales
+
+    @property
+    def scale(self) -> Indices:
+        """[judges] number of the scale of each judge's grades; 0 for those without."""
+        groups = self.scales.groups()
+        return np.array([groups.get(name, 0) for name in self.source.judges.values], dtype=np.intp)
+
+    @property
+    def unlike(self) -> Bools:
+        """[judges] whether the judge's grades are on another scale than people's."""
+        names = self.scales.unlike_people()
+        return np.array([name in names for name in self.source.judges.values], dtype=np.bool_)
+
+    def without_labels(self) -> "Table":
+        """The same, as if nothing were labelled."""
+        nothing, unknown = np.full_like(self.label, NOTHING), np.full_like(self.label_number, np.nan)
+        return replace(self, label=nothing, label_number=unknown)
 
     @property
     def cluster(self) -> Indices:
@@ -120,12 +141,16 @@ def build_table(source: Gathered, kind: VerdictKind, right: Right | None = None)
     label, label_number = _applied(coding, truth_values, truth_codes, shape, names)
     correct = _correct(source, raw, truth_codes[thing], truth_values, rule)
     correct[label[thing] == NOTHING] = np.nan  # a label about other responses
-    return Table(
+    judge = np.array(rows.judge, dtype=np.intp)
+    declared = [bool(one.scale) for one in source.items]
+    columns = judge, raw, truth_codes[thing]
+    scales = scales_of(source.judges.values, source.verdicts.values, truth_values, columns, item[thing], declared)
+    found = Table(
         kind=kind,
         right=rule,
         right_default=chosen is None,
         source=source,
-        judge=np.array(rows.judge, dtype=np.intp),
+        judge=judge,
         thing=thing,
         order=np.array(rows.order, dtype=np.intp),
         version=np.array(rows.version, dtype=np.intp),
@@ -145,7 +170,10 @@ def build_table(source: Gathered, kind: VerdictKind, right: Right | None = None)
         spread=coding.spread,
         number_name=coding.number_name,
         coding=coding,
+        scales=scales,
     )
+    correct[found.unlike[judge]] = np.nan
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class View:
 
     def others_right(self) -> Floats:
         """[m] how often the other judges are right on the same thing by the same reference; NaN where none is known."""
+        scale = self.table.scale
         if self.reference == "labels":
             rates = np.delete(self.peers.correct, self.judge, axis=0)
         else:
@@ -87,7 +88,7 @@ class View:
                 [
                     _agreement(self.table, self.peers, judge)
                     for judge in range(len(self.peers.mode))
-                    if judge != self.judge
+                    if judge != self.judge and scale[judge] == scale[self.judge]
                 ]
             )
         if not len(rates):
@@ -105,6 +106,8 @@ def view_of(table: Table, peers: Peers, judge: int) -> View:
     if not np.isnan(table.correct[rows]).all():
         target, number = table.label[thing], table.label_number[thing]
         return View(table, peers, judge, rows, "labels", target, number, table.correct[rows])
+    if table.unlike[judge]:
+        table = table.without_labels()
     others, numbers = peers.others[judge, thing], peers.others_number[judge, thing]
     right = table.right_by(rows, others, numbers)
     known = not np.isnan(right).all()

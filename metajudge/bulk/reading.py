@@ -59,7 +59,9 @@ class Intake:
         Raises:
             InputError: the rule given applies to none of the kinds.
         """
-        return self.labels.rules() if self.labels.given is not None or self._graded else DEFAULTS
+        labels = self.labels
+        needed = labels.given is not None or self._graded or labels.scales.unlike_people()
+        return labels.rules() if needed else DEFAULTS
 
     @property
     def _graded(self) -> bool:
@@ -349,6 +351,7 @@ class _Kept:
             verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(labelled[row])
             if verdict is not None:
                 self.labels.note(verdict, () if truth < 0 else (facts.truths[truth],))
+        self.labels.scales = facts.rules().scales
 
     def leave_repeated_out(self, names: Sequence[str]) -> bool:
         """Finds repeated judgments; False where one id has several records."""

@@ -1,6 +1,5 @@
 """What a table of signals needs to know of its judgments, collected one by one: facts, and what people say."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +8,9 @@ import numpy as np
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.stats.arrays import Bools
-from metajudge.types import AnyVerdict, Item, Judgment, Label, majority
+from metajudge.types import AnyVerdict, Grade, Item, Judgment, Label
+from metajudge.types.grade_scales import GradeScales
+from metajudge.types.label import combined, settled
 
 
 @dataclass(slots=True)
@@ -17,15 +18,14 @@ class ItemLabels:
     """What people say of each item, over all its records."""
 
     given: dict[str, AnyVerdict] = field(default_factory=dict)
-    people: dict[str, Counter[Label]] = field(default_factory=dict)
+    people: dict[str, tuple[Label, ...]] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
         """Notes what one record says of its item."""
         if item.label is not None:
             self.given[item.id] = item.label
         if item.labels:
-            # One person's label may stand in every record of the item: it counts once.
-            self.people[item.id] = self.people.get(item.id, Counter()) | Counter(item.labels)
+            self.people[item.id] = combined(self.people.get(item.id, ()), item.labels)
 
     def values_of(self, item: str) -> list[AnyVerdict]:
         """Every label of an item."""
@@ -34,7 +34,7 @@ class ItemLabels:
 
     def truths(self) -> dict[str, AnyVerdict]:
         """Item -> its label, or what most people say; items on which they disagree are left out."""
-        found = {name: majority([one.value for one in labels.elements()]) for name, labels in self.people.items()}
+        found = {name: settled(labels) for name, labels in self.people.items()}
         return {name: truth for name, truth in found.items() if truth is not None} | self.given
 
     @classmethod
@@ -54,10 +54,12 @@ class Collected:
 
     Attributes:
         labels: what people say of the items.
+        scales: of grades.
     """
 
     def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:
         self.labels = ItemLabels()
+        self.scales = GradeScales()
         self._builder = FactsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
         self._report = report
         self._wanted = list[bool]()
@@ -66,6 +68,7 @@ class Collected:
         """Takes one judgment."""
         self._builder.add(judgment)
         self.labels.add(judgment.item)
+        self.scales.add(judgment.judge, judgment.verdict, judgment.item)
         self._wanted.append(self._report is None or self._report(judgment))
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
@@ -73,6 +76,8 @@ class Collected:
         report, note, last = self._report, self.labels.add, None
         self._builder.add_all(judgments)
         for judgment in judgments:
+            if isinstance(judgment.verdict, Grade):
+                self.scales.add(judgment.judge, judgment.verdict, judgment.item)
             if judgment.item is not last:  # records of one item mostly follow one another, and share it
                 last = judgment.item
                 note(last)

@@ -268,8 +268,9 @@ def vet(
         results = _results(labelling, bars, report, audit_share)
         summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
     summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
-    summary.notices += source.notices
-    for notice in source.notices:
+    notices = [*source.notices, *results.told]
+    summary.notices += notices
+    for notice in notices:
         typer.echo(f"metajudge: {notice}", err=True)
     rejects = rejects_path(file, where)
     source.write_rejects(rejects)

@@ -143,6 +143,7 @@ def answers_of(
     *,
     models: Mapping[str, str],
     kin: Callable[[str], str],
+    scales: Mapping[str, int] | None = None,
 ) -> tuple[Answers, dict[str, Indices]]:
     """The arrays of all records, and the record number of each item's records in the order in which they came.
 
@@ -152,9 +153,10 @@ def answers_of(
         rule: of what is right.
         models: the model behind each judge.
         kin: the family of a judge.
+        scales: judge -> number of the scale of its grades; None where all are on one.
     """
     judges = sorted({seen.judge for one in items.values() for seen in one.records})
-    building = _Building(kind, rule, {name: at for at, name in enumerate(judges)})
+    building = _Building(kind, rule, {name: at for at, name in enumerate(judges)}, scales or {})
     places = {name: building.add(items[name]) for name in sorted(items)}
     names, sides = _side_names(building.sides)
     side, number = _indices([sides[name] for name in building.sides]), np.array(building.number, dtype=np.float64)
@@ -185,8 +187,8 @@ def answers_of(
 class _Building:
     """Lists that grow by one item at a time."""
 
-    def __init__(self, kind: VerdictKind, rule: Right, judges: Mapping[str, int]) -> None:
-        self.kind, self.rule, self.judges = kind, rule, judges
+    def __init__(self, kind: VerdictKind, rule: Right, judges: Mapping[str, int], scales: Mapping[str, int]) -> None:
+        self.kind, self.rule, self.judges, self.scales = kind, rule, judges, scales
         self.item: list[int] = []
         self.judge: list[int] = []
         self.order: list[int] = []
@@ -211,7 +213,7 @@ class _Building:
         self.question.append(self._questions.setdefault(item.question, len(self._questions)))
         order = sorted(range(len(item.records)), key=lambda at: _sort_key(item.records[at]))
         first = len(self.item)
-        verdicts: dict[AnyVerdict, int] = {}
+        verdicts: dict[tuple[AnyVerdict, int], int] = {}
         codes = []
         for at in order:
             seen = item.records[at]
@@ -222,13 +224,17 @@ class _Building:
             # Passing is the same answer by a grade and by a category; other answers of another kind are none here.
             self.sides.append(side_of(seen.verdict if self.rule.name == "side" else own, seen.order, self.rule))
             self.number.append(number_of(own, item.scale))
-            codes.append(-1 if seen.verdict is None else verdicts.setdefault(seen.verdict, len(verdicts)))
+            scale = self.scales.get(seen.judge, 0) if isinstance(seen.verdict, Grade) else 0
+            codes.append(-1 if seen.verdict is None else verdicts.setdefault((seen.verdict, scale), len(verdicts)))
         self._compare(number, first, np.array(codes, dtype=np.intp), list(verdicts), item)
         places = np.empty(len(order), dtype=np.intp)
         places[order] = first + np.arange(len(order))
         return places
 
-    def _compare(self, item: int, first: int, codes: Indices, verdicts: list[AnyVerdict], seen: SeenItem) -> None:
+    def _compare(
+        self, item: int, first: int, codes: Indices, given: list[tuple[AnyVerdict, int]], seen: SeenItem
+    ) -> None:
+        verdicts, scales = [verdict for verdict, _ in given], np.array([scale for _, scale in given])
         options = [at for at, verdict in enumerate(verdicts) if is_row(verdict, self.kind, self.rule)]
         start = len(self.option_item)
         place = {code: start + at for at, code in enumerate(options)}
@@ -238,10 +244,11 @@ class _Building:
         self.option_item += [item] * len(options)
         self.responses.append(len(seen.records[0].order))
         matrix = self._agreement(verdicts, [verdicts[at] for at in options])
-        given = np.flatnonzero(codes >= 0)
-        of_records = matrix[codes[given]]
+        matrix[np.not_equal.outer(scales, scales[options])] = np.nan
+        known = np.flatnonzero(codes >= 0)
+        of_records = matrix[codes[known]]
         record, option = np.nonzero(np.isfinite(of_records))
-        self.compared_record.append(first + given[record])
+        self.compared_record.append(first + known[record])
         self.compared_option.append(start + option)
         self.agrees.append(of_records[record, option])
         one, other = np.nonzero(matrix[options] == 0)

@@ -20,7 +20,7 @@ from metajudge.evidence.format import compared_lengths
 from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
-from metajudge.evidence.rules import Rules
+from metajudge.evidence.rules import Rules, scales_of
 from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
@@ -148,6 +148,8 @@ class Facts:
         _, rows = key.distinct()
         for verdict, truth in zip(self.verdict[rows].tolist(), self.truth[rows].tolist(), strict=True):
             rules.add(self.verdict_of(verdict), None if truth < 0 else self.truths[truth])
+        columns, declared = (self.judge, self.verdict, self.truth), [bool(item.scale) for item in self.items]
+        rules.scales = scales_of(self.judges, self.verdicts, self.truths, columns, self.item, declared)
         return rules
 
     def conflicts(self) -> Mapping[str, list[int]]:

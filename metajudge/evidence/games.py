@@ -136,7 +136,8 @@ def answer_rows_of(
         for item, start, end in zip(facts.items, starts, ends, strict=True)
         if end > start
     }
-    answers, places = answers_of(items, kind, rule, models=models_of(facts), kin=kin)
+    scales = facts.rules(rule).scales.groups() if kind == "grade" else None
+    answers, places = answers_of(items, kind, rule, models=models_of(facts), kin=kin, scales=scales)
     record = np.empty(len(facts), dtype=np.intp)
     of_items = [places[item.id] for item in facts.items if item.id in places]
     record[by_item] = np.concatenate(of_items) if of_items else np.zeros(0, dtype=np.intp)

@@ -82,6 +82,7 @@ class EvidenceIndex:
         record.verdicts.append(self._records.setdefault(seen, seen))
         record.words.append(judgment.words)
         self.rules.add(judgment.verdict, judgment.item.truth)
+        self.rules.scales.add(judgment.judge, judgment.verdict, judgment.item)
         model = judgment.meta.get("judge_model")
         if isinstance(model, str) and model:
             self.models.setdefault(judgment.judge, model)

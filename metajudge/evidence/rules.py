@@ -1,6 +1,13 @@
 """What counts as right in an input: the rule that was given, else the default of each kind of verdict."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from metajudge.types import AnyVerdict, Category, Grade, Right, VerdictKind, default_right, kind_of
+from metajudge.types.grade_scales import FEWEST, Grades, GradeScales
 
 
 class Rules:
@@ -11,6 +18,7 @@ class Rules:
 
     Attributes:
         kinds: of the verdicts added.
+        scales: of grades; judges on two of them are not compared.
 
     Args:
         given: a rule for the kinds it applies to; None for the default of each kind.
@@ -19,6 +27,7 @@ class Rules:
     def __init__(self, given: Right | None = None) -> None:
         self.given = given
         self.kinds: set[VerdictKind] = set()
+        self.scales = GradeScales()
         self._verdicts = _Examples()
         self._labels = _Examples()
         self._found: dict[VerdictKind, Right] = {}
@@ -42,6 +51,46 @@ class Rules:
         if kind not in self._found:
             self._found[kind] = default_right(kind, self._verdicts.every(), self._labels.every())
         return self._found[kind]
+
+
+def scales_of(
+    judges: Sequence[str],
+    verdicts: Sequence[AnyVerdict],
+    truths: Sequence[AnyVerdict],
+    columns: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.integer[Any]]],
+    item: NDArray[np.integer[Any]],
+    declared: Sequence[bool],
+) -> GradeScales:
+    """The scales of grades in an input.
+
+    Args:
+        judges, verdicts, truths: names, verdicts and what is right.
+        columns: [n] places in them; -1 where there is none.
+        item: [n] number of the item.
+        declared: [items] whether the item has a scale of its own.
+    """
+    found = GradeScales()
+    if not any(isinstance(one, Grade) for one in verdicts):
+        return found
+    judge, verdict, truth = columns
+    said, right = _numbers(verdicts)[verdict], _numbers(truths)[truth]
+    rows = np.flatnonzero(np.isfinite(said) & ~np.array(declared, dtype=bool)[item])
+    for code in np.unique(judge[rows]).tolist():
+        own = rows[judge[rows] == code]
+        found.judges[judges[code]] = _grades(said[own], item[own])
+    labelled = rows[np.isfinite(right[rows])]
+    if len(labelled):
+        found.people = _grades(right[labelled], item[labelled])
+    return found
+
+
+def _numbers(verdicts: Sequence[AnyVerdict]) -> NDArray[np.float64]:
+    """[verdicts + 1] grades; NaN for others, and for -1."""
+    return np.array([*(one.value if isinstance(one, Grade) else np.nan for one in verdicts), np.nan])
+
+
+def _grades(values: NDArray[np.float64], items: NDArray[np.integer[Any]]) -> Grades:
+    return Grades(float(values.min()), float(values.max()), set(np.unique(items)[:FEWEST].tolist()))
 
 
 class _Examples:

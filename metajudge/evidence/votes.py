@@ -65,11 +65,13 @@ def votes_on(recorded: Recorded, rules: Rules) -> Votes:
         told.append(-1 if isinstance(found, SignalValue) else claims.code(_claimed(found)))
     said = np.array(told)[recorded.verdict]
     rows = np.flatnonzero(said >= 0)
-    subject = _subjects(recorded)
+    scales = rules.scales.groups()
+    scale = np.array([scales.get(name, 0) for name in recorded.judges], dtype=np.int64)[recorded.judge]
+    subject = _subjects(recorded, scale)
     place, first = Key.of(subject.codes[rows], subject.bound).then(said[rows], len(claims.values)).distinct()
     claim = np.full(len(recorded), -1, dtype=np.int64)
     claim[rows] = place
-    starts, judge, vote = _cells(recorded, rules, subject, rows[first], said, claims.values)
+    starts, judge, vote = _cells(recorded, rules, scale, rows[first], said, claims.values)
     return Votes(claim, np.array(why)[recorded.verdict], reasons.values, starts, judge, vote)
 
 
@@ -81,19 +83,20 @@ def _claimed(verdict: AnyVerdict) -> AnyVerdict:
     return Pairwise(verdict.first, verdict.second, 1) if isinstance(verdict, Pairwise) else verdict
 
 
-def _subjects(recorded: Recorded) -> Key:
-    """What each verdict is about: the item, of a grade or a category the response too."""
+def _subjects(recorded: Recorded, scale: Ints) -> Key:
+    """What each verdict is about: the item, of a grade or a category the response too; grades by their scale."""
     graded = np.append(recorded.graded, False)[recorded.verdict]
-    key = Key.of(recorded.item, recorded.items)
+    key = Key.of(recorded.item, recorded.items).then(np.where(graded, scale, 0), int(scale.max(initial=0)) + 1)
     return key.then(np.where(graded, recorded.order + 1, 0), len(recorded.orders) + 1)
 
 
 def _cells(
-    recorded: Recorded, rules: Rules, subject: Key, claims: Ints, said: Ints, told: Sequence[AnyVerdict]
+    recorded: Recorded, rules: Rules, scale: Ints, claims: Ints, said: Ints, told: Sequence[AnyVerdict]
 ) -> tuple[Ints, Ints, Floats]:
     """Where the votes on each claim begin, their judges, and the votes.
 
     Args:
+        scale: [n] number of the scale of each record's judge.
         claims: [claims] a row that makes each.
         said: [n] what the row's verdict claims.
         told: what can be claimed.
@@ -101,7 +104,8 @@ def _cells(
     given = np.flatnonzero(recorded.verdict >= 0)
     graded = recorded.graded[recorded.verdict[claims]]
     parts = []
-    for about, key in ((graded, _of_response(recorded)), (~graded, Key.of(recorded.item, recorded.items))):
+    by_scale = _of_response(recorded).then(scale, int(scale.max(initial=0)) + 1)
+    for about, key in ((graded, by_scale), (~graded, Key.of(recorded.item, recorded.items))):
         chosen, dense = np.flatnonzero(about), key.dense()
         for part, of, other in joined(dense.codes[claims[chosen]], dense.codes[given], dense.bound):
             parts.append(_means(recorded, rules, chosen[part][of], given[other], said[claims], told))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from metajudge.errors import InputError
-from metajudge.reviews import Outcome, ReviewOrigin, ReviewState
+from metajudge.reviews import HumanDecision, Outcome, ReviewOrigin, ReviewState
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import Store
@@ -41,6 +41,7 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
     right: dict[str, bool] = {}
     weights: dict[str, float] = {}
     said: dict[str, tuple[Label, ...]] = {}
+    decided: dict[str, list[HumanDecision]] = {}
     audited = 0
     cursor = None
     while True:
@@ -50,9 +51,12 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
             if review.subject != "judgment":
                 continue
             given = _labels(state)
-            said[review.subject_digest] = tuple(dict.fromkeys((*said.get(review.subject_digest, ()), *given)))
-            label = label_of(state.decisions, review.verdict, rule)
+            said[review.subject_digest] = (*said.get(review.subject_digest, ()), *given)
+            of_judgment = decided.setdefault(review.subject_digest, [])
+            of_judgment += state.decisions
+            label = label_of(of_judgment, review.verdict, rule)
             if label is None:
+                right.pop(review.subject_digest, None)
                 continue
             # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
             known = weights.get(review.subject_digest)

@@ -5,7 +5,6 @@ readers. Texts that the export does not need are left out.
 """
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,26 +25,21 @@ from metajudge.preferences.verdicts import verdict_text
 from metajudge.preferences.workspace import only, quoted
 from metajudge.readers import JudgmentSource
 from metajudge.readers.people import PeopleCount
-from metajudge.types import Assessment, Judgment, majority, parse_verdict
+from metajudge.types import Assessment, Judgment, Label
+from metajudge.types.label import combined, labels_in, settled
 from metajudge.types.location import StoreLocation
 
 
 def take_peoples_labels(work: duckdb.DuckDBPyConnection) -> None:
-    """Sets ``label`` of items without one to what the people of all its records say together.
-
-    The same entry (value, annotator and time) in several records of an item is one person's word.
-    """
+    """Sets ``label`` of items without one to what the people of all its records say together."""
     rows = work.execute("""
         SELECT i.item_no, j.people FROM judgments j JOIN items i USING (item_id)
         WHERE j.people IS NOT NULL AND i.label IS NULL ORDER BY 1, j.judgment_no""").fetchall()
-    said: dict[int, Counter[bytes]] = {}
+    said: dict[int, tuple[Label, ...]] = {}
     for number, people in rows:
-        entries = Counter(orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in orjson.loads(people))
-        said[number] = said.get(number, Counter()) | entries
-    for number, entries in said.items():
-        given: list[dict[str, Any]] = [orjson.loads(one) for one in entries.elements()]
-        label = majority([parse_verdict(one["value"]) for one in given])
-        work.execute("UPDATE items SET label = $2 WHERE item_no = $1", [number, verdict_text(label)])
+        said[number] = combined(said.get(number, ()), labels_in(orjson.loads(people)))
+    for number, labels in said.items():
+        work.execute("UPDATE items SET label = $2 WHERE item_no = $1", [number, verdict_text(settled(labels))])
 
 
 CUT_SHORT: Final = ("length", "max_tokens", "max_output_tokens", "token_limit", "model_length", "MAX_TOKENS")

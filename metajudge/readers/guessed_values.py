@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from metajudge.readers.cells import TURNS, cell, key_of, nested
 from metajudge.readers.lines import Line
-from metajudge.readers.mapping import FieldMap
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
+from metajudge.readers.mapping import FLAGS, FieldMap
+from metajudge.readers.unknown_words import vocabularies_of
+from metajudge.readers.vocabulary import UnknownValueError
 from metajudge.types import letters
 
 SIDES: Final[Mapping[str, int]] = {
@@ -16,8 +17,10 @@ SIDES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("right", "rechts", "droite", "derecha", "second"), 1),
 }
 """Words for the first and the second of two responses."""
-TIE_WORDS: Final = frozenset(["c", "0.5", "unentschieden", "gleich", "remis", "égalité", "empate", "pareggio"])
-"""Words for a tie that are no verdicts everywhere."""
+_TIES: Final = frozenset(["unentschieden", "gleich", "remis", "égalité", "empate", "pareggio"])
+"""Words for a tie in other languages."""
+_USUAL_TIES: Final = frozenset(["c", "0.5"])
+"""What often stands for a tie, but may also be a third response or a score."""
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": ("gewinner", "sieger", "urteil", "gagnant", "ganador", "vincitore"),
     "question": ("frage", "aufgabe", "question_posée", "pregunta", "domanda", "pergunta"),
@@ -34,13 +37,17 @@ _TEXT: Final = 12
 MOST_VALUES: Final = 6
 
 
-def suggested(value: str, ids: Sequence[str]) -> str | None:
-    """What a value that means nothing by itself probably means: a side, a position from 1, or a tie; None otherwise."""
+def meant(value: str, ids: Sequence[str]) -> str | None:
+    """What a word means that is no verdict everywhere: a side of two or a tie; None for any other, and for numbers."""
     word = value.strip().casefold()
-    if word in TIE_WORDS:
+    if word in _TIES:
         return "tie"
-    place = SIDES[word] if word in SIDES else int(word) - 1 if word in ("1", "2") else None
-    return ids[place] if place is not None and place < len(ids) == 2 else None
+    return ids[SIDES[word]] if word in SIDES and len(ids) == 2 else None
+
+
+def suggested(value: str, ids: Sequence[str]) -> str | None:
+    """What to propose to somebody who is asked for a value's meaning; None where nothing is likely."""
+    return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
 
 
 def side_of(name: str) -> str | None:
@@ -182,10 +189,30 @@ def scale_of(low: float, high: float) -> tuple[float, float]:
     return next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
 
 
-def unknown_values(rows: Sequence[Line], mapping: FieldMap) -> list[str]:
-    """Values of the verdict's column that mean nothing here, in the order of their first row."""
-    column, ids = mapping.columns["verdict"], mapping.response_ids
-    vocabulary = Vocabulary(mapping.values, categories=True)
+def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], several: bool) -> str:
+    """What a person must say of values that mean nothing by themselves."""
+    choices = "an id, A>B, tie or none" if several else "a number, a word or none"
+    models = "; for models' names map models.A and models.B" if several else ""
+    span = numbers_in(counts) if field == "verdict" and several else None
+    if span is not None:
+        return (
+            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
+            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
+        )
+    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
+    what = field.split(".")[0]
+    return (
+        f"{shown} in {column!r} are no {what}s here: say what each means, --map-values "
+        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' ({choices}; before a value {what}: where it means "
+        f"this in {what}s alone){models}"
+    )
+
+
+def unknown_values(rows: Sequence[Line], mapping: FieldMap, field: str = "verdict") -> list[str]:
+    """Values of a field's column that mean nothing here, in the order of their first row."""
+    column, ids = mapping.columns[field], mapping.response_ids
+    of_verdicts, of_labels, _ = vocabularies_of(mapping, (row.data for row in rows), FLAGS)
+    vocabulary = of_verdicts if field == "verdict" else of_labels
     named_by_column = {name: one.strip() for name, one in mapping.response_columns.items()}
     found: dict[str, None] = {}
     for row in rows:

@@ -8,18 +8,25 @@ from typing import Any, Final, Literal
 
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.conversations import is_chat
-from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_judges_name, is_label_name
+from metajudge.readers.guessed_names import (
+    ANNOTATORS,
+    LABEL_TIMES,
+    base_name,
+    is_judges_name,
+    is_label_name,
+    ruling_flag,
+)
 from metajudge.readers.guessed_values import (
     NAMES,
-    TIE_WORDS,
+    SIDES,
     as_turns,
+    asked,
     column_that_names_columns,
     columns_of_models,
-    example_ranges,
     few_values,
     inside,
+    meant,
     nested_paths,
-    numbers_in,
     paired_columns,
     question_column,
     suggested,
@@ -28,7 +35,7 @@ from metajudge.readers.guessed_values import (
 from metajudge.readers.lines import Line
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.one_hot import PREFIX, find_one_hot
-from metajudge.readers.vocabulary import MOST_CATEGORIES, UnknownValueError, Vocabulary
+from metajudge.readers.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
 Confidence = Literal["high", "medium", "low"]
@@ -54,7 +61,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "judge": ("judge", "judge_model", "judge_name", "annotator", "grader", "evaluator", "rater", "judge_id", "scorer"),
     "rationale": _RATIONALES,
     "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
-    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id"),
+    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id", "item"),
     "turn": ("turn", "turn_number", "turn_id"),
     "category": ("category", "domain", "subset", "topic", "task_type"),
     "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
@@ -74,7 +81,6 @@ _TEXT_COLUMN = re.compile(
     r"(?:response|output|answer|completion|candidate|reply|conversation)s?[\s_.-]?([a-h]|[1-8])", re.I
 )
 _MODEL_COLUMN = re.compile(r"(?:model|generator|system|assistant)(?:_?name)?s?[\s_.-]?([a-h]|[1-8])(?:_name)?", re.I)
-_ALPACA: Final = {"1": "A", "2": "B", "1.5": "tie", "0": "tie"}
 _TEXTS: Final = ("question", "responses", "rationale")
 _DEPTH: Final = 3
 
@@ -265,7 +271,8 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
 
 def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     """People's labels: columns with such a name, lists of labels, and who gave the one label of a row."""
-    free = sorted((name for name in names if name not in taken and is_label_name(name)), key=_level)
+    flag = ruling_flag(names, lambda name: [key_of(cell(row.data, name)) for row in rows])
+    free = sorted((name for name in names if name not in (*taken, flag) and is_label_name(name)), key=_level)
     found = [name for name in free if not _is_judges_own(name, names, rows, guess) and _is_filled(rows, name)]
     first = next((name for name in found if base_name(name) == "label"), found[0] if len(found) == 1 else None)
     for name in found:
@@ -282,10 +289,12 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
         return
     for target, wanted in (("annotator", ANNOTATORS), ("label_time", LABEL_TIMES)):
         column = next((name for known in wanted for name in names if _base(name) == known and name not in taken), None)
-        if column is None:
+        if column is not None:
+            _take(guess, taken, target, column, "medium", "the name, beside a label")
+        elif target == "annotator":
             return
-        taken[column] = target
-        guess.fields.append(FieldGuess(target, column, "medium", "the name, beside a label"))
+    if flag is not None:
+        _take(guess, taken, "ruling", flag, "medium", "the name, beside an annotator")
 
 
 def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
@@ -303,9 +312,9 @@ def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: 
                 _take(guess, taken, f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
     ids = [one.field.split(".")[1] for one in guess.fields if one.field.startswith("responses.")]
     if "verdict" not in taken.values() and len(ids) > 1:
-        for name in few_values([name for name in names if name not in taken], rows):
-            unknown = _unknown(rows, name, ids, guess)
-            if not unknown or (len(unknown) > 1 and all(suggested(value, ids) for value in unknown)):
+        for name in few_values([name for name in names if name not in taken and not is_label_name(name)], rows):
+            unknown = [value for value in _unknown(rows, name, ids, guess) if value not in ("1", "2")]
+            if all(suggested(value, ids) for value in unknown):
                 guess.verdicts = verdict_values(rows, name)
                 _take(guess, taken, "verdict", name, "low", "all of its values are verdicts")
                 break
@@ -422,48 +431,31 @@ def _names_one(rows: Sequence[Line], column: str, content: Sequence[str] | None)
 
 
 def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dict[str, str]:
-    """Meanings for values that are not understood as they are, where they can be guessed."""
+    """Meanings for words that are not understood as they are; numbers and marks are asked about."""
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
-    column = next((name for name, target in taken.items() if target == "verdict"), None)
-    if column is None or len(ids) < 2:
-        return {}
-    if any(one.column.startswith(PREFIX) for one in guess.fields):
-        return {}
-    unknown = _unknown(rows, column, ids, guess)
-    numbered = [value for value in guess.verdicts if value]
-    if unknown and set(numbered) <= _ALPACA.keys() and {"1", "2"} & set(numbered) and ids[:2] == ["A", "B"]:
-        guess.problems.append(
-            f"the verdicts are numbers: 1 is taken for the first response, 2 for the second, in {column!r}; check that"
-        )
-        return {value: _ALPACA[value] for value in numbered}
-    span = numbers_in(guess.verdicts)
-    if unknown and span is not None:
-        guess.problems.append(
-            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
-            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
-        )
-        return {}
-    meant = {value.casefold(): suggested(value, ids) for value in unknown}
-    if len(meant) > 1 and all(meant.values()):
-        if "1" in meant:
-            guess.problems.append(f"1 in {column!r} is taken for the first response, 2 for the second; check that")
-        return {value: meaning for value, meaning in meant.items() if meaning}
-    meanings = {value: "tie" for value in unknown if value.casefold() in TIE_WORDS and not _is_id(value, ids)}
-    left = [value for value in unknown if value not in meanings]
-    if meanings:
-        guess.problems.append(f"{', '.join(map(repr, meanings))} in {column!r} are taken for ties; check that")
-    if left:
-        shown = ", ".join(map(repr, left[:8])) + (", ..." if len(left) > 8 else "")
-        guess.problems.append(
-            f"{shown} in {column!r} are no verdicts here: say what each means, --map-values '{left[0]}=A' (an id, A>B, "
-            "tie or none); for models' names map models.A and models.B"
-        )
-    return meanings
+    found: dict[str, str] = {}
+    for one in guess.fields if ids else ():
+        if one.field.split(".")[0] not in ("verdict", "label") or one.column.startswith(PREFIX):
+            continue
+        unknown = _unknown(rows, one.column, ids, guess, one.field)
+        if len(ids) == 1:  # a text is no verdict, whatever it may mean
+            unknown = [value for value in unknown if len(value) <= MOST_CHARACTERS]
+        meanings = {value: meaning for value in unknown if (meaning := meant(value, ids)) is not None}
+        left = [value for value in unknown if value not in meanings]
+        if any(suggested(value, ids) is None for value in left):  # "right" may be the opposite of "wrong"
+            left += [value for value in meanings if value.casefold() in SIDES]
+            meanings = {value: meaning for value, meaning in meanings.items() if value not in left}
+        found |= meanings
+        if ties := [value for value, meaning in meanings.items() if meaning == "tie"]:
+            guess.problems.append(f"{', '.join(map(repr, ties))} in {one.column!r} are taken for ties; check that")
+        if left:
+            guess.problems.append(asked(one.field, one.column, left, verdict_values(rows, one.column), len(ids) > 1))
+    return found
 
 
-def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> list[str]:
+def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess, field: str = "verdict") -> list[str]:
     columns = {one.field: one.column for one in guess.fields}
-    return unknown_values(rows, FieldMap(columns={**columns, "verdict": column}))
+    return unknown_values(rows, FieldMap(columns={**columns, field: column}), field)
 
 
 def _missing(guess: Guess) -> None:
@@ -474,10 +466,6 @@ def _missing(guess: Guess) -> None:
         "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
     }
     guess.problems += [says[name] for name in guess.mapping.missing()]
-
-
-def _is_id(value: str, ids: Sequence[str]) -> bool:
-    return value.casefold() in {name.casefold() for name in ids}
 
 
 _base = base_name

@@ -25,6 +25,7 @@ from metajudge.readers.people import PeopleCount
 from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.source import PeopleOnlyError
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.verdict_kinds import VerdictKinds
 from metajudge.readers.wrapped import wrapped_table
@@ -120,7 +121,7 @@ def inspect_input(
         if as_table and given is None:
             raise InputError(f"{name} is no table")
         return look.counted(given)
-    except LabelsError:
+    except (LabelsError, PeopleOnlyError):
         raise
     except InputError:
         table = _table(name, given)
@@ -192,6 +193,7 @@ class _Look:
         found.people = source.people
         if source.rejects > len(found.problems):
             found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
+        found.problems += [*source.told, *found.kinds.rules.scales.sentences()]
         found.complete = source.rejects == 0
         return found
 
@@ -292,7 +294,7 @@ def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
         problem
         for problem in problems
         if not any(f"--map {name.split('.')[0]}" in problem for name in answered)
-        and not (given.values and ("taken for" in problem or "no verdicts here" in problem))
+        and not (given.values and ("taken for" in problem or "say what each means" in problem))
     ]
 
 

@@ -4,16 +4,20 @@ The interface: :func:`read_labels` reads files, :func:`join` joins them with jud
 :func:`join_source` with judgments that are streamed.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from metajudge.errors import InputError
+from metajudge.readers.cells import key_of
 from metajudge.readers.label_files import LabelRow, LabelRows, parse_labels_map, read_labels
-from metajudge.readers.people import NAMED, first_of, label_of, with_labels
+from metajudge.readers.mapping import quoted
+from metajudge.readers.people import NAMED, first_of, label_of, listed, with_labels
 from metajudge.readers.source import JudgmentSource
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
-from metajudge.types import Judgment, Label
+from metajudge.readers.vocabulary import UnknownValueError, Vocabulary, beside
+from metajudge.types import Category, Judgment, Label
+from metajudge.types.label import answered_again, is_ruling
 
 On: TypeAlias = Literal["id", "item", "item+response"]
 Key: TypeAlias = tuple[str, ...]
@@ -66,7 +70,9 @@ class JoinReport:
         labels: how many there are.
         matched: how many of them are about a judgment of the input.
         unmatched: keys of the first other ones, each with its position.
-        unreadable: the first ones whose value means nothing on their item, with the reason.
+        unreadable: those whose value means nothing on their item, each with its position.
+        silent: how often each value stands that stands for no answer.
+        older: how many are older answers of a person who answered an item again.
         judgments: how many there are.
         labelled: how many of them have a label now, or had one.
         unlabelled: ids of the first other ones.
@@ -80,6 +86,8 @@ class JoinReport:
     matched: int
     unmatched: list[str]
     unreadable: list[str]
+    silent: Counter[str]
+    older: int
     judgments: int
     labelled: int
     unlabelled: list[str]
@@ -95,7 +103,11 @@ class JoinReport:
             f"label: {self.labelled:,} of {self.judgments:,}."
         ]
         found += [f"{note}." for note in self.notes]
-        if left := self.labels - self.matched - len(self.unreadable):
+        if self.silent:
+            found.append(f"{_counted(self.silent.total(), 'label')} that stand for no answer: {listed(self.silent)}.")
+        if again := answered_again(self.older):
+            found.append(again)
+        if left := self.labels - self.matched - len(self.unreadable) - self.silent.total():
             found.append(f"{_counted(left, 'label')} without a judgment, the first: {'; '.join(self.unmatched)}.")
         if self.unreadable:
             found.append(f"Labels that mean nothing on their item: {first_of(self.unreadable)}.")
@@ -144,7 +156,7 @@ def join(
         The judgments in their order, and what the join gave.
 
     Raises:
-        InputError: nothing matches, or several keys match and none is given.
+        InputError: nothing matches, several keys match and none is given, or a value means nothing on any item.
     """
     joiner = Joiner(judgments, labels, on, values)
     return [joiner.labelled(one) for one in judgments], joiner.report
@@ -185,10 +197,13 @@ class Joiner:
         on: On | None = None,
         values: Mapping[str, str] | None = None,
     ) -> None:
-        self._vocabulary = Vocabulary(values or {}, categories=True)
         known = _Known()
         for judgment in judgments:
             known.add(judgment)
+        recorded = {key_of(row.value) for row in labels.rows if not isinstance(row.value, Label)}
+        self._vocabulary = Vocabulary(
+            values or {}, categories=True, column="label", beside=beside(recorded, known.words)
+        )
         self._way = _way(labels, known, on)
         self._index: dict[Key, list[LabelRow]] = {}
         for row in labels.rows:
@@ -207,25 +222,45 @@ class Joiner:
         return list({id(row): row for row in found}.values())
 
     def _label(self, row: LabelRow, judgment: Judgment) -> Label | None:
-        if isinstance(row.value, Label):
-            known = set(row.value.value.ids) <= judgment.item.responses.keys()
-            return row.value if known else None
         try:
-            return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
+            return self._said(row, judgment)
         except UnknownValueError:
             return None
+
+    def _said(self, row: LabelRow, judgment: Judgment) -> Label | None:
+        """What a label says of a judgment; None where it stands for no answer, or names other responses."""
+        if isinstance(row.value, Label):
+            return row.value if set(row.value.value.ids) <= judgment.item.responses.keys() else None
+        return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
 
     def _counted(self, labels: LabelRows, known: "_Known") -> JoinReport:
         there = known.keys(self._way.on)
         unmatched, unreadable, bad = [], [], set()
+        silent, unknown, meant = Counter[str](), Counter[str](), set[str]()
+        persons = set[tuple[Key | None, str]]()
+        older = 0
         for row in labels.rows:
             key = self._way.key(row)
             judgment = None if key is None else there.get(key)
             if judgment is None:
                 unmatched.append(f"{'/'.join(key) if key else 'without an id'} at {row.where}")
-            elif self._label(row, judgment) is None:
-                bad.add(id(row))
-                unreadable.append(f"{_shown(row.value)} at {row.where}")
+                continue
+            shown, label = _shown(row.value), None
+            try:
+                label = self._said(row, judgment)
+                silent[shown] += label is None and not isinstance(row.value, Label)
+            except UnknownValueError:
+                unknown[shown] += 1
+            if label is not None:
+                meant.add(shown)
+                if row.annotator and not is_ruling(row.annotator):
+                    older += (key, row.annotator) in persons
+                    persons.add((key, row.annotator))
+                continue
+            bad.add(id(row))
+            if not silent[shown]:
+                unreadable.append(f"{shown} at {row.where}")
+        _require_meanings({value: count for value, count in unknown.items() if value not in meant})
         without, own = [], 0
         for names in known.names:
             own += names.own
@@ -235,9 +270,11 @@ class Joiner:
         return JoinReport(
             way=self._way,
             labels=len(labels.rows),
-            matched=len(labels.rows) - len(unmatched) - len(unreadable),
+            matched=len(labels.rows) - len(unmatched) - len(unreadable) - silent.total(),
             unmatched=unmatched[:NAMED],
             unreadable=unreadable,
+            silent=+silent,
+            older=older,
             judgments=len(known.names),
             labelled=len(known.names) - len(without),
             unlabelled=without[:NAMED],
@@ -245,6 +282,23 @@ class Joiner:
             annotators=len({row.annotator for row in labels.rows if row.annotator}),
             notes=labels.notes,
         )
+
+
+def _require_meanings(unknown: Mapping[str, int]) -> None:
+    """Refuses labels whose values mean nothing on any item.
+
+    Raises:
+        InputError: with the values, their counts, and what says what they mean.
+    """
+    if not unknown:
+        return
+    shown = ", ".join(f"{value} ({count:,})" for value, count in list(unknown.items())[:8])
+    means = ",".join(f"{value.strip(chr(39))}=MEANING" for value in list(unknown)[:8])
+    raise InputError(
+        f"labels: {shown}{', ...' if len(unknown) > 8 else ''} mean nothing on the items that they are about. Say what "
+        f"each means, --map-values {quoted(means)} (an id, A>B, tie, a number, a word or none), or write that in the "
+        "labels"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,14 +339,17 @@ class _Names:
 
 @dataclass(slots=True)
 class _Known:
-    """Judgments by what labels may call them."""
+    """Judgments by what labels may call them, and the words of their verdicts."""
 
     names: list[_Names] = field(default_factory=list)
+    words: set[str] = field(default_factory=set)
     _first: dict[On, dict[Key, Judgment]] = field(default_factory=lambda: {way: {} for way in WAYS})
 
     def add(self, judgment: Judgment) -> None:
         names = _Names.of(judgment)
         self.names.append(names)
+        if isinstance(judgment.verdict, Category):
+            self.words.add(str(judgment.verdict))
         for way in WAYS:
             for key in names.keys(way):
                 self._first[way].setdefault(key, judgment)

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, LineReader, each
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.unknown_words import example, vocabulary_fault
+from metajudge.readers.unknown_words import example, vocabularies_of, vocabulary_fault
 from metajudge.readers.vocabulary import (
     MOST_CATEGORIES,
     InfiniteValueError,
@@ -34,6 +35,7 @@ from metajudge.readers.vocabulary import (
     Vocabulary,
 )
 from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
+from metajudge.types.label import combined
 
 MOST_TURNS = 10_000
 
@@ -81,9 +83,12 @@ class MappedTable(LineReader):
         )
         self.table = table
         self.mapping = mapping
-        self._vocabulary = Vocabulary(mapping.values, categories=True)
+        self._verdicts = Vocabulary(mapping.values, categories=True)
+        self._labels = Vocabulary(mapping.values, categories=True, column="label")
+        self.told: list[str] = []
+        """What is to be known of values that stand for no answer, a sentence a column."""
         self._people = RowLabels(mapping, self._meaning, wording)
-        self._said: dict[str, list[Label]] | None = None
+        self._said: Mapping[str, tuple[Label, ...]] | None = None
         self._newest: tuple[list[Any], Item] | None = None
         of_item = [name for name in mapping.columns if name not in _OF_JUDGMENT and not name.startswith("meta.")]
         self._of_item = sorted({*(mapping.columns[name] for name in of_item), "turn", "turn_number"})
@@ -100,6 +105,8 @@ class MappedTable(LineReader):
             field: one_hot_of(column, mapping.response_ids) for field, column in mapping.columns.items()
         }
         if survey:
+            rows = (row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line))
+            self._verdicts, self._labels, self.told = vocabularies_of(mapping, rows, wording)
             self._require_whole_verdicts(columns)
             self._require_known_values()
 
@@ -193,23 +200,30 @@ class MappedTable(LineReader):
 
     def _item(self, row: Line) -> Item:
         item = self._plain_item(row)
-        labels = [*self._people.beside(row, item), *self._labels_by_row().get(item.id, ())]
-        if not labels:
-            return item
-        return item.model_copy(update={"labels": tuple(dict.fromkeys(labels))})
+        if self._people.one_a_row:
+            self._people.of_annotator(row, item)  # a row whose label means nothing is a reject
+        labels = combined(self._labels_by_row().get(item.id, ()), self._people.beside(row, item))
+        return item.model_copy(update={"labels": labels}) if labels else item
 
-    def _labels_by_row(self) -> Mapping[str, list[Label]]:
-        """Item -> labels, where each row has the label of one annotator; read once."""
-        if self._said is None:
-            self._said = {}
-            for row in self.table.rows() if self._people.one_a_row else ():
-                try:
-                    item = self._plain_item(row) if not isinstance(row, Reject) else None
-                    label = self._people.of_annotator(row, item) if item and not isinstance(row, Reject) else None
-                except UNREADABLE:
-                    continue  # it is a reject where the row itself is read
-                if item is not None and label is not None:
-                    self._said.setdefault(item.id, []).append(label)
+    def _labels_by_row(self) -> Mapping[str, tuple[Label, ...]]:
+        """Item -> labels, where each row has the label of one annotator; read once.
+
+        Rows that differ in the label alone are one judgment; the labels of an item's judgments are the same people's.
+        """
+        if self._said is not None:
+            return self._said
+        judged: dict[str, dict[str, list[Label]]] = {}
+        said = [one for name, one in self.mapping.columns.items() if name in _OF_JUDGMENT]
+        for row in self.table.rows() if self._people.one_a_row else ():
+            try:
+                item = self._plain_item(row) if not isinstance(row, Reject) else None
+                label = self._people.of_annotator(row, item) if item and not isinstance(row, Reject) else None
+            except UNREADABLE:
+                continue  # it is a reject where the row itself is read
+            if item is not None and label is not None and not isinstance(row, Reject):
+                judgment = digest([key_of(cell(row.data, column)) for column in said])
+                judged.setdefault(item.id, {}).setdefault(judgment, []).append(label)
+        self._said = {name: reduce(combined, several.values(), ()) for name, several in judged.items()}
         return self._said
 
     def _plain_item(self, row: Line) -> Item:
@@ -339,7 +353,7 @@ class MappedTable(LineReader):
         except BadLine as bad:
             raise BadLine(f"{field}: {bad}") from None
         try:
-            found = self._read(value, item)
+            found = self._read(value, item, self._verdicts if field == "verdict" else self._labels)
         except InfiniteValueError as error:
             raise BadLine(f"{field}: {error}") from error
         except UnknownValueError as error:
@@ -352,20 +366,20 @@ class MappedTable(LineReader):
 
     def _meaning(self, value: Any, item: Item) -> AnyVerdict | None:
         """A person's answer in a cell; None where the cell says nothing."""
-        found = self._read(value, item)
+        found = self._read(value, item, self._labels)
         return None if isinstance(found, NoVerdict) else on_scale(found, item.scale)
 
-    def _read(self, value: Any, item: Item) -> AnyVerdict | NoVerdict:
+    def _read(self, value: Any, item: Item, vocabulary: Vocabulary) -> AnyVerdict | NoVerdict:
         """A value's meaning; where models are not named, the columns of the responses may be named after them."""
         ids = tuple(item.responses)
         try:
-            return self._vocabulary.read(value, ids, item.models or {})
+            return vocabulary.read(value, ids, item.models or {}, item.scale)
         except UnknownValueError:
             columns = {name: column for name, column in self.mapping.response_columns.items() if name in ids}
             known = {column.strip().casefold() for column in columns.values()}
             if item.models or len(ids) < 2 or key_of(value).casefold() not in known:
                 raise
-            return self._vocabulary.read(value, ids, columns)
+            return vocabulary.read(value, ids, columns)
 
     def _order(self, row: Line, item: Item) -> tuple[str, ...]:
         ids = tuple(item.responses)

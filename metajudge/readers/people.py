@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from metajudge.readers.cells import cell
 from metajudge.readers.vocabulary import NoVerdict, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment, Label
+from metajudge.types.label import combined
 
 NAMED = 3
 """How many names, ids or places are listed."""
@@ -152,7 +153,7 @@ def label_of(value: Any, annotator: str | None, time: Any, item: Item, vocabular
     Raises:
         UnknownValueError: the value means nothing on this item.
     """
-    found: AnyVerdict | NoVerdict = vocabulary.read(value, tuple(item.responses), item.models or {})
+    found: AnyVerdict | NoVerdict = vocabulary.read(value, tuple(item.responses), item.models or {}, item.scale)
     if isinstance(found, NoVerdict):
         return None
     return Label(value=found, annotator=annotator or None, time=time_of(time))
@@ -169,7 +170,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None = None) -> Judgment:
-    """The judgment with more labels on its item; one that is there already is not repeated.
+    """The judgment with more labels on its item; see :func:`~metajudge.types.label.combined`.
 
     Args:
         judgment: any.
@@ -177,11 +178,11 @@ def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None
         item_id: another id for the item; None for its own.
     """
     item = judgment.item
-    new = [one for one in dict.fromkeys(labels) if one not in item.labels]
-    if not new and item_id is None:
+    every = combined(item.labels, labels)
+    if every == item.labels and item_id is None:
         return judgment
     fields = {name: getattr(item, name) for name in Item.model_fields}
-    fields |= {"labels": (*item.labels, *new), "id": item_id or item.id}
+    fields |= {"labels": every, "id": item_id or item.id}
     whole = {name: getattr(judgment, name) for name in Judgment.model_fields}
     # Both are validated already: only what changes is checked.
     changed = Item.model_construct(_fields_set=item.model_fields_set | {"labels", "id"}, **fields)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from metajudge.errors import InputError
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, Right, VerdictKind, default_right, kind_of
+from metajudge.types.grade_scales import GradeScales
 
 
 @dataclass(slots=True)
@@ -13,9 +14,11 @@ class RightRules:
 
     Attributes:
         given: the rule for every kind that it applies to; None for the defaults.
+        scales: of grades; where a judge's is not people's, grades have no rule.
     """
 
     given: Right | None = None
+    scales: GradeScales = field(default_factory=GradeScales)
     _verdicts: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
     _labels: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
 
@@ -23,6 +26,7 @@ class RightRules:
         """Notes one judgment's verdict and the labels of its item."""
         if judgment.verdict is None:
             return
+        self.scales.add(judgment.judge, judgment.verdict, judgment.item)
         own = () if judgment.item.label is None else (judgment.item.label,)
         self.note(judgment.verdict, (*own, *(one.value for one in judgment.item.labels)))
 
@@ -35,18 +39,20 @@ class RightRules:
             _note(noted, value)
 
     def rules(self) -> dict[VerdictKind, Right]:
-        """The rule of each kind of verdict that was met.
+        """The rule of each kind of verdict that was met, but for grades on another scale than people's.
 
         Raises:
             InputError: the rule given applies to none of the kinds.
         """
         kinds = list(self._verdicts)
+        unlike = {"grade"} if self.scales.unlike_people() else set[str]()
         if self.given is not None:
             applies = {kind: self.given for kind in kinds if self.given.applies(kind)}
             if kinds and not applies:
                 raise InputError(f"the rule {self.given} does not apply to the verdicts here, which are {_and(kinds)}")
-            return applies
-        return {kind: default_right(kind, self._verdicts[kind], self._labels[kind]) for kind in kinds}
+            return {kind: rule for kind, rule in applies.items() if kind not in unlike}
+        given = [kind for kind in kinds if kind not in unlike]
+        return {kind: default_right(kind, self._verdicts[kind], self._labels[kind]) for kind in given}
 
 
 def rules_of(judgments: Iterable[Judgment], given: Right | None = None) -> dict[VerdictKind, Right]:

@@ -28,6 +28,10 @@ from metajudge.types import Judgment
 _UNCOUNTED = -1
 
 
+class PeopleOnlyError(InputError):
+    """An input with scores by people and without a verdict by a judge."""
+
+
 class JudgmentSource:
     """Judgments from files and folders, read anew from disk at every iteration, one at a time.
 
@@ -119,7 +123,13 @@ class JudgmentSource:
     def notices(self) -> list[str]:
         """What is to be known about the input, a sentence each; complete after one pass."""
         notice = self.people.notice()
-        return [*self._told, *([] if notice is None else [notice])]
+        return [*self.told, *self._told, *([] if notice is None else [notice])]
+
+    @property
+    def told(self) -> list[str]:
+        """What the values of columns gave to know, a sentence each."""
+        readers = (reader for given in self._inputs.values() for reader in given)
+        return [sentence for reader in readers for sentence in getattr(reader, "told", ())]
 
     @property
     def line_readers(self) -> list[JudgmentLines] | None:
@@ -458,7 +468,8 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
     hint = f". {notice} As labels of another file's judgments: --labels {name}" if notice else ""
-    raise InputError(f"{name} contains no readable judgments: {bad}{hint}")
+    error = PeopleOnlyError if people.count and not rejects else InputError
+    raise error(f"{name} contains no readable judgments: {bad}{hint}")
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:

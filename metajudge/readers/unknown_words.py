@@ -1,8 +1,55 @@
-"""What to say of words that mean no verdict: what each may mean, in the words of the command line or of Python."""
+"""Words of a table's columns: which stand for no answer, and what to say of those that mean nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from metajudge.readers.cells import cell, key_of
 from metajudge.readers.mapping import FieldMap, Wording
+from metajudge.readers.one_hot import PREFIX
+from metajudge.readers.vocabulary import Vocabulary, beside
+
+_SHOWN = 8
+
+
+def vocabularies_of(
+    mapping: FieldMap, rows: Iterable[Mapping[str, Any]], wording: Wording
+) -> tuple[Vocabulary, Vocabulary, list[str]]:
+    """What the values of verdicts and of people's labels mean, by the columns they stand in.
+
+    Args:
+        mapping: which column is what.
+        rows: the first ones.
+        wording: how messages name what the user gives.
+
+    Returns:
+        That of verdicts, that of labels, and a sentence for each column with values that stand for no answer.
+    """
+    columns = {
+        name: column
+        for name, column in mapping.columns.items()
+        if name.split(".")[0] in ("verdict", "label") and not column.startswith(PREFIX)
+    }
+    seen: dict[str, Counter[str]] = {name: Counter() for name in columns}
+    for row in rows:
+        for name, column in columns.items():
+            seen[name][key_of(cell(row, column))] += 1
+    judged = seen.get("verdict", Counter[str]())
+    labels = {value for name, values in seen.items() if name != "verdict" for value in values}
+    verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels))
+    label = Vocabulary(mapping.values, categories=True, column="label", beside=beside(labels, judged))
+    told = []
+    for name, counts in seen.items():
+        what, known = ("verdicts", verdict) if name == "verdict" else ("labels", label)
+        silent = known.silent_among(counts, several=len(mapping.response_ids) > 1)
+        if silent:
+            shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in silent[:_SHOWN])
+            more = ", ..." if len(silent) > _SHOWN else ""
+            told.append(
+                f"No {what} but words for none, in column {columns[name]!r}: {shown}{more}; "
+                f"{wording.meanings({silent[0]: 'MEANING'})} says otherwise."
+            )
+    return verdict, label, told
 
 
 def example(*values: str) -> dict[str, str]:

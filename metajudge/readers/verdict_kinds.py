@@ -7,6 +7,7 @@ from typing import Any
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.scales import scale_text
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
+from metajudge.types.label import answers
 
 MOST_WORDS = 20
 _ONE_OWN = "(label of the record)"
@@ -52,7 +53,7 @@ class VerdictKinds:
         self.items.add(item.id)
         if item.scale is not None:
             self.scales[scale_text(item.scale)] += 1
-        given = [one.annotator or "(no name)" for one in item.labels]
+        given = [one.annotator or "(no name)" for one in answers(item.labels)]
         given = given or ([_ONE_OWN] if item.label is not None else [])
         self.annotators.update(given)
         if given:

@@ -2,12 +2,14 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from metajudge.readers.cells import key_of
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking, parse_verdict
+from metajudge.types.judgment import Scale
+from metajudge.types.no_answer import no_answer
 
 TIE: Final = "tie"
 NONE: Final = "none"
@@ -38,8 +40,8 @@ _END = r"([+-]?(?:\d+(?:\.\d+)?|\.\d+))?"
 _RANGE: Final = re.compile(rf"{_END}\.\.{_END}")
 _ABSENT: Final = frozenset(["none", "null", "nan", "na", "n/a", "<na>", "nat"])
 """Words that tools write where a single response has no value."""
-_MISSING: Final = _ABSENT - {"none", "na"}
-"""Those of them that say nothing of several responses either: "none" may mean that none of them is good."""
+_NONE_OF_THEM: Final = frozenset(["none", "na"])
+"""Those of them that may say of several responses that none of them is good."""
 _INFINITE: Final = re.compile(r"[+-]?(?:inf|infinity)", re.I)
 
 MOST_CHARACTERS: Final = 40
@@ -110,15 +112,23 @@ class Vocabulary:
         values: value -> meaning, as the user says: a verdict, an id, ``tie``, ``none``, or a number for a grade. Case
             and outer white space do not matter, unless values that differ in case alone mean different things.
             ``LOW..HIGH`` stands for the numbers from LOW on and below HIGH; either end may be left out.
-        categories: whether a boolean or a short word about a single response is a category.
+            ``verdict:VALUE`` and ``label:VALUE`` mean something in columns of verdicts and of people's labels alone.
+        categories: whether a boolean or a short word about a single response is a category, and words for no answer
+            are known.
+        column: of what the column is.
+        beside: the values of the column, as text, where they are known; see
+            :func:`~metajudge.types.no_answer.no_answer`.
     """
 
     values: Mapping[str, str]
     categories: bool = False
+    column: Literal["verdict", "label"] = "verdict"
+    beside: Collection[str] = ()
     _meanings: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
     _ranges: Sequence["Range"] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _of_column(self.values, self.column))
         object.__setattr__(self, "_ranges", ranges_in(self.values))
         found: dict[str, str | None] = {}
         for key, meaning in self.values.items():
@@ -126,16 +136,19 @@ class Vocabulary:
             found[folded] = meaning if found.get(folded, meaning) == meaning else None
         object.__setattr__(self, "_meanings", found)
 
-    def read(self, value: Any, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | NoVerdict:
+    def read(
+        self, value: Any, ids: Sequence[str], models: Mapping[str, str], scale: Scale | None = None
+    ) -> AnyVerdict | NoVerdict:
         """What a value says about these responses.
 
         Args:
             value: a cell.
             ids: the responses' ids, in their order.
             models: id -> the model that wrote it, where known; a model's name then denotes its response.
+            scale: of the item, where declared.
 
         Raises:
-            UnknownValueError: it means nothing here.
+            UnknownValueError: it means nothing here, or may stand for no answer.
             InfiniteValueError: it is an infinite number, which is no grade.
         """
         key = key_of(value)
@@ -148,11 +161,34 @@ class Vocabulary:
             return NoVerdict("the verdict is empty")
         if isinstance(value, list):
             return _ranking(value, ids)
-        if self.categories and key.casefold() in (_ABSENT if len(ids) == 1 else _MISSING) and key not in ids:
-            return NoVerdict(f"the verdict is {key!r}")
+        if self.categories and key not in (*ids, *models.values()) and self._says_nothing(key, len(ids) > 1, scale):
+            absent = key.casefold() in _ABSENT
+            return NoVerdict(f"the verdict is {key!r}" + ("" if absent else ", which stands for no answer"))
         if _INFINITE.fullmatch(key) and key not in ids:
             raise InfiniteValueError(f"the score is infinite ({key}), which is no grade")
         return self._named(key, ids, models) or self._category(value, ids) or _unknown(key, ids)
+
+    def _says_nothing(self, key: str, several: bool, scale: Scale | None) -> bool:
+        if several and key.casefold() in _NONE_OF_THEM:
+            return False
+        declared = scale or ()
+        words = any(isinstance(one, str) and one.casefold() == key.casefold() for one in declared)
+        ends = (float(scale[0]), float(scale[1])) if scale and not isinstance(scale[0], str) else None
+        silent = not words and no_answer(key, self.beside, ends, several=several)
+        if silent is None:
+            raise UnknownValueError(f"{key!r} may be an answer or stand for none here")
+        return silent
+
+    def silent_among(self, keys: Iterable[str], *, several: bool) -> list[str]:
+        """The values that stand for no answer by themselves, but for the usual ones that say that a cell is empty."""
+        found = []
+        for key in keys:
+            try:
+                known = key == "" or key.casefold() in _ABSENT or self._meaning(key) is not None
+                found += [key] if not known and self._says_nothing(key, several, None) else []
+            except UnknownValueError:
+                continue
+        return found
 
     def _category(self, value: Any, ids: Sequence[str]) -> AnyVerdict | None:
         """A boolean, a short word, or a category as :func:`~metajudge.types.parse_verdict` knows it."""
@@ -194,6 +230,18 @@ class Vocabulary:
         if found is not None:
             return _winner(found, ids)
         return _ranking_text(text, ids)
+
+
+def beside(own: Iterable[str], others: Iterable[str]) -> frozenset[str]:
+    """What stands beside a value: all of its column, and the words of columns that say the same."""
+    return frozenset(own) | {one for one in others if not _NUMBER.fullmatch(one)}
+
+
+def _of_column(values: Mapping[str, str], column: str) -> dict[str, str]:
+    """The meanings for columns of verdicts or of labels: those for both, and before them its own."""
+    prefixes = ("verdict:", "label:")
+    own = {key[len(column) + 1 :]: meaning for key, meaning in values.items() if key.startswith(f"{column}:")}
+    return {key: meaning for key, meaning in values.items() if not key.startswith(prefixes)} | own
 
 
 def _written_out(value: Any) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
 from metajudge.types import AnyVerdict, Category, Grade, Right, is_right, kind_of
+from metajudge.types.label import is_ruling
 from metajudge.types.right import DEFAULTS
 
 
@@ -44,8 +45,14 @@ def same_answer(verdict: AnyVerdict, own: AnyVerdict, rule: Right | None = None)
 
 
 def label_of(decisions: Iterable[HumanDecision], verdict: AnyVerdict | None, rule: Right | None = None) -> bool | None:
-    """The majority's word on a verdict; None without one, and where as many say yes as no."""
-    counts = Counter(verdict_is_right(one, verdict, rule) for one in decisions)
+    """The majority's word on a verdict; None without one, and where as many say yes as no.
+
+    Of a reviewer's decisions the newest counts; where there is a ruling, it alone
+    (:func:`~metajudge.types.label.is_ruling`).
+    """
+    newest = {one.reviewer: one for one in sorted(decisions, key=lambda one: one.decided_at)}
+    rulings = [one for name, one in newest.items() if is_ruling(name)]
+    counts = Counter(verdict_is_right(one, verdict, rule) for one in rulings[-1:] or newest.values())
     return None if counts[True] == counts[False] else counts[True] > counts[False]
 
 

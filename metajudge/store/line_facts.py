@@ -17,17 +17,8 @@ from metajudge.store.annotations import annotated_data
 from metajudge.store.lookups import key_hash
 from metajudge.store.redaction import FORGOTTEN
 from metajudge.store.sql import PAGE, Ask, Connection, Dialect, only_row
-from metajudge.types import (
-    AnyVerdict,
-    Category,
-    Grade,
-    VerdictKind,
-    is_right,
-    kind_of,
-    majority,
-    parse_verdict,
-    text_digest,
-)
+from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict, text_digest
+from metajudge.types.label import labels_in, settled
 from metajudge.types.right import DEFAULTS
 
 TIE: Final = ""
@@ -263,8 +254,8 @@ def _verdict(text: str | None) -> AnyVerdict | None:
 def _truth(label: str | None, people: str | None) -> AnyVerdict | None:
     """As :attr:`metajudge.types.Item.truth`, computed without the texts."""
     said = _verdict(label)
-    labels = orjson.loads(people) if people is not None else None
-    return said if said is not None else majority([parse_verdict(one["value"]) for one in labels or ()])
+    labels = orjson.loads(people) if people is not None and said is None else None
+    return said if said is not None else settled(labels_in(labels or ()))
 
 
 def _right(verdict: AnyVerdict, truth: AnyVerdict | None) -> bool | None:

@@ -1,14 +1,16 @@
 """Labels: what people say is right about an item, and the one answer that several of them make."""
 
 from collections import Counter
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from statistics import median
+from typing import Any, Final
 
 from pydantic import Field
 
 from metajudge.types.frozen import Frozen
-from metajudge.types.verdict import AnyVerdict, Category, Grade, Pairwise, Verdict
+from metajudge.types.no_answer import passing as passing
+from metajudge.types.verdict import AnyVerdict, Grade, Pairwise, Verdict
 
 
 class Label(Frozen):
@@ -23,6 +25,80 @@ class Label(Frozen):
     value: Verdict
     annotator: str | None = Field(default=None, min_length=1, exclude_if=lambda given: given is None)
     time: datetime | None = Field(default=None, exclude_if=lambda given: given is None)
+
+
+RULINGS: Final = frozenset(("adjudicated", "adjudication", "adjudicator", "adjudicated_label", "ruling"))
+"""Annotators whose label is a ruling on what people said, not the answer of one more person."""
+
+
+def is_ruling(annotator: str | None) -> bool:
+    """Whether who said it says that it is a ruling, also behind a person's name (``anna/adjudicated``)."""
+    name = (annotator or "").rpartition("/")[2]
+    return name.strip().casefold().replace("-", "_").replace(" ", "_") in RULINGS
+
+
+def as_ruling(annotator: str | None) -> str:
+    """The annotator of a ruling by a person, for :func:`is_ruling`."""
+    return f"{annotator}/adjudicated" if annotator else "adjudicated"
+
+
+def labels_in(data: Iterable[Any]) -> tuple[Label, ...]:
+    """Labels from their JSON form."""
+    return tuple(map(Label.model_validate, data))
+
+
+def combined(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label, ...]:
+    """The labels of two records of one item, those of the second one last; what stands in both is one answer."""
+    left = Counter(second)
+    left.subtract(first)
+    kept = []
+    for one in first:
+        if left[one] < 0:
+            left[one] += 1
+            kept.append(one)
+    return (*kept, *second)
+
+
+def answers(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """One answer a person: the newest one, without times the last one; rulings are nobody's answer.
+
+    An answer with a time is newer than one without. Labels without a name are by a person each.
+
+    Args:
+        labels: of one item, over all its records, in their order.
+    """
+    found: dict[str | int, Label] = {}
+    for place, one in enumerate(labels):
+        person = place if one.annotator is None else one.annotator.strip()
+        known = found.get(person)
+        if not is_ruling(one.annotator) and (known is None or _when(one) >= _when(known)):
+            found[person] = one
+    return tuple(found.values())
+
+
+def answered_again(count: int) -> str:
+    """What is to be known of older answers; empty without any."""
+    were = "answers are older ones" if count > 1 else "answer is an older one"
+    return f"{count:,} {were} of a person who answered an item again: the newest counts." if count else ""
+
+
+def settled(labels: Sequence[Label]) -> AnyVerdict | None:
+    """What is right by the labels of one item: the newest ruling, else what its people say together.
+
+    See :func:`answers` and :func:`majority`.
+    """
+    rulings = [one for one in labels if is_ruling(one.annotator)]
+    if rulings:
+        return max(reversed(rulings), key=_when).value  # of equally new ones the last
+    return majority([one.value for one in answers(labels)])
+
+
+def _when(label: Label) -> float:
+    """Seconds since 1970, of a time without a zone as UTC; lower than any without a time."""
+    if label.time is None:
+        return float("-inf")
+    time = label.time if label.time.tzinfo is not None else label.time.replace(tzinfo=UTC)
+    return time.timestamp()
 
 
 def majority(values: Sequence[AnyVerdict]) -> AnyVerdict | None:
@@ -61,28 +137,3 @@ def _pairwise(first: Pairwise, values: Sequence[Pairwise]) -> Pairwise | None:
     if winner is None:
         return Pairwise(pair[0], pair[1], 0)
     return Pairwise(winner, next(name for name in pair if name != winner), 1)
-
-
-def passing(value: AnyVerdict) -> bool | None:
-    """Whether a category says that a response passes; None for a word that says neither."""
-    if not isinstance(value, Category):
-        return None
-    if isinstance(value.value, bool):
-        return value.value
-    word = value.value.casefold().strip().replace("-", "_").replace(" ", "_")
-    return True if word in _PASS else False if word in _FAIL else None
-
-
-_PASS = frozenset(
-    (
-        *("pass", "passed", "true", "yes", "y", "correct", "right", "c", "good", "relevant", "valid", "accept"),
-        *("accepted", "acceptable", "safe", "supported", "faithful", "no_error", "ok", "success", "positive", "1"),
-    )
-)
-_FAIL = frozenset(
-    (
-        *("fail", "failed", "false", "no", "n", "incorrect", "wrong", "i", "bad", "irrelevant", "not_relevant"),
-        *("invalid", "reject", "rejected", "unacceptable", "unsafe", "unsupported", "unfaithful", "error"),
-        *("failure", "negative", "0"),
-    )
-)

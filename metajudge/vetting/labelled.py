@@ -62,10 +62,12 @@ class LabelledRecords:
             right: what counts as right; None for the default of the data.
 
         Raises:
-            InputError: a judge is absent, or people decided none of these judgments.
+            InputError: a judge is absent, people decided none of these judgments, or people grade on another scale.
         """
         wanted, named = judges or known, signals or ()
         found = self._collected(signals, None if wanted is None else frozenset(wanted), people is not None)
+        if people is None and found.scales.unlike_people():
+            raise InputError(" ".join(found.scales.sentences()))
         table = table_of(
             found.facts(),
             signals,

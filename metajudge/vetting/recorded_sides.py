@@ -15,7 +15,8 @@ from metajudge.store import RunRecord, Store, open_to_read
 from metajudge.store.run_results import KeptVerdicts, RunResult, current_results, run_results
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT
-from metajudge.types import Judgment, Status, majority, parse_verdict
+from metajudge.types import Judgment, Status, parse_verdict
+from metajudge.types.label import labels_in, settled
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.comparison import Labelled, Result, Side
 
@@ -160,9 +161,10 @@ def _labelled_by(verdict: str | None, label: str | None, people: str | None) -> 
     given, own, said = (None if text is None else orjson.loads(text) for text in (verdict, label, people))
     if given is None:
         return None
-    labels = tuple(parse_verdict(one["value"]) for one in said or ())
+    people = labels_in(said or ())
+    labels = tuple(one.value for one in people)
     first = None if own is None else parse_verdict(own)
-    truth = majority(labels) if first is None else first
+    truth = settled(people) if first is None else first
     if truth is None:
         return None
     return Labelled(parse_verdict(given), truth, labels if first is None else (first, *labels))

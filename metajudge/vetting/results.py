@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from metajudge.evidence.counting import Counts, ending_of
 from metajudge.readers import JudgmentSource
-from metajudge.readers.right_rules import right_of, rules_of
+from metajudge.readers.right_rules import RightRules, right_of
 from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Assessment, Category, Grade, Judgment, Right
 from metajudge.types.right import DEFAULTS
@@ -63,6 +63,7 @@ class Results:
 
     Attributes:
         labels: what became of the judgments, and how many are right by the labels of the input.
+        told: grades on two scales, which are not compared, a sentence each.
     """
 
     file: OrderedFile | None = None
@@ -72,6 +73,7 @@ class Results:
     heard: Callable[[tuple[int, int | None]], None] = lambda _done: None
     watcher: Watcher | None = None
     labels: Counts = field(default_factory=Counts)
+    told: list[str] = field(default_factory=list)
 
     def expect(self, judgments: "JudgmentSource | Sequence[Judgment]") -> None:
         """Finds what counts as right before results come one by one.
@@ -85,7 +87,10 @@ class Results:
         if self.given is None and not isinstance(first, Grade | Category):
             self.labels.rules = DEFAULTS
         else:  # only grades and categories need a look at the whole input
-            self.labels.rules = rules_of(everything(), self.given)
+            rules = RightRules(self.given)
+            for judgment in everything():
+                rules.add(judgment)
+            self.labels.rules, self.told = rules.rules(), rules.scales.sentences()
         check_labels(self.bars, judgments, self.labels.rules)
 
     def add(self, index: int, judgment: Judgment, assessment: Assessment) -> None:
@@ -102,7 +107,7 @@ class Results:
         from metajudge.bulk.correctness import RowCounting, correctness
 
         facts, wanted = intake.facts, intake.wanted
-        self.labels.rules = intake.rules()
+        self.labels.rules, self.told = intake.rules(), intake.labels.scales.sentences()
         correct = correctness(facts, self.labels.rules)
         check_labelled(self.bars, bool((correct[wanted] >= 0).any()))
         counting = RowCounting(facts, correct, self.labels)

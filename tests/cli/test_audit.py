@@ -1,14 +1,10 @@
 """``metajudge audit``: the shipped sample, the commands it proposes, files that stay as they are, and what is refused."""
 
-import io
 import shlex
-import sys
-from types import SimpleNamespace
 
 import pytest
 
 from metajudge.auditing import audited_by, demo_judgments
-from metajudge.cli import main
 from tests.test_sample import SAMPLE
 
 FOLDER = SAMPLE.parent / "audit"
@@ -27,21 +23,8 @@ UNBIASED = ("wren-9b", "robin-4")
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command, in this process and in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.delenv("METAJUDGE_STORE", raising=False)
-
-    def _run(*arguments, stdin=""):
-        monkeypatch.setattr(sys, "argv", ["metajudge", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
-
-    return _run
+def run(in_process):
+    return in_process
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ def published(
         juries=found.juries,
         independence=found.independence,
         next=steps,
-        notices=(*notices, *found.notices),
+        notices=tuple(dict.fromkeys((*notices, *found.notices))),
     )
 
 
