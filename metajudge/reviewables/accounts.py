@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from metajudge.evidence.words import missing_evidence
 from metajudge.reviewables.wording import signal_lines
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Judgment
 
 LONGEST: Final = 600
@@ -141,9 +142,13 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
 
 
 def _numbers(one: Assessment) -> str:
-    parts = [f"score {_number(one.final_score)}, threshold {one.threshold:g}"]
+    rule = rule_of(one)
+    by_score = rule is None or rule.by == "score"
+    parts = [f"score {_number(one.final_score)}{f', threshold {one.threshold:g}' if by_score else ''}"]
     if one.probability is not None:
         parts.append(f"probability of being right {one.probability:.3f}")
+    if rule is not None and not by_score:
+        parts.append(f"kept {rule}")
     if one.guarantee is not None:
         parts.append(f"guaranteed from {one.guarantee.threshold:.3f} on")
     parts += list(one.probability_marks)
@@ -155,12 +160,17 @@ def _numbers(one: Assessment) -> str:
 
 def _changes(one: Assessment, judgment: Judgment | None) -> Iterator[str]:
     """What stands between a judgment and another decision, and which evidence is not there."""
+    rule = rule_of(one)
     if one.decision is not None and one.decision.margin is not None:
         yield f"The deciding value is {one.decision.margin:.3g} from another decision of policy {one.decision.policy}."
-    elif one.guarantee is not None and one.probability is not None:
-        distance = abs(one.probability - one.guarantee.threshold)
-        yield f"A probability {'below' if one.accepted else 'from'} {one.guarantee.threshold:.3f}: {distance:.3f} away."
-    elif one.final_score is not None:
+    elif rule is not None and rule.by == "probability" and rule.cut is not None and one.probability is not None:
+        distance = abs(one.probability - rule.cut)
+        yield f"A probability {'below' if one.accepted else 'from'} {rule.cut:.3f}: {distance:.3f} away."
+    elif rule is not None and rule.by == "agreement" and rule.cut is not None and one.final_score is not None:
+        distance = abs((one.final_score - 1) / 4 - rule.cut)
+        side = "below" if one.accepted else "of at least"
+        yield f"A share of agreeing peers {side} {rule.cut:g}: {distance:.3g} away."
+    elif rule is not None and rule.by == "score" and one.final_score is not None:
         distance = abs(one.final_score - one.threshold)
         side = "of at most" if one.accepted else "above"
         yield f"A score {side} {one.threshold:g}: {distance:.3g} away."

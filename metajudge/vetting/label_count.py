@@ -35,7 +35,7 @@ class LabelCount:
         """Counts one judgment under its question."""
         covered = assessment.guarantee is not None
         self.count(
-            judgment.id, judgment.item.opening, assessment.accepted, right_of(judgment, self.rules), guaranteed=covered
+            judgment.id, judgment.item.opening, assessment.kept, right_of(judgment, self.rules), guaranteed=covered
         )
 
     def count(

@@ -120,7 +120,7 @@ class Results:
                 row, final = int(block.rows[at]), finals[block.codes[at]]
                 covered = final.guarantee is not None
                 name, question = facts.judgment_ids[row], questions[facts.item[row]]
-                self.labels.count_key(name, question, final.accepted, bool(correct[row]), guaranteed=covered)
+                self.labels.count_key(name, question, final.kept, bool(correct[row]), guaranteed=covered)
             if self.watcher is not None:
                 self.watcher.add_block(block)
             self.progress()
