@@ -87,7 +87,7 @@ def _attributes(found: Assessment) -> dict[str, Any]:
     attributes = {
         "metajudge.status": found.status.value,
         "metajudge.strategy": found.strategy,
-        "metajudge.accepted": found.accepted,
+        "metajudge.accepted": found.kept,
         "metajudge.probability": found.probability,
         "metajudge.decision": None if found.decision is None else found.decision.action.value,
         "metajudge.calls": found.calls,

@@ -125,8 +125,8 @@ class Vetted(BaseMetric):  # type: ignore[misc]
 
     def _decide(self, assessment: Assessment) -> None:
         said = f"{self.reason or ''}\n\n{reason_of(assessment)}".strip()
-        when = self.when_undecided if assessment.accepted is None else self.when_discarded
-        if assessment.accepted or when == "keep":
+        when = self.when_undecided if assessment.kept is None else self.when_discarded
+        if assessment.kept or when == "keep":
             self.reason = said
             return
         self.error = f"{reason_of(assessment)}; the metric's score was {self.score}: {self.reason or 'no reason given'}"

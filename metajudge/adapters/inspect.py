@@ -136,8 +136,8 @@ def vetted_score(
     summary = {**summary_of(assessment), "grade": _plain(given.value), "reason": reason}
     metadata = {**(given.metadata or {}), "metajudge": summary}
     explanation = f"{given.explanation or ''}\n\n{reason}".strip()
-    undecided = assessment.accepted is None
-    keep = assessment.accepted or (when_undecided if undecided else when_discarded) == "keep"
+    undecided = assessment.kept is None
+    keep = assessment.kept or (when_undecided if undecided else when_discarded) == "keep"
     if keep:
         return given.model_copy(update={"explanation": explanation, "metadata": metadata})
     return Score.unscored(

@@ -89,7 +89,7 @@ def vetted(
                 found += [feedback, _unread(entities, feedback, str(problem))]
                 continue
             assessment = vetting.vet_now(judgment)
-            counts = kept[assessment.accepted] or feedback.error is not None
+            counts = kept[assessment.kept] or feedback.error is not None
             counted = feedback if counts else _unscored(entities, feedback, assessment)
             found += [counted, _note(entities, feedback, assessment)]
         return found

@@ -49,7 +49,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         return {"pass": False, "score": 0.0, "reason": f"metajudge did not vet this verdict: {error}"}
     except MetajudgeError as error:
         return {"pass": False, "score": 0.0, "reason": f"metajudge: {error}"}
-    passed = assessment.accepted
+    passed = assessment.kept
     if passed is None:
         passed = bool(config.get("undecided_passes", False))
     result: dict[str, Any] = {"pass": passed, "score": _score(assessment, passed), "reason": reason_of(assessment)}

@@ -75,9 +75,9 @@ def assert_vetted(
     def check(judgment: "Judgment | Mapping[str, Any]") -> "Assessment":
         __tracebackhide__ = True
         assessment = metajudge_vetting.vet_now(as_judgment(judgment))
-        outcome = {True: "kept", False: "discarded", None: "undecided"}[assessment.accepted]
+        outcome = {True: "kept", False: "discarded", None: "undecided"}[assessment.kept]
         pytestconfig.stash[_COUNTS][outcome] += 1
-        if not assessment.accepted:
+        if not assessment.kept:
             pytest.fail(f"{assessment.judgment_id}: {reason_of(assessment)}", pytrace=False)
         return assessment
 

@@ -189,7 +189,8 @@ def summary_of(assessment: Assessment) -> dict[str, Any]:
     return {
         "judgment_id": assessment.judgment_id,
         "status": assessment.status.value,
-        "accepted": assessment.accepted,
+        "accepted": assessment.kept,
+        "decided_by": assessment.decided_by,
         "final_score": assessment.final_score,
         "probability": assessment.probability,
         "decision": None if assessment.decision is None else assessment.decision.action.value,
@@ -207,6 +208,9 @@ def summary_of(assessment: Assessment) -> dict[str, Any]:
 def reason_of(assessment: Assessment) -> str:
     """One sentence: what was decided about the judgment, and by what score."""
     by = ", ".join(f"{one.agent} ({one.model})" for one in assessment.agents) or "free evidence"
+    if assessment.decision is not None or assessment.decided_by in ("probability", "agreement"):
+        verb = {"keep": "keeps the judgment", "discard": "discards the judgment", "ask": "leaves it to a person"}
+        return f"metajudge {verb[assessment.do.action]}: {assessment.do.reason}, by {by}"
     if assessment.accepted is None:
         failure = assessment.failure
         why = "no reason is known" if failure is None else f"{failure.kind.value}: {failure.message}"

@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Command -> the sentence that names its substitute; a group stands for its commands."""
 
 OPTIONS: Final[Mapping[str, str]] = {
+    "vet --no-label-free": "was removed with the probability without labels that it left out: drop it",
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
     "peers --sweep": "was removed: subsamples are not analysed any more",
     "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",

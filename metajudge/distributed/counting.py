@@ -92,6 +92,8 @@ def count_earlier(summary: VetSummary, earlier: Earlier) -> None:
     """Counts a judgment that an earlier run has done."""
     summary.judgments += 1
     summary.reused += 1
+    if earlier.decided_by is not None:
+        summary.decided_by[earlier.decided_by] += 1
     match earlier.status:
         case Status.ASSESSED:
             summary.assessed += 1

@@ -24,6 +24,7 @@ from metajudge.distributed.place import Place
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.evidence.counting import Fate, fate_of
 from metajudge.strategies import StrategyName
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Status
 
 SCHEMA = pa.schema(
@@ -36,6 +37,7 @@ SCHEMA = pa.schema(
         ("strategy", pa.string()),
         ("status", pa.string()),
         ("accepted", pa.bool_()),
+        ("decided_by", pa.string()),
         ("score", pa.float64()),
         ("failure", pa.string()),
         ("renormalised", pa.bool_()),
@@ -56,7 +58,8 @@ SCHEMA = pa.schema(
 """Columns of a part.
 
 ``correct`` says whether the judgment agrees with its label, absent without one; ``question`` is the digest of the
-question's text, and ``guaranteed`` whether a guaranteed threshold covers the judgment. ``panel_assessment`` is what the
+question's text, ``guaranteed`` whether a promise covers the judgment, and ``decided_by`` the rule in words.
+``panel_assessment`` is what the
 panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
 """
 
@@ -65,7 +68,7 @@ def _columns(*names: str) -> pa.Schema:
     return pa.schema([SCHEMA.field(name) for name in names])
 
 
-_LIGHT = _columns("key", "strategy", "status", "accepted", "failure", "renormalised", "finished_at")
+_LIGHT = _columns("key", "strategy", "status", "accepted", "decided_by", "failure", "renormalised", "finished_at")
 PARTS = "part-*.parquet"
 
 
@@ -75,6 +78,7 @@ class Earlier:
 
     status: Status
     accepted: bool | None
+    decided_by: str | None
     renormalised: bool
     failure: FailureKind | None
 
@@ -87,7 +91,7 @@ class Earlier:
     def of(cls, found: Assessment) -> "Earlier":
         """How an assessment ended."""
         kind = None if found.failure is None else found.failure.kind
-        return cls(found.status, found.accepted, found.renormalised, kind)
+        return cls(found.status, found.kept, _rule(found), found.renormalised, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +244,12 @@ class EarlierResults:
         order = np.lexsort((low, high))
         self._high, self._low = high[order], low[order]
         codes: dict[Earlier, int] = {}
-        columns = (table[name].to_pylist() for name in ("status", "accepted", "renormalised", "failure"))
+        columns = (table[name].to_pylist() for name in ("status", "accepted", "decided_by", "renormalised", "failure"))
         outcomes = [
-            Earlier(Status(status), accepted, bool(renormalised), None if failure is None else FailureKind(failure))
-            for status, accepted, renormalised, failure in zip(*columns, strict=True)
+            Earlier(
+                Status(status), accepted, rule, bool(renormalised), None if failure is None else FailureKind(failure)
+            )
+            for status, accepted, rule, renormalised, failure in zip(*columns, strict=True)
         ]
         self._outcome = np.array([codes.setdefault(one, len(codes)) for one in outcomes], dtype=np.uint8)[order]
         self._outcomes = list(codes)
@@ -292,7 +298,8 @@ class Found:
             "judge": one.judge,
             "strategy": one.strategy,
             "status": one.status.value,
-            "accepted": one.accepted,
+            "accepted": one.kept,
+            "decided_by": _rule(one),
             "score": one.final_score,
             "failure": None if failure is None else failure.kind.value,
             "renormalised": one.renormalised,
@@ -309,6 +316,12 @@ class Found:
             "panel_assessment": None if self.panel is None else self.panel.model_dump_json(),
             "assessment": one.model_dump_json(),
         }
+
+
+def _rule(one: Assessment) -> str | None:
+    """What decided, in words."""
+    rule = rule_of(one)
+    return None if rule is None else str(rule)
 
 
 def _newest(table: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -77,7 +77,7 @@ def _row(assessment: Assessment) -> dict[str, Any]:
         "item_id": assessment.item_id,
         "judge": assessment.judge,
         "status": assessment.status.value,
-        "accepted": assessment.accepted,
+        "accepted": assessment.kept,
         "score": assessment.final_score,
         "probability": assessment.probability,
         "calibration": assessment.calibration,

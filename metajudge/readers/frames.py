@@ -324,7 +324,7 @@ def _assessment_row(assessment: Assessment) -> dict[str, Any]:
         "judge": assessment.judge,
         "category": assessment.category,
         "status": assessment.status.value,
-        "accepted": assessment.accepted,
+        "accepted": assessment.kept,
         "score": assessment.final_score,
         "score_low": low,
         "score_high": high,

@@ -11,6 +11,7 @@ from metajudge.evidence.words import missing_evidence
 from metajudge.files.command_line import command
 from metajudge.reviewables.tipping import what_tips
 from metajudge.reviewables.wording import signal_lines
+from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Judgment, Status
 
 LONGEST: Final = 600
@@ -145,9 +146,13 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
 
 
 def _numbers(one: Assessment) -> str:
-    parts = [f"score {_number(one.final_score)}, threshold {one.threshold:g}"]
+    rule = rule_of(one)
+    by_score = rule is None or rule.by == "score"
+    parts = [f"score {_number(one.final_score)}{f', threshold {one.threshold:g}' if by_score else ''}"]
     if one.probability is not None:
         parts.append(f"probability of being right {one.probability:.3f}")
+    if rule is not None and not by_score:
+        parts.append(f"kept {rule}")
     if one.guarantee is not None:
         parts.append(f"guaranteed from {one.guarantee.threshold:.3f} on")
     parts += list(one.probability_marks)

@@ -1,5 +1,6 @@
 """What stands between a judgment and another decision."""
 
+from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment
 
 DECIMALS = 9
@@ -15,12 +16,16 @@ def what_tips(one: Assessment) -> str | None:
         margin = one.decision.margin
         where = f"from another decision of policy {one.decision.policy}"
         return None if margin is None else f"The deciding value is {margin:.3g} {where}."
-    cut = one.guarantee.threshold if one.guarantee is not None else one.probability_threshold
-    if cut is not None and one.probability is not None:
-        side = "below" if one.accepted else "from"
-        return f"A probability {side} {cut:.3f}: {abs(one.probability - cut):.3f} away."
-    if one.accepted is None:
+    rule = rule_of(one)
+    if rule is None or one.accepted is None:
         return None
+    if rule.by == "probability" and rule.cut is not None and one.probability is not None:
+        side = "below" if one.accepted else "from"
+        return f"A probability {side} {rule.cut:.3f}: {abs(one.probability - rule.cut):.3f} away."
+    if rule.by == "agreement" and rule.cut is not None and one.final_score is not None:
+        side = "below" if one.accepted else "of at least"
+        distance = abs((one.final_score - 1) / 4 - rule.cut)
+        return f"A share of agreeing peers {side} {rule.cut:g}: {distance:.3g} away."
     return _votes(one, one.accepted) if by_vote(one) else _score(one, one.accepted)
 
 

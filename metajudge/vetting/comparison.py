@@ -29,7 +29,7 @@ class Result:
             assessment.judgment_id,
             assessment.item_id,
             assessment.judgment_digest,
-            assessment.accepted,
+            assessment.kept,
             assessment.final_score,
         )
 

@@ -7,6 +7,7 @@ from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, n
 from metajudge.calibration.promise import named
 from metajudge.errors import FailureKind
 from metajudge.evidence.counting import WORDS, Counted, Counts, without_comparison
+from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.summary import VetSummary
@@ -33,7 +34,9 @@ def vetted_by(summary: VetSummary, panel: PanelConfig) -> str:
         by = "free evidence and what it was worth on other sets"
     else:
         by = f"free evidence {'and a calibration' if summary.calibrated else 'alone, uncalibrated'}"
-    first, *others = [words for words, _ in summary.decided_by.most_common()] or ["nothing: no rule could decide"]
+    first, *others = [words for words, _ in summary.decided_by.most_common()] or [
+        f"above {threshold_of(panel):g} by the score" if summary.kept else "nothing: no rule could decide"
+    ]
     return f"Vetted by {by}; kept {first}{''.join(f'; others {one}' for one in others)}"
 
 
