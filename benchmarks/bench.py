@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metajudge import __version__
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.evidence.counting import Counts
+from metajudge.evidence.counting import SAID, Counts
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers import JudgmentSource
@@ -20,7 +20,7 @@ from metajudge.types import Judgment, Right, VerdictKind, digest, kind_of
 
 from .benchmark import Benchmark, find_folder, open_recorded
 from .catalogue import benchmark_named
-from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings, counted_rows
+from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings
 from .grid import load_grid
 from .grid_plan import Plan, PlannedRow, family_note, plan_grid
 from .judged_games import JudgedGames, PairGames
@@ -304,6 +304,9 @@ class Bench:
         scores, selections = _selections(
             mine, self.request.threshold, results, calibrated, full=by_category, raw=self._raw
         )
+        counts = Counts(self.rules)
+        for name in group.judges:
+            counts.extend(self._counted.get((name, group.kind), Counts()))
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
         undecided = sum(mine.undecided.values(), Counter[str]())
@@ -312,7 +315,7 @@ class Bench:
         return JudgeFindings(
             judge=group.name,
             kind=group.kind,
-            counts=counted_rows([self._counted.get((judge, group.kind), Counts()) for judge in group.judges]),
+            counts={name: row for name, row in counts.rows().items() if name in ("all", *SAID)},
             judgments=len(mine) + undecided.total(),
             decided=wrong["decided"],
             ties=undecided["tie"] + wrong["tie"],

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from metajudge.evidence.counting import WORDS
 from metajudge.report import (
     Absent,
     BarChart,
@@ -20,6 +19,7 @@ from metajudge.report import (
     ShareRow,
     Table,
 )
+from metajudge.report.counts import counts_table
 from metajudge.report.text import table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
@@ -81,22 +81,6 @@ def _counted(findings: BenchFindings) -> str:
     if findings.benchmark == "file":
         return "verdicts on an item with a label (a tie is wrong where the label names a winner)"
     return "decided ones (verdicts that name a winner on an item with a label)"
-
-
-def counts_table(judge: JudgeFindings) -> Table:
-    """How many judgments stand in each row, and how many are right; a tie is wrong where the label names a winner."""
-    columns = (
-        Column(title="Judgments"),
-        Column(title="Number", kind="count"),
-        Column(title="Compared with a label", kind="count"),
-        Column(title="Right %", kind="percent"),
-    )
-    rows = tuple(
-        (WORDS[name], one.n, one.right.n if isinstance(one.right, Proportion) else 0, _measured(one.right))
-        for name, one in judge.counts.items()
-        if one.n
-    )
-    return Table(caption=f"{judge.judge}: right by the labels", columns=columns, rows=rows)
 
 
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
@@ -192,7 +176,11 @@ def terminal_tables(findings: BenchFindings) -> list[Table]:
     for judge in findings.judges:
         if judge not in compact:
             categories = [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
-            tables += [counts_table(judge), *categories, overall_table(judge)]
+            tables += [
+                counts_table(f"{judge.judge}: right by the labels", judge.counts),
+                *categories,
+                overall_table(judge),
+            ]
     return tables + ([compact_table(compact)] if compact else [])
 
 
@@ -281,7 +269,7 @@ def _accuracy_section(findings: BenchFindings) -> Section:
 
 def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
     blocks: list[Block] = [
-        counts_table(judge),
+        counts_table(f"{judge.judge}: right by the labels", judge.counts),
         precision_table(judge, findings),
         overall_table(judge),
         _order_table(judge),

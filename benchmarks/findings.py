@@ -1,15 +1,14 @@
 """What a benchmark run found: plain, frozen data, as ``--json`` writes it and the report shows it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from metajudge.evidence.counting import SAID, Counts
+from metajudge.evidence.counting import Counted
 from metajudge.report import Absent, Curve, ReliabilitySeries
-from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
+from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import VerdictKind
 from metajudge.types.frozen import Finite
 
@@ -52,11 +51,7 @@ class Proportion(Finite):
         Raises:
             InputError: n is 0; report that as absent.
         """
-        return cls.of_share(clustered_proportion(right, questions))
-
-    @classmethod
-    def of_share(cls, found: ClusteredProportion) -> "Proportion":
-        """The same of a share that is known."""
+        found = clustered_proportion(right, questions)
         return cls(
             successes=found.successes,
             n=found.n,
@@ -67,28 +62,6 @@ class Proportion(Finite):
             effective_n=round(found.effective_n, 3),
             method=found.method,
         )
-
-
-class CountedRow(Finite):
-    """Judgments of one row of :data:`metajudge.evidence.counting.ROWS`, and the share of right ones among those that
-    can be compared with their label.
-    """
-
-    n: int
-    right: Proportion | Absent
-
-
-def counted_rows(counts: Sequence[Counts]) -> dict[str, CountedRow]:
-    """The rows by what some judges said, together."""
-    together = Counts()
-    for one in counts:
-        together.extend(one)
-    none = Absent(absent="none of them is compared with a label")
-    return {
-        name: CountedRow(n=row.n, right=none if row.share is None else Proportion.of_share(row.share))
-        for name, row in together.rows().items()
-        if name in ("all", *SAID)
-    }
 
 
 @dataclass(slots=True)
@@ -213,7 +186,7 @@ class JudgeFindings(Finite):
 
     judge: str
     kind: VerdictKind = "pairwise"
-    counts: dict[str, CountedRow] = Field(default_factory=dict, description="All given, and what the judge said.")
+    counts: dict[str, Counted] = Field(default_factory=dict, description="All given, and what the judge said.")
     judgments: int
     decided: int
     ties: int

@@ -94,8 +94,7 @@ def count(
     """Counts judgments by what became of them, and how many are right by their labels, with intervals by question.
 
     Args:
-        judgments: or plain data of the same shape.
-        assessments: of them, in any order; a judgment without one counts as undecided.
+        assessments: of the judgments, in any order; on one without an assessment nothing decided.
         right: what counts as right; None for the default of each kind of verdict.
 
     Returns:
@@ -103,16 +102,15 @@ def count(
 
     Raises:
         InputError: data that is no judgment, or a rule that applies to none of the verdicts.
-
-    Example:
-        >>> metajudge.count(judgments, metajudge.vet(judgments))["rows"]["kept"]  # doctest: +SKIP
-        {'n': 40, 'compared': 40, 'right': 36, 'share': 0.9, 'low': 0.509, 'high': 0.987, 'clusters': 9}
     """
-    from metajudge.evidence.counting import counts_of
+    from metajudge.evidence.counting import Counts
     from metajudge.readers.right_rules import rules_of
 
-    records = [as_judgment(one) for one in judgments]
-    return counts_of(records, assessments, rules_of(records, right)).to_json()
+    records, ended = [as_judgment(one) for one in judgments], {one.judgment_id: one for one in assessments}
+    counts = Counts(rules_of(records, right))
+    for record in records:
+        counts.add(record, ended.get(record.id))
+    return counts.to_json()
 
 
 def judge(

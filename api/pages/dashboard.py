@@ -123,7 +123,7 @@ async def _nothing() -> None:
 def _precision(wish: Wish, groups: Sequence[Group], steps: Steps) -> dict[str, Any]:
     """The section with thresholds."""
     usual = _usual(groups) if wish.basis == "score" else PROBABLE
-    ladder = Ladder(wish.basis, steps, usual)
+    ladder = Ladder(wish.basis, steps.steps, steps.without, steps.questions, steps.changes, usual)
     keep = _within(ladder, wish.keep, usual)
     discard = min(keep, _within(ladder, wish.discard, keep))
     now = standing(ladder, keep, discard)

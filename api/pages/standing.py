@@ -15,7 +15,7 @@ from typing import Any
 
 from metajudge.stats.clustered import counted_proportion
 from metajudge.stats.interval_estimate import Estimate
-from metajudge.store.labelled import STEPS, Basis, Step, Steps
+from metajudge.store.labelled import STEPS, Basis, Step
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,17 @@ class Ladder:
     """All judgments by score or probability.
 
     Attributes:
-        counted: by the store.
+        without: judgments without this number; they are sent to review.
+        changes: see :class:`metajudge.store.labelled.Steps`.
         threshold: what decided, in hundredths; the range of thresholds includes it.
     """
 
     basis: Basis
-    counted: Steps
+    steps: tuple[Step, ...]
+    without: int
+    questions: int = 0
+    changes: Sequence[tuple[int, int, int, int]] = ()
     threshold: int | None = None
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return self.counted.steps
-
-    @property
-    def without(self) -> int:
-        """Judgments without this number; they are sent to review."""
-        return self.counted.without
 
     @cached_property
     def n(self) -> int:
@@ -69,7 +64,7 @@ class Ladder:
         """Value of a step -> the share right from it on, with the 95 % interval by question; without labels none."""
         found: dict[int, Estimate] = {}
         kinds: Counter[tuple[int, int]] = Counter()
-        for value, changes in groupby(self.counted.changes, key=itemgetter(0)):
+        for value, changes in groupby(self.changes, key=itemgetter(0)):
             for _, right, labelled, change in changes:
                 kinds[right, labelled] += change
             there = {kind: often for kind, often in kinds.items() if often}

@@ -7,15 +7,16 @@ their label; a judge's tie is wrong where the label names a winner (:func:`compa
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import FailureKind
+from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.types import (
     AnyVerdict,
     Assessment,
@@ -30,9 +31,6 @@ from metajudge.types import (
     text_digest,
 )
 from metajudge.types.right import DEFAULTS
-
-if TYPE_CHECKING:
-    from metajudge.stats.clustered import ClusteredProportion
 
 Said: TypeAlias = Literal["decided", "undecided", "no_verdict"]
 Fate: TypeAlias = Literal["kept_under_guarantee", "kept_without_guarantee", "discarded", "asked", "failed"]
@@ -164,7 +162,7 @@ class Counted:
     """
 
     n: int
-    share: "ClusteredProportion | None" = None
+    share: ClusteredProportion | None = None
 
     @property
     def compared(self) -> int:
@@ -175,28 +173,17 @@ class Counted:
         return 0 if self.share is None else self.share.successes
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; the last three are None without a judgment that can be compared."""
+        """Plain data; share, low and high are None without a judgment that can be compared."""
         found = self.share
-        return {
-            "n": self.n,
-            "compared": self.compared,
-            "right": self.right,
-            "share": None if found is None else found.estimate,
-            "low": None if found is None else found.low,
-            "high": None if found is None else found.high,
-            "clusters": 0 if found is None else found.clusters,
-        }
+        ends = (None, None, None, 0) if found is None else (found.estimate, found.low, found.high, found.clusters)
+        names = ("n", "compared", "right", "share", "low", "high", "clusters")
+        return dict(zip(names, (self.n, self.compared, self.right, *ends), strict=True))
 
 
 def counted_rows(
-    given: Callable[[Collection[int]], int], share: "Callable[[Collection[int]], ClusteredProportion | None]"
+    given: Callable[[Collection[int]], int], share: Callable[[Collection[int]], ClusteredProportion | None]
 ) -> dict[str, Counted]:
-    """Every row.
-
-    Args:
-        given: how many judgments stand in some cells.
-        share: of those of them that can be compared the right ones; None without any.
-    """
+    """Every row, from how many judgments stand in some cells, and what share of those compared is right."""
     return {name: Counted(given(cells), share(cells)) for name, cells in ROWS.items()}
 
 
@@ -255,11 +242,13 @@ class Counts:
 
     def rows(self) -> dict[str, Counted]:
         """Every row; see :data:`ROWS`."""
-        outcomes = np.array(self._outcomes, dtype=np.uint8)
-        clusters = np.array(self._clusters, dtype=np.uint64)
-        return counted_rows(
-            lambda cells: sum(self._given[cell] for cell in cells), lambda cells: _share(outcomes, clusters, cells)
-        )
+        outcomes, clusters = np.array(self._outcomes, dtype=np.uint8), np.array(self._clusters, dtype=np.uint64)
+
+        def share(cells: Collection[int]) -> ClusteredProportion | None:
+            there = np.isin(outcomes // 2, list(cells))
+            return clustered_proportion(outcomes[there] % 2, clusters[there]) if there.any() else None
+
+        return counted_rows(lambda cells: sum(self._given[cell] for cell in cells), share)
 
     @property
     def labelled(self) -> bool:
@@ -273,26 +262,6 @@ class Counts:
             "rows": {name: row.to_json() for name, row in self.rows().items()},
             "not_compared": dict(sorted(self.why.items())),
         }
-
-
-def counts_of(
-    judgments: Iterable[Judgment], assessments: Iterable[Assessment] = (), rules: Mapping[VerdictKind, Right] = DEFAULTS
-) -> Counts:
-    """Counts judgments, each with its assessment where there is one."""
-    found = {one.judgment_id: one for one in assessments}
-    counts = Counts(rules)
-    for judgment in judgments:
-        counts.add(judgment, found.get(judgment.id))
-    return counts
-
-
-def _share(
-    outcomes: NDArray[np.uint8], clusters: NDArray[np.uint64], cells: Collection[int]
-) -> "ClusteredProportion | None":
-    from metajudge.stats.clustered import clustered_proportion
-
-    there = np.isin(outcomes // 2, list(cells))
-    return clustered_proportion(outcomes[there] % 2, clusters[there]) if there.any() else None
 
 
 def without_comparison(counts: Counts) -> list[str]:

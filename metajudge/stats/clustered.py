@@ -4,8 +4,7 @@ Judgments of one question are not independent. An interval that takes them as in
 data by a factor of two. Every interval here is by cluster.
 """
 
-from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -49,33 +48,6 @@ class ClusteredProportion(Estimate):
     successes: int
     clusters: int
     effective_n: float
-
-
-@dataclass(slots=True)
-class ClusteredTally:
-    """Successes and failures by cluster as they come, in nine bytes an observation."""
-
-    _keys: "array[int]" = field(default_factory=lambda: array("Q"))
-    _successes: "array[int]" = field(default_factory=lambda: array("B"))
-
-    def add(self, cluster: int, success: bool) -> None:
-        """Floats one observation of a cluster, which is named by a number in [0, 2**64)."""
-        self._keys.append(cluster)
-        self._successes.append(success)
-
-    @property
-    def n(self) -> int:
-        return len(self._keys)
-
-    @property
-    def successes(self) -> int:
-        return sum(self._successes)
-
-    def proportion(self, confidence: float = 0.95) -> ClusteredProportion:
-        """Raises :class:`InputError` where nothing was counted: report that as absent."""
-        return clustered_proportion(
-            np.array(self._successes, dtype=np.float64), np.array(self._keys, dtype=np.uint64), confidence
-        )
 
 
 def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> ClusteredProportion:

@@ -165,9 +165,10 @@ def share_in_words(row: Counted) -> str:
     found = row.share
     if found is None:
         return f"{row.n:,}, none of them compared with a label" if row.n else "nothing"
+    questions = "1 question" if found.clusters == 1 else f"{found.clusters} questions"
     return (
         f"{found.successes} of {found.n} right, precision {100 * found.estimate:.1f} % "
-        f"({100 * found.low:.1f} to {100 * found.high:.1f}, {found.clusters} questions)"
+        f"({100 * found.low:.1f} to {100 * found.high:.1f}, {questions})"
     )
 
 

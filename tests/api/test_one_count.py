@@ -195,10 +195,9 @@ def of_card(judge):
 def cells_of(counts):
     found = {}
     for name, one in counts.items():
-        right = one["right"]
-        known = "n" in right
-        ends = (round(right["low"], 9), round(right["high"], 9)) if known else None
-        found[name] = (one["n"], right["n"] if known else 0, right["successes"] if known else 0, ends)
+        share = one["share"]
+        ends = None if share is None else (round(share["low"], 9), round(share["high"], 9))
+        found[name] = (one["n"], *((share["n"], share["successes"]) if share else (0, 0)), ends)
     return found
 
 

@@ -8,7 +8,6 @@ from metajudge.stats.clustered import (
     BOOTSTRAP,
     WILSON,
     WILSON_EFFECTIVE,
-    ClusteredTally,
     clustered_proportion,
     counted_proportion,
 )
@@ -78,23 +77,12 @@ def test_neither_order_nor_names_of_clusters_change_anything():
     assert clustered_proportion(success, [f"q{999 - name}" for name in names]) == plain
 
 
-def test_a_tally_counts_as_the_vectors_do():
-    success, names = draw(np.random.default_rng(3), 90, 0.75, 0.4)
-    tally = ClusteredTally()
-    for name, right in zip(names, success, strict=True):
-        tally.add(int(name) + 2**63, bool(right))
-    assert tally.proportion() == clustered_proportion(success, names)
-    assert (tally.n, tally.successes) == (len(names), int(success.sum()))
-
-
 @pytest.mark.parametrize(
     ("success", "clusters"), [([], []), ([0.5], ["q"]), ([1, float("nan")], ["q", "r"]), ([1, 0], ["q"])]
 )
 def test_what_is_no_proportion_is_refused(success, clusters):
     with pytest.raises(InputError):
         clustered_proportion(success, clusters)
-    with pytest.raises(InputError):
-        ClusteredTally().proportion()
 
 
 def covered(clusters, share, alike, repetitions):

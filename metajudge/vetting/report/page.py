@@ -4,19 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from metajudge.evidence.counting import WORDS, Counted
-from metajudge.report.document import (
-    Absent,
-    Block,
-    Column,
-    Listing,
-    Measured,
-    Report,
-    Section,
-    Table,
-    Tile,
-    Tiles,
-)
+from metajudge.evidence.counting import Counted
+from metajudge.report.counts import counts_table
+from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
 from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue
@@ -183,30 +173,9 @@ def _labels(picture: Picture, told: Told) -> list[Section]:
     )
     chart = coverage_chart(picture)
     charts = () if chart is None else (chart,)
-    return [Section(title="Precision and coverage", paragraphs=(first,), blocks=(_rows(told), *charts))]
-
-
-def _rows(told: Told) -> Table:
-    """How many judgments stand in each row, and how many of them are right."""
-    columns = (
-        Column(title="Judgments"),
-        Column(title="Number", kind="count"),
-        Column(title="Compared with a label", kind="count"),
-        Column(title="Right", kind="count"),
-        Column(title="Right %", kind="percent"),
-    )
-    none = Absent(absent="none of them is compared with a label")
-    rows = [
-        (WORDS[name], one.n, one.compared, one.right, none if one.share is None else _measured(one.share))
-        for name, one in told.rows.items()
-        if one.n and not name.startswith("kept_")
-    ]
-    notes = tuple(f"Not compared: {text}." for text in told.not_compared)
-    return Table(caption="Right by the labels", columns=columns, rows=tuple(rows), notes=notes)
-
-
-def _measured(found: ClusteredProportion) -> Measured:
-    return Measured(value=found.estimate, low=found.low, high=found.high)
+    rows = {name: row for name, row in told.rows.items() if not name.startswith("kept_")}
+    table = counts_table("Right by the labels", rows, tuple(f"Not compared: {text}." for text in told.not_compared))
+    return [Section(title="Precision and coverage", paragraphs=(first,), blocks=(table, *charts))]
 
 
 def _why(picture: Picture) -> list[Section]:

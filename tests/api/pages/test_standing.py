@@ -9,7 +9,7 @@ import pytest
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.stats.intervals import wilson
 from metajudge.store.dashboard import Spending
-from metajudge.store.labelled import PairCount, Step, Steps, Tenth
+from metajudge.store.labelled import PairCount, Step, Tenth
 
 standing_module = importlib.import_module("metajudge.api.pages.standing")
 view = importlib.import_module("metajudge.api.pages.dashboard_view")
@@ -30,7 +30,7 @@ def counted(basis, rows, without=0, threshold=None):
             seen[question] = hits + right, n + 1
     made = tuple(Step(value, *step) for value, step in sorted(steps.items()))
     told = tuple((*key, change) for key, change in sorted(changes.items(), reverse=True) if change)
-    return Ladder(basis, Steps(made, without, len(seen), told), threshold)
+    return Ladder(basis, made, without, len(seen), told, threshold)
 
 
 def share(rows):
