@@ -165,10 +165,8 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
         guessed = None if reading.maps else guess_tables(inputs, parse_values(reading.values or ()))
         if guessed is None:
             raise
-        return (
-            open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict),
-            guessed,
-        )
+        given = {"prefix_ids": reading.prefix_ids, "strict": reading.strict, "unit": reading.unit}
+        return open_judgments(inputs, mapping=guessed, **given), guessed
 
 
 def _told(source: JudgmentSource, guessed: FieldMap | None) -> list[str]:

@@ -128,14 +128,25 @@ takes_labels = takes("labelling", Labelling)
 """Gives a command the options for people's labels, as its argument ``labelling``."""
 
 
+UnitOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What is independent, for intervals, folds and splits: item, question, or a field. Default: a stated "
+        "question_id, else question and reference; item where one text covers nine tenths of the items.",
+        metavar="UNIT",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids`` and ``--strict``."""
+    """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids``, ``--strict`` and ``--unit``."""
 
     maps: MapOption = None
     values: MapValuesOption = None
     prefix_ids: PrefixIdsOption = False
     strict: StrictOption = False
+    unit: UnitOption = None
 
     def open(
         self,
@@ -155,6 +166,7 @@ class Reading:
             judges=judges,
             limit=limit,
         )
+        source.count_by(self.unit)
         if labelling is not None:
             labelling.join(source, _values_of(inputs, self.values or []))
         return source

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +66,9 @@ class LabelledRecords:
         """
         wanted, named = judges or known, signals or ()
         found = self._collected(signals, None if wanted is None else frozenset(wanted), people is not None)
+        facts = found.facts()
         table = table_of(
-            found.facts(),
+            facts,
             signals,
             kind=kind,
             right=right,
@@ -83,6 +84,11 @@ class LabelledRecords:
             more = ", ..." if len(table.known_judges) > SHOWN_JUDGES else ""
             present = ", ".join(table.known_judges[:SHOWN_JUDGES]) + more
             raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
+        unit = self.records.unit if isinstance(self.records, JudgmentSource) else None
+        if unit is not None:
+            table = replace(table, unit=unit)
+        elif facts.few is not None:
+            self.notify(facts.few)
         return table if people is None else _relabelled(table, people, found.contents)
 
     def _collected(self, signals: Sequence[str] | None, wanted: frozenset[str] | None, by_content: bool) -> "_Read":
@@ -185,7 +191,7 @@ def threshold_rows(
     Raises:
         InputError: no row is left.
     """
-    table = table.select(table.labelled)
+    table = table.by(fitted.unit).select(table.labelled)
     new = [question not in fitted.provenance.questions for question in table.questions]
     notes = []
     if only_new and not any(new):
