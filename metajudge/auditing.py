@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from metajudge.audit.card import AuditReport
 from metajudge.audit.report import audit
 from metajudge.errors import InputError
+from metajudge.evidence.units import stated
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
@@ -93,6 +94,7 @@ def audit_judgments(
     labels: Sequence[PersonLabel | Mapping[str, Any]] | Path | str | None = None,
     on: On | None = None,
     right: Right | str | None = None,
+    unit: str | None = None,
 ) -> AuditDocument:
     """Audits the judges of some judgments: agreement with people, biases, stability, corrected rates, power.
 
@@ -102,6 +104,8 @@ def audit_judgments(
             judgments hold them.
         on: what the labels name: ``id``, ``item`` or ``item+response``; None to find it by the values.
         right: what counts as right, as ``--right`` takes it; None for the default of each kind.
+        unit: what is independent of each other: ``item``, ``question``, or a field of ``meta`` or the item; None to
+            find it (:mod:`metajudge.evidence.units`).
 
     Returns:
         The document; ``model_dump_json()`` gives the JSON of ``metajudge audit --json``.
@@ -115,7 +119,7 @@ def audit_judgments(
     rows = None
     if labels is not None:
         rows = read_labels([labels]) if isinstance(labels, Path | str) else label_rows(labels)
-    audited = audited_by(judgments, rows, on=on, right=right)
+    audited = audited_by(judgments, rows, on=on, right=right, unit=unit)
     return published(audited.found, notices=audited.notices)
 
 
@@ -125,6 +129,7 @@ def audited_by(
     *,
     on: On | None = None,
     right: Right | str | None = None,
+    unit: str | None = None,
 ) -> Audited:
     """As :func:`audit_judgments`, with the audit as it is and the judgments audited."""
     rule = _rule(right)
@@ -135,11 +140,15 @@ def audited_by(
         else [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
     )
     _check_verdicts(given)
+    if unit is not None:
+        given = [*map(stated(unit), given)]
+    elif isinstance(judgments, JudgmentSource):
+        unit = judgments.unit
     notices: list[str] = []
     if labels is not None:
         given, joined = join(given, labels, on)
         notices = joined.notices()
-    return Audited(audit(given, right=rule), given, tuple(notices))
+    return Audited(audit(given, right=rule, unit=unit), given, tuple(notices))
 
 
 class _Kept:

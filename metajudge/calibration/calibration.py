@@ -231,6 +231,11 @@ class Calibration(Frozen):
         """What its clusters are: those of version 0.2 are texts of questions."""
         return TEXT if self.recipe is None else self.recipe.unit
 
+    @property
+    def field(self) -> str | None:
+        """The field whose values are its clusters; None where these follow from the items."""
+        return None if self.unit in (TEXT, QUESTION, ITEM) else self.unit
+
     def check_unit(self, given: str | None) -> None:
         """Refuses another unit than that of the fit.
 
@@ -241,10 +246,9 @@ class Calibration(Frozen):
             InputError: with the command that fits by the unit given, or the unit to give.
         """
         found = QUESTION if self.unit == TEXT else self.unit
-        if found != given and (given is not None or found not in (QUESTION, ITEM)):
-            was = "leave --unit out" if found in (QUESTION, ITEM) else f"give --unit {found}"
+        if not self.is_shipped and given not in (None if self.field is None else found, found):
             fit = "" if given is None else f", or fit it again: `metajudge calibrate fit --unit {given} ...`"
-            raise InputError(f"this calibration was fitted with --unit {found}: {was}{fit}")
+            raise InputError(f"this calibration was fitted by {found}: give `--unit {found}`{fit}")
 
     @property
     def is_shipped(self) -> bool:

@@ -54,9 +54,9 @@ SCHEMA = pa.schema(
 )
 """Columns of a part.
 
-``correct`` says whether the judgment agrees with its label, absent without one; ``question`` is the digest of the
-question's text, and ``guaranteed`` whether a guaranteed threshold covers the judgment. ``panel_assessment`` is what the
-panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
+``correct`` says whether the judgment agrees with its label, absent without one; ``question`` names the cluster of the
+item, and ``guaranteed`` whether a guaranteed threshold covers the judgment. ``panel_assessment`` is what the panel
+found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
 """
 
 
@@ -263,7 +263,7 @@ class Found:
 
     Attributes:
         index: its place in the input.
-        question: digest of its question's text.
+        question: name of its cluster.
         correct: whether it agrees with its label; None without one.
         panel: the panel's own assessment; None where nothing was added to it.
     """

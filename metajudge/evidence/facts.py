@@ -21,7 +21,7 @@ from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.units import Asked, few, unit_of
+from metajudge.evidence.units import Asked, unit_of
 from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
@@ -163,11 +163,6 @@ class Facts:
     def unit(self) -> str:
         """What a cluster of items is where nobody says: see :func:`~metajudge.evidence.units.unit_of`."""
         return unit_of(self.items)
-
-    @property
-    def few(self) -> str | None:
-        """What to know where there are few clusters (:func:`~metajudge.evidence.units.few`)."""
-        return few(len({one.question for one in self.items}), len(self.items))
 
     def conflicts(self) -> Mapping[str, list[int]]:
         """Item id -> its places in ``items``, for ids that were used for different contents."""

@@ -7,7 +7,7 @@ an instruction (moderation, faithfulness), and each item stands for itself. Whoe
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from metajudge.errors import InputError
@@ -21,9 +21,9 @@ TEXT: Final = "text"
 MOST_SHARE: Final = 0.9
 """A text that more items than this share have is an instruction."""
 FEW: Final = 20
-"""With fewer clusters it is said how many texts there are."""
+"""With fewer texts than this it is said how many there are."""
 
-_KNOWN: Final = "text:"
+_NAME: Final = "cluster:"
 """Before the name of a cluster, where that is stated as the question id."""
 
 
@@ -45,18 +45,19 @@ class Asked(NamedTuple):
     @classmethod
     def of(cls, item: Item) -> "Asked":
         """Of one item, whatever else is in the input."""
-        text, given, reference = text_digest(item.opening), item.question_id, item.reference
+        text, given = text_digest(item.opening), item.question_id
         if given is not None:
-            known = given.removeprefix(_KNOWN)
-            return cls(item.id, text, known if known != given else text_digest(given), True)
-        return cls(item.id, text, text if not reference else text_digest(f"{text} {text_digest(reference)}"), False)
+            name = given.removeprefix(_NAME)
+            return cls(item.id, text, name if name != given else text_digest(given), True)
+        beside = item.reference
+        return cls(item.id, text, text_digest(f"{text} {text_digest(beside)}") if beside else text, False)
 
     def named(self, unit: str) -> str:
-        """The name of its cluster by a recipe: text, item, or what is stated."""
+        """The name of its cluster by a recipe, 32 hexadecimal digits: by the text, the item, or what is stated."""
         return self.text if unit == TEXT else text_digest(self.item) if unit == ITEM else self.unit
 
 
-class _Says(Protocol):
+class Says(Protocol):
     """What an input keeps of an item; see :class:`Asked`."""
 
     @property
@@ -66,7 +67,7 @@ class _Says(Protocol):
     def stated(self) -> bool: ...
 
 
-def unit_of(items: Sequence[_Says]) -> str:
+def unit_of(items: Sequence[Says]) -> str:
     """The unit of the items of an input: :data:`ITEM` where one unstated text covers most of them, else the question.
 
     Args:
@@ -74,8 +75,34 @@ def unit_of(items: Sequence[_Says]) -> str:
     """
     if len(items) < 2 or any(one.stated for one in items):
         return QUESTION
-    ((_, most),) = Counter(one.unit for one in items).most_common(1)
-    return ITEM if most > MOST_SHARE * len(items) else QUESTION
+    return ITEM if _commonest(items) > MOST_SHARE * len(items) else QUESTION
+
+
+def note_of(items: Sequence[Says], given: str | None) -> str | None:
+    """What to know of the unit, in a sentence; None where it is the question, and there are many.
+
+    Args:
+        items: of the whole input, each once.
+        given: the unit that was asked for.
+    """
+    if given not in (None, QUESTION):
+        return f"A question here is what has the same {given} (--unit {given})."
+    if given is None and any(one.stated for one in items):
+        return None
+    if unit_of(items) == ITEM:
+        return (
+            f"One text covers {_commonest(items):,} of {len(items):,} items, so it counts as an instruction, and each "
+            "item as a question of its own (`--unit question` if it is a question)."
+        )
+    texts = len({one.unit for one in items})
+    if not texts < min(FEW, len(items)):
+        return None
+    covers, they = ("text covers", "it is an instruction") if texts == 1 else ("texts cover", "they are instructions")
+    return f"{texts} {covers} all {len(items):,} items: `--unit item` if {they}."
+
+
+def _commonest(items: Sequence[Says]) -> int:
+    return max(Counter(one.unit for one in items).values())
 
 
 class Clusters:
@@ -83,44 +110,23 @@ class Clusters:
 
     Args:
         judgments: all of the input.
-        unit: that was asked for (:func:`stated`); None where it follows from the items.
+        given: the unit that was asked for (:func:`stated`); None where it follows from the items.
 
     Attributes:
-        unit: what a cluster is: :data:`QUESTION`, :data:`ITEM`, or the field that was asked for.
-        note: what to know where there are few; None where there are many.
+        note: what to know of the unit (:func:`note_of`).
     """
 
-    def __init__(self, judgments: Iterable[Judgment] = (), unit: str | None = None) -> None:
-        asked: dict[str, Asked] = {}
+    def __init__(self, judgments: Iterable[Judgment] = (), given: str | None = None) -> None:
+        self._asked: dict[str, Asked] = {}
         for judgment in judgments:
-            if judgment.item.id not in asked:
-                asked[judgment.item.id] = Asked.of(judgment.item)
-        items = list(asked.values())
-        self._recipe = unit_of(items)
-        self._asked = asked
-        self.unit = unit or self._recipe
-        names = {one.named(self._recipe) for one in items}
-        self.note = None if unit else few(len(names), len(items))
+            if judgment.item.id not in self._asked:
+                self._asked[judgment.item.id] = Asked.of(judgment.item)
+        items = list(self._asked.values())
+        self._unit, self.note = unit_of(items), note_of(items, given)
 
     def name(self, item: Item) -> str:
         """The cluster of an item: 32 hexadecimal digits."""
-        return (self._asked.get(item.id) or Asked.of(item)).named(self._recipe)
-
-
-def few(clusters: int, items: int) -> str | None:
-    """What to know where a few texts cover all items: intervals are wide, and texts may be instructions."""
-    if not 0 < clusters < min(FEW, items):
-        return None
-    texts, they, are = ("1 text covers", "it is", "an instruction") if clusters == 1 else (
-        f"{clusters} texts cover", "they are", "instructions"
-    )
-    return f"{texts} all {items:,} items: `--unit item` if {they} {are}"
-
-
-def counted(number: int, unit: str) -> str:
-    """A number of clusters in words: 12 questions, 300 items, 7 values of `session`."""
-    more = "" if number == 1 else "s"
-    return f"{number:,} {unit}{more}" if unit in (QUESTION, ITEM) else f"{number:,} value{more} of `{unit}`"
+        return (self._asked.get(item.id) or Asked.of(item)).named(self._unit)
 
 
 def stated(unit: str) -> Callable[[Judgment], Judgment]:
@@ -142,7 +148,7 @@ def stated(unit: str) -> Callable[[Judgment], Judgment]:
         if unit == ITEM:
             name = item.id
         elif unit == QUESTION:
-            name = _KNOWN + Asked.of(item).unit
+            name = _NAME + Asked.of(item).unit
         else:
             name = _field(judgment, unit)
             first, other = seen.setdefault(item.id, (name, judgment.id))
@@ -157,17 +163,13 @@ def stated(unit: str) -> Callable[[Judgment], Judgment]:
 
 
 def _field(judgment: Judgment, name: str) -> str:
-    plain: Mapping[str, object] = {**_plain(judgment.item), **judgment.meta}
-    value = plain.get(name)
+    item = judgment.item
+    own = {"category": item.category, "reference": item.reference, "question_id": item.question_id}
+    known = {field: value for field, value in own.items() if value is not None} | judgment.meta
+    value = known.get(name)
     if isinstance(value, bool | int | float | str) and value != "":
         return str(value)
-    known = ", ".join(sorted(plain)) or "none"
     raise InputError(
-        f"--unit {name}: judgment {judgment.id!r} has no such field ({known}): name `item`, `question` or a field that "
-        f"every judgment has; a column of a table becomes one by --map meta.{name}={name}"
+        f"--unit {name}: judgment {judgment.id!r} has no such field, but {', '.join(sorted(known)) or 'none'}: name "
+        f"item, question or a field that all have; a column of a table becomes one by --map meta.{name}={name}"
     )
-
-
-def _plain(item: Item) -> dict[str, object]:
-    found = {"category": item.category, "reference": item.reference, "question_id": item.question_id}
-    return {name: value for name, value in found.items() if value is not None}

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from metajudge.evidence.units import Clusters
 from metajudge.readers.right_rules import right_of
 from metajudge.stats.clustered import ClusteredTally
-from metajudge.types import Assessment, Judgment, Right, VerdictKind, text_digest
+from metajudge.types import Assessment, Judgment, Right, VerdictKind
 from metajudge.types.right import DEFAULTS
 
 MOST_NAMED = 10
@@ -22,6 +23,8 @@ class LabelCount:
         rules: what counts as right, for each kind of verdict.
         guaranteed, unguaranteed: the kept ones that a guaranteed threshold covers, and the other ones.
         wrongly_kept: ids of the first ones that were kept although they are wrong.
+        clusters: the questions of the input's items.
+        note: what to know of the unit of dependence.
     """
 
     rules: Mapping[VerdictKind, Right] = field(default_factory=lambda: DEFAULTS)
@@ -30,24 +33,21 @@ class LabelCount:
     guaranteed: ClusteredTally = field(default_factory=ClusteredTally)
     unguaranteed: ClusteredTally = field(default_factory=ClusteredTally)
     wrongly_kept: list[str] = field(default_factory=list)
+    clusters: Clusters = field(default_factory=Clusters)
+    note: str | None = None
 
     def add(self, judgment: Judgment, assessment: Assessment) -> None:
         """Counts one judgment under its question."""
         covered = assessment.guarantee is not None
-        self.count(
-            judgment.id, judgment.item.opening, assessment.accepted, right_of(judgment, self.rules), guaranteed=covered
+        question = self.clusters.name(judgment.item)
+        self.count_key(
+            judgment.id, int(question[:16], 16), assessment.accepted, right_of(judgment, self.rules), guaranteed=covered
         )
-
-    def count(
-        self, name: str, question: str, accepted: bool | None, correct: bool | None, *, guaranteed: bool = False
-    ) -> None:
-        """Counts one judgment by its fields; ``question`` is whatever names its question."""
-        self.count_key(name, int(text_digest(question)[:16], 16), accepted, correct, guaranteed=guaranteed)
 
     def count_key(
         self, name: str, key: int, accepted: bool | None, correct: bool | None, *, guaranteed: bool = False
     ) -> None:
-        """The same, with the first 16 hex digits of the question's digest as a number."""
+        """Counts one judgment by its fields; ``key`` is the first 16 hex digits of its question's name as a number."""
         if correct is None or accepted is None:
             return
         self.all.add(key, correct)

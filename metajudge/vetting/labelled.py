@@ -17,6 +17,7 @@ from metajudge.calibration.predictions import Predictions, in_domain
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
+from metajudge.evidence.units import note_of
 from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
@@ -85,10 +86,10 @@ class LabelledRecords:
             present = ", ".join(table.known_judges[:SHOWN_JUDGES]) + more
             raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
         unit = self.records.unit if isinstance(self.records, JudgmentSource) else None
-        if unit is not None:
-            table = replace(table, unit=unit)
-        elif facts.few is not None:
-            self.notify(facts.few)
+        table = table if unit is None else replace(table, unit=unit)
+        note = note_of(facts.items, unit)
+        if note is not None:
+            self.notify(note)
         return table if people is None else _relabelled(table, people, found.contents)
 
     def _collected(self, signals: Sequence[str] | None, wanted: frozenset[str] | None, by_content: bool) -> "_Read":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from metajudge.evidence.units import Clusters
 from metajudge.readers import JudgmentSource
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.runs.outputs import OrderedFile
@@ -30,12 +31,20 @@ class Watcher(Protocol):
 
     policy: "Policy | None"
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+    def add(
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        right: bool | None,
+        place: int | None = None,
+        question: str | None = None,
+    ) -> None:
         """Takes the result of one judgment.
 
         Args:
             right: None without a comparable label.
             place: in the input; None where results come in its order.
+            question: name of its cluster, as hexadecimal digits; None where the item says it.
         """
 
     def expect_blocks(self, intake: "Intake", correct: "NDArray[np.int8]", questions: Sequence[int]) -> None:
@@ -87,6 +96,9 @@ class Results:
         else:  # only grades and categories need a look at the whole input
             self.labels.rules = rules_of(everything(), self.given)
         check_labels(self.bars, judgments, self.labels.rules)
+        given = judgments.unit if isinstance(judgments, JudgmentSource) else None
+        self.labels.clusters = Clusters(everything(), given)
+        self.labels.note = self.labels.clusters.note
 
     def add(self, index: int, judgment: Judgment, assessment: Assessment) -> None:
         """Takes the result of one judgment."""
@@ -94,7 +106,8 @@ class Results:
         if self.file is not None:
             self.file.write(index, assessment.model_dump_json().encode() + b"\n")
         if self.watcher is not None:
-            self.watcher.add(judgment, assessment, right_of(judgment, self.labels.rules), index)
+            right = right_of(judgment, self.labels.rules)
+            self.watcher.add(judgment, assessment, right, index, self.labels.clusters.name(judgment.item))
         self.progress()
 
     def expect_blocks(self, intake: "Intake") -> "Callable[[Block], None]":
@@ -104,7 +117,7 @@ class Results:
         from metajudge.bulk.correctness import UNKNOWN, correctness
 
         facts, wanted = intake.facts, intake.wanted
-        self.labels.rules = intake.rules()
+        self.labels.rules, self.labels.note = intake.rules(), intake.unit_note
         correct = correctness(facts, self.labels.rules)
         check_labelled(self.bars, bool((correct[wanted] != UNKNOWN).any()))
         labelled = bool((correct != UNKNOWN).any())

@@ -222,6 +222,8 @@ def label_lines(labels: LabelCount, guaranteed: bool) -> list[str]:
     lines += [f"  {name:<{width}}   {share_in_words(tally)}" for name, tally in (*kept.items(), ("all", labels.all))]
     if labels.all.n > 1:
         lines.append("  (95 % intervals by question: judgments of one question are not independent)")
+    if labels.note is not None:
+        lines.append(f"  {labels.note}")
     if labels.wrongly_kept:
         wrong = labels.kept.n - labels.kept.successes
         more = " ..." if wrong > len(labels.wrongly_kept) else ""

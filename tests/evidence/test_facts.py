@@ -56,7 +56,18 @@ def test_every_fact_of_a_record() -> None:
     one = judged([["B"], ["A"]], item=item, rationale="B it is", order=("C", "B", "A"), meta=meta)
     facts = collected([one, judged(None, item=item, judge="emu"), judged(4, item=item, order=("B",))])
     assert facts.row(0) == (
-        *("j", "t", item.digest, facts.items[0].question, (1.0, 5.0), *Asked.of(item)[1:], "owl", "m", ("C", "B", "A"), [["B"], ["A"]]),
+        *(
+            "j",
+            "t",
+            item.digest,
+            facts.items[0].question,
+            (1.0, 5.0),
+            *Asked.of(item)[1:],
+            "owl",
+            "m",
+            ("C", "B", "A"),
+            [["B"], ["A"]],
+        ),
         *([["B"], ["A", "C"]], "c", None, None, "no_text_verdict", facts.rationales[0][2], 3, 2, 1.0, 0.75),
     )
     assert facts.reasons == ["cut off"]

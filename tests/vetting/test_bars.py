@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
+from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right, text_digest
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
 from metajudge.vetting.label_count import LabelCount
 from metajudge.vetting.summary import VetSummary
@@ -26,7 +26,7 @@ def test_nothing_kept_is_not_a_precision_of_one():
 def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_says_its_interval():
     summary, labels = VetSummary(accepted=3, judgments=10), LabelCount()
     for question in ("a", "b"):
-        labels.count(question, question, accepted=True, correct=True)
+        labels.count_key(question, int(text_digest(question)[:16], 16), accepted=True, correct=True)
     precision, kept = reached_by([Bar("precision", 0.9), Bar("kept", 0.31)], summary, labels)
     assert precision.passed
     assert precision.unsure, "two judgments say little"

@@ -16,7 +16,8 @@ from metajudge.bulk.correctness import UNKNOWN
 from metajudge.bulk.reading import Intake
 from metajudge.bulk.run import Block
 from metajudge.decision import Policy
-from metajudge.types import Assessment, Judgment, SignalValue, text_digest
+from metajudge.evidence.units import Asked
+from metajudge.types import Assessment, Judgment, SignalValue
 from metajudge.vetting.report.doubtful import Doubtful, group_of
 
 Fate = Literal["keep", "ask", "discard"]
@@ -80,12 +81,19 @@ class Picture:
     _correct: NDArray[np.int8] | None = None
     _questions: Sequence[int] = ()
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+    def add(
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        right: bool | None,
+        place: int | None = None,
+        question: str | None = None,
+    ) -> None:
         """Takes the result of one judgment; see :meth:`metajudge.vetting.results.Watcher.add`."""
         fate, value = assessment.do.action, self.value(assessment)
         self.count(assessment)
         if value is not None and right is not None:
-            self.labelled.add(value, right, int(text_digest(judgment.item.opening)[:16], 16))
+            self.labelled.add(value, right, int((question or Asked.of(judgment.item).unit)[:16], 16))
         distance = self.distance(assessment, value)
         self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate), place=place)
 
