@@ -92,7 +92,7 @@ class Provenance(Frozen):
         data: digest of the judgments' ids, judges, questions and outcomes.
         n: judgments.
         questions: name of the cluster -> judgment id -> out-of-fold probability.
-        verdicts: name of the cluster -> what each of its judgments says, in the order of their ids: for pairs a digit, the
+        verdicts: the same name -> what each of its judgments says, in the order of their ids: for pairs a digit, the
             place in the order shown of the response preferred (1 or 2), else the verdict as text. A judgment that was
             made again under its old id and now says otherwise is not the one fitted on. None in files that do not
             record it.

@@ -12,6 +12,7 @@ from typing import Any, Final
 import duckdb
 
 from metajudge.errors import InputError, StoreError
+from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.preferences import decisions
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.request import ExportRequest, Kind, Rule
@@ -229,31 +230,35 @@ def _take_assessments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -
 def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
     judging = request.kind is Kind.JUDGMENTS
     texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
+    field = None if request.unit in (None, QUESTION, ITEM) else f'$.meta."{request.unit}"'
+    stated = "NULL" if field is None else f"json_extract_string(payload, {quoted(field)})"
     work.execute(f"""
         CREATE OR REPLACE TABLE judgments AS
         SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, verdict,
              from_json(v[1], '["VARCHAR"]') AS shown,
             from_json(v[2], '["VARCHAR"]') AS labels,
             rationale, instruction, coalesce(v[3], v[4], v[5]) AS finish, v[6] AS response_finish, v[7] AS people,
-            item_digest
+            item_digest, coalesce({stated}, v[8]) AS question_id
         FROM (
             SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
                 {stored_text("$.verdict")}, json_extract_string(payload, ['$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels']) AS v
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels', '$.item.question_id']) AS v,
+                payload
             FROM kept.judgments j SEMI JOIN assessments a
                 ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
             WHERE NOT redacted
         ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, verdict,
-            v)""")
+            v, payload)""")
     work.execute(f"""
         CREATE OR REPLACE TABLE items AS
         SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
-            label, v[3] AS models, v[4] AS scale, item_digest
+            label, v[3] AS models, v[4] AS scale, item_digest, question_id
         FROM (
             SELECT i.rowid AS item_no, item_id, category, item_digest, {stored_text("$.label")} AS label,
                 json_extract_string(payload, ['$.question', '$.responses', '$.models', '$.scale']) AS v
             FROM kept.items i SEMI JOIN judgments USING (item_digest) WHERE NOT redacted
-        )""")
+        ) JOIN (SELECT item_digest, max(question_id) AS question_id FROM judgments GROUP BY 1) USING (item_digest)""")
+    work.execute("ALTER TABLE judgments DROP question_id")
 
 
 def _settle_contents(work: duckdb.DuckDBPyConnection, request: ExportRequest, where: str) -> dict[str, Any]:
