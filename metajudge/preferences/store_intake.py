@@ -242,8 +242,8 @@ def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None
         FROM (
             SELECT j.rowid, j.judgment_id, j.judgment_digest, j.item_id, j.judge, j.item_digest, {texts},
                 {stored_text("$.verdict")}, json_extract_string(payload, ['$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels', '$.item.question_id']) AS v,
-                payload
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels',
+                    '$.item.question_id']) AS v, payload
             FROM kept.judgments j SEMI JOIN assessments a
                 ON j.judgment_digest = a.judgment_digest AND j.judgment_id = a.judgment_id
             WHERE NOT redacted
