@@ -173,10 +173,16 @@ class Reading:
 
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
         """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""
+        self.refuse_unit()
         source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, responses=responses, limit=limit)
         if self.mapping is not None:
             keep_mapping(inputs, source.formats, self.mapping)
         return source
+
+    def refuse_unit(self) -> None:
+        """Refuses ``--unit`` where nothing is counted by it."""
+        if self.unit is not None:
+            raise ConfigurationError(f"--unit {self.unit}: this command has no interval or split by it; leave it out")
 
     @property
     def mapping(self) -> FieldMap | None:

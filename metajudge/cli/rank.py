@@ -146,6 +146,7 @@ def rank(
 
     Exit code 1: the time limit was reached before the optimum was proven.
     """
+    reading.refuse_unit()
     file = read_ranking_file(ballots, reading.mapping)
     if reading.mapping is not None:
         keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)

@@ -17,6 +17,7 @@ from metajudge.calibration.predictions import in_domain
 from metajudge.calibration.procedures import ProcedureName
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
+from metajudge.evidence.units import QUESTION, TEXT
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import text_digest
 from metajudge.vetting.labelled import ThresholdRows
@@ -249,7 +250,11 @@ def look(
             by_text=ByText.of_rows(table.unit, table.correct, table.questions, table.texts),
         )
         before = len(looks.entries)
-        found = request.find(rows, looks)
+        by = None if table.unit in (QUESTION, TEXT) else table.unit
+        found = {
+            name: one.model_copy(update={"counted_by": by}) if isinstance(one, Guarantee) else one
+            for name, one in request.find(rows, looks).items()
+        }
         looked = passed = current.model_copy(update={"looks": looks.ledger})
         for one in found.values():
             if isinstance(one, Guarantee):
