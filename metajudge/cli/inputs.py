@@ -173,16 +173,10 @@ class Reading:
 
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
         """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""
-        self.refuse_unit()
         source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, responses=responses, limit=limit)
         if self.mapping is not None:
             keep_mapping(inputs, source.formats, self.mapping)
         return source
-
-    def refuse_unit(self) -> None:
-        """Refuses ``--unit`` where nothing is counted by it."""
-        if self.unit is not None:
-            raise ConfigurationError(f"--unit {self.unit}: this command has no interval or split by it; leave it out")
 
     @property
     def mapping(self) -> FieldMap | None:
@@ -195,6 +189,8 @@ AS_THEY_ARE = Reading()
 
 reads_judgments = takes("reading", Reading)
 """Gives a command the options for reading its inputs, as its argument ``reading``."""
+reads_items = takes("reading", Reading, without="unit")
+"""The same for a command without intervals or splits by unit."""
 
 
 def _values_of(inputs: list[str], given: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_judgments
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_items
 from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
 from metajudge.readers.ranking_files import read_ranking_file
@@ -104,7 +104,7 @@ def _optima(result: Kemeny) -> list[str]:
     return lines
 
 
-@reads_judgments
+@reads_items
 def rank(
     ballots: Annotated[
         Path,
@@ -146,7 +146,6 @@ def rank(
 
     Exit code 1: the time limit was reached before the optimum was proven.
     """
-    reading.refuse_unit()
     file = read_ranking_file(ballots, reading.mapping)
     if reading.mapping is not None:
         keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)

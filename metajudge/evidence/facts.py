@@ -432,8 +432,8 @@ class FactsBuilder:
         key = (item.id, item.digest)
         place = self._items.get(key)
         if place is None:
-            asked = Asked.of(item)
-            place = self._new_item(ItemFact(*key, asked.unit, item.scale, *asked[1:]))
+            said = Asked.of(item)
+            place = self._new_item(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
         words = self._words_of(item, place) if self._texts else {}
         truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
         return _LastItem(item, words, place, truth, category)
