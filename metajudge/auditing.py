@@ -15,6 +15,7 @@ from metajudge.audit.card import AuditReport
 from metajudge.audit.report import FREE, audit
 from metajudge.calibration.advisable import why_no_calibration
 from metajudge.errors import InputError
+from metajudge.evidence.units import stated
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
@@ -97,6 +98,7 @@ def audit_judgments(
     labels: Sequence[PersonLabel | Mapping[str, Any]] | Path | str | None = None,
     on: On | None = None,
     right: Right | str | None = None,
+    unit: str | None = None,
 ) -> AuditDocument:
     """Audits the judges of some judgments: agreement with people, biases, stability, corrected rates, power.
 
@@ -106,6 +108,8 @@ def audit_judgments(
             judgments hold them.
         on: what the labels name: ``id``, ``item`` or ``item+response``; None to find it by the values.
         right: what counts as right, as ``--right`` takes it; None for the default of each kind.
+        unit: what is independent of each other: ``item``, ``question``, or a field of ``meta`` or the item; None to
+            find it (:mod:`metajudge.evidence.units`).
 
     Returns:
         The document; ``model_dump_json()`` gives the JSON of ``metajudge audit --json``.
@@ -119,7 +123,7 @@ def audit_judgments(
     rows = None
     if labels is not None:
         rows = read_labels([labels]) if isinstance(labels, Path | str) else label_rows(labels)
-    audited = audited_by(judgments, rows, on=on, right=right)
+    audited = audited_by(judgments, rows, on=on, right=right, unit=unit)
     return published(audited.found, notices=audited.notices)
 
 
@@ -129,6 +133,7 @@ def audited_by(
     *,
     on: On | None = None,
     right: Right | str | None = None,
+    unit: str | None = None,
 ) -> Audited:
     """As :func:`audit_judgments`, with the audit as it is and the judgments audited."""
     rule = _rule(right)
@@ -143,10 +148,14 @@ def audited_by(
         own = not any(isinstance(one, Judgment) for one in plain)
     given = without_silent_verdicts(given) if own else given
     notices = _without_verdicts(given)
+    if unit is not None:
+        given = [*map(stated(unit), given)]
+    elif isinstance(judgments, JudgmentSource):
+        unit = judgments.unit
     if labels is not None:
         given, joined = join(given, labels, on)
         notices += joined.notices()
-    found = audit(given, right=rule)
+    found = audit(given, right=rule, unit=unit)
     why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next_steps) else None
     if why is not None:
         steps = tuple(step for step in found.next_steps if step.goal not in ("calibrate", "guarantee"))

@@ -28,6 +28,7 @@ MOST_BYTES = 64_000_000
 """Size of an upload in bytes: unlike a batch it is held in memory."""
 MOST_LABELS = 1_000_000
 Rule = Annotated[str, Field(max_length=50)]
+Unit = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class AuditRequest(BaseModel):
@@ -39,6 +40,7 @@ class AuditRequest(BaseModel):
     labels: list[PersonLabel] = Field(default=[], max_length=MOST_LABELS)
     on: On | None = None
     right: Rule | None = None
+    unit: Unit | None = None
 
 
 EXAMPLE = {
@@ -67,6 +69,7 @@ UPLOAD: dict[str, Any] = {
                         },
                         "on": {"enum": ["id", "item", "item+response", None]},
                         "right": {"type": ["string", "null"], "maxLength": 50},
+                        "unit": {"type": ["string", "null"], "minLength": 1, "maxLength": 200},
                     },
                 },
                 "example": EXAMPLE,
@@ -87,12 +90,14 @@ async def audit(
     running: ServiceDep,
     on: Annotated[On | None, Query(description="With JSONL: what the labels name.")] = None,
     right: Annotated[Rule | None, Query(description="With JSONL: what counts as right.")] = None,
+    unit: Annotated[Unit | None, Query(description="With JSONL: what is independent of each other.")] = None,
 ) -> Response:
     """The JSON of `metajudge audit --json`: a card for each judge, the jury, corrected rates, next steps.
 
     Takes a JSON object, or JSONL (`application/x-ndjson`) for more than a few thousand judgments. One invalid record
     rejects the whole upload. `right` is `equal`, `within:T`, `side:PASSMARK`, `top1` or `kendall>=T`; by default it
-    follows the kind of verdict.
+    follows the kind of verdict. `unit` is `item`, `question` or a field of `meta`: what intervals are by. By default it
+    is the question, or the item where one text covers more than nine tenths of the items.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
@@ -111,7 +116,7 @@ async def audit(
         shutil.rmtree(folder, ignore_errors=True)
         raise
     most = limits.batch_items if lines else None
-    content = await running.computing.work(lambda: _answer(folder, on, right, most), held=folder)
+    content = await running.computing.work(lambda: _answer(folder, on, right, unit, most), held=folder)
     return Response(content, media_type="application/json")
 
 
@@ -145,7 +150,7 @@ async def _receive_lines(request: Request, path: Path, longest: int) -> None:
         raise ClientGoneError from None
 
 
-def _answer(folder: Path, on: On | None, right: str | None, most: int | None) -> bytes:
+def _answer(folder: Path, on: On | None, right: str | None, unit: str | None, most: int | None) -> bytes:
     """The audit of a received body, which is removed as soon as it is read.
 
     Args:
@@ -155,10 +160,9 @@ def _answer(folder: Path, on: On | None, right: str | None, most: int | None) ->
         body = (folder / "body").read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    asked = _of_lines(body, on, right, most) if most else _of_object(body)
-    found = audit_judgments(
-        without_silent_verdicts(asked.judgments), labels=asked.labels or None, on=asked.on, right=asked.right
-    )
+    asked = _of_lines(body, on, right, unit, most) if most else _of_object(body)
+    given, labels = without_silent_verdicts(asked.judgments), asked.labels or None
+    found = audit_judgments(given, labels=labels, on=asked.on, right=asked.right, unit=asked.unit)
     return found.model_dump_json().encode()
 
 
@@ -170,7 +174,7 @@ def _of_object(body: bytes) -> AuditRequest:
         raise ProblemError(422, problems[0], problems if len(problems) > 1 else None) from None
 
 
-def _of_lines(body: bytes, on: On | None, right: str | None, most: int) -> AuditRequest:
+def _of_lines(body: bytes, on: On | None, right: str | None, unit: str | None, most: int) -> AuditRequest:
     judgments, labels, problems = [], [], []
     for number, line in enumerate(body.splitlines(), start=1):
         try:
@@ -188,7 +192,7 @@ def _of_lines(body: bytes, on: On | None, right: str | None, most: int) -> Audit
         raise HTTPException(413, f"more than {most} judgments: run `metajudge audit` on the file")
     if not judgments:
         raise HTTPException(422, "the upload contains no judgment: send at least one")
-    return AuditRequest.model_construct(judgments=judgments, labels=labels, on=on, right=right)
+    return AuditRequest.model_construct(judgments=judgments, labels=labels, on=on, right=right, unit=unit)
 
 
 def _is_judgment(line: bytes) -> bool:

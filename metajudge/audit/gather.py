@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from metajudge.audit.clues import PROMPTS, VERSIONS, named, time_of
+from metajudge.evidence.units import Asked, unit_of
 from metajudge.types import Item, Judgment, Label
 from metajudge.types.digests import text_digest
 from metajudge.types.label import answers, combined, settled
@@ -41,7 +42,8 @@ class ItemFacts:
 
     Attributes:
         id: of the item.
-        question: number of its question; items with the same text share it.
+        question: number of its question, the unit of dependence, once all are gathered.
+        asked: what it says of it.
         category: None where it has none.
         excerpt: the first characters of the question.
         label: its own label, else None.
@@ -56,6 +58,7 @@ class ItemFacts:
     label: AnyVerdict | None
     labels: tuple[Label, ...]
     scale: tuple[float, float] | tuple[str, ...]
+    asked: Asked
 
     @property
     def people(self) -> tuple[Label, ...]:
@@ -191,19 +194,25 @@ class Gathered:
             facts.add(item)
             return number
         number = self._items[item.id] = len(self.items)
-        question = self._questions.of(text_digest(item.opening))
         self.items.append(
             ItemFacts(
                 id=item.id,
-                question=question,
+                question=-1,
                 category=item.category,
                 excerpt=item.question[:EXCERPT],
                 label=item.label,
                 labels=item.labels,
                 scale=item.scale or (),
+                asked=Asked.of(item),
             )
         )
         return number
+
+    def settle(self) -> None:
+        """Numbers the questions of all items, once these are gathered."""
+        unit = unit_of([item.asked for item in self.items])
+        for item in self.items:
+            item.question = self._questions.of(item.asked.named(unit))
 
     def _thing(self, kind: VerdictKind, item: int, judgment: Judgment) -> int:
         shown = frozenset(judgment.order)
@@ -231,6 +240,7 @@ def gather(judgments: Iterable[Judgment]) -> Gathered:
     found = Gathered()
     for judgment in judgments:
         found.add(judgment)
+    found.settle()
     return found
 
 

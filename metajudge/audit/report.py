@@ -47,6 +47,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_among
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.units import note_of
 from metajudge.stats.arrays import Floats
 from metajudge.types import Judgment
 from metajudge.types.right import Right
@@ -179,6 +180,7 @@ def audit(
     right: Right | None = None,
     costs: Mapping[str, float] | None = None,
     level: float = LEVEL,
+    unit: str | None = None,
 ) -> AuditReport:
     """Says what each judge is worth on verdicts at hand.
 
@@ -189,6 +191,7 @@ def audit(
         right: what counts as right; None: the default of each kind. A kind that the rule does not apply to gets its
             default.
         costs: judge -> relative price of a verdict, for the cheapest jury; without it judges are counted.
+        unit: of dependence, where the judgments state one that was asked for (:mod:`metajudge.evidence.units`).
         level: the chance of any finding on the card of a judge without bias, in (0, 1).
 
     Raises:
@@ -215,6 +218,7 @@ def audit(
             juries.append(jury)
     independence = parts.of(independence_of, source, tables, right, without=Dependence())
     unseen = (independence.not_compared,) if independence.not_compared else ()
+    note = note_of([item.asked for item in source.items], unit)
     held = holdings_of(source, tables)
     return AuditReport(
         holdings=held,
@@ -231,6 +235,7 @@ def audit(
             *_silent(held, tables),
             *unseen,
             *parts.notices,
+            *((note,) if note else ()),
         ),
     )
 

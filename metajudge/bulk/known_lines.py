@@ -13,7 +13,7 @@ from metajudge.evidence.facts import Facts
 from metajudge.evidence.packed_facts import packed, unpacked
 from metajudge.store.bulk import DIGEST_BYTES, BulkStore, Numbers
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of what is kept, its first byte; raise it when a line's facts or digests would come out differently."""
 
 _DIGESTS: Final = 2 * DIGEST_BYTES

@@ -20,6 +20,7 @@ from metajudge.bulk.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTe
 from metajudge.evidence.facts import NO_VERDICT, Facts, FactsBuilder
 from metajudge.evidence.grouping import Key
 from metajudge.evidence.index import several_contents
+from metajudge.evidence.units import note_of
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import RawLine, Reject
@@ -44,6 +45,7 @@ class Intake:
         wanted: [m] rows that are to be vetted, ascending.
         texts: gives judgments back, with their texts.
         labels: what default rules depend on.
+        unit: of dependence, where it was asked for.
     """
 
     facts: Facts
@@ -52,6 +54,12 @@ class Intake:
     wanted: NDArray[np.int64]
     texts: Texts
     labels: RightRules
+    unit: str | None = None
+
+    @property
+    def unit_note(self) -> str | None:
+        """What to know of the unit of dependence; see :func:`~metajudge.evidence.units.note_of`."""
+        return note_of(self.facts.items, self.unit)
 
     def rules(self) -> Mapping[VerdictKind, Right]:
         """What counts as right, for each kind of verdict.
@@ -158,7 +166,8 @@ class Reading:
             rows = np.setdiff1d(np.arange(len(facts)), kept.repeated)
             facts = facts.select(rows)
             digests, vetting = _taken(digests, rows), _taken(vetting, rows)
-        return Intake(facts, digests, vetting, self._wanted(facts), self._texts, kept.labels)
+        unit = self._source.unit if isinstance(self._source, JudgmentSource) else None
+        return Intake(facts, digests, vetting, self._wanted(facts), self._texts, kept.labels, unit)
 
     def close(self) -> None:
         """Drops temporary files; texts cannot be read from the intake afterwards."""

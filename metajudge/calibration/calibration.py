@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import orjson
@@ -23,6 +24,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.scale_use import ScaleUse
+from metajudge.evidence.units import ITEM, QUESTION, TEXT
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Right, VerdictKind, parse_right, text_digest
 from metajudge.types.frozen import Frozen
@@ -30,6 +32,9 @@ from metajudge.types.frozen import Frozen
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
 
+
+FIT: Final = 1
+"""Number of the rules by which a calibration is fitted; raise it where a file of earlier ones is to be fitted again."""
 
 LEAST_GAIN = 0.005
 """A smaller gain in log loss is not worth losing an answer for judges that were not fitted on."""
@@ -86,8 +91,8 @@ class Provenance(Frozen):
     Attributes:
         data: digest of the judgments' ids, judges, questions and outcomes.
         n: judgments.
-        questions: question digest -> judgment id -> out-of-fold probability.
-        verdicts: question digest -> what each of its judgments says, in the order of their ids: for pairs a digit, the
+        questions: name of the cluster -> judgment id -> out-of-fold probability.
+        verdicts: the same name -> what each of its judgments says, in the order of their ids: for pairs a digit, the
             place in the order shown of the response preferred (1 or 2), else the verdict as text. A judgment that was
             made again under its old id and now says otherwise is not the one fitted on. None in files that do not
             record it.
@@ -186,12 +191,24 @@ class Sharing(Frozen):
         return self.high < 0 and self.together - self.apart >= LEAST_GAIN
 
 
+class Recipe(Frozen):
+    """By what rules a calibration was made; a file that names none is of version 0.2.
+
+    Attributes:
+        unit: the unit of dependence (:mod:`metajudge.evidence.units`): item, question, or a field.
+        fit: number of the fit's rules.
+    """
+
+    unit: str = QUESTION
+    fit: int = FIT
+
+
 class Calibration(Frozen):
     """P(judgment correct) from signals, with its identity, provenance and out-of-fold quality.
 
     ``quality`` has the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
     ``categories`` say how signals and categories were distributed in the fit. ``looks`` is the ledger of the tests that
-    sought its guarantees; files from before it was kept have none.
+    sought its guarantees; files from before it was kept have none. ``recipe`` is None in files of version 0.2.
     """
 
     identity: Identity
@@ -207,6 +224,31 @@ class Calibration(Frozen):
     guarantees: tuple[Guarantee, ...] = ()
     looks: Ledger | None = Field(default=None, exclude_if=lambda given: given is None)
     transfer: Transfer | None = Field(default=None, exclude_if=lambda given: given is None)
+    recipe: Recipe | None = Field(default=None, exclude_if=lambda given: given is None)
+
+    @property
+    def unit(self) -> str:
+        """What its clusters are: those of version 0.2 are texts of questions."""
+        return TEXT if self.recipe is None else self.recipe.unit
+
+    @property
+    def field(self) -> str | None:
+        """The field whose values are its clusters; None where these follow from the items."""
+        return None if self.unit in (TEXT, QUESTION, ITEM) else self.unit
+
+    def check_unit(self, given: str | None) -> None:
+        """Refuses another unit than that of the fit.
+
+        Args:
+            given: the unit asked for; None where it follows from the items.
+
+        Raises:
+            InputError: with the command that fits by the unit given, or the unit to give.
+        """
+        found = QUESTION if self.unit == TEXT else self.unit
+        if not self.is_shipped and given not in (None if self.field is None else found, found):
+            fit = "" if given is None else f", or fit it again: `metajudge calibrate fit --unit {given} ...`"
+            raise InputError(f"this calibration was fitted by {found}: give `--unit {found}`{fit}")
 
     @property
     def is_shipped(self) -> bool:
@@ -308,7 +350,7 @@ class Calibration(Frozen):
 
     def crowded(self, table: SignalTable) -> Bools:
         """[n] whether a row's question has more rows here than the guarantee of its judge was declared for."""
-        found = np.zeros(len(table), dtype=bool)
+        found, table = np.zeros(len(table), dtype=bool), table.by(self.unit)
         if all(one.most_per_question is None for one in self.guarantees):
             return found
         about, questions = Named.of(list(zip(table.judges, table.categories, strict=True))), Named.of(table.questions)
@@ -334,7 +376,8 @@ class Calibration(Frozen):
             InputError: the table does not match the identity, with what differs.
         """
         if self.transfer is not None and self.is_shipped:
-            return _shipped(self.transfer, table)
+            return _shipped(self.transfer, table.by(TEXT))
+        table = table.by(self.unit)
         if not allow_other_identity:
             self._check_identity(table)
         scaled = table if table.scales is self.scales else table.with_scales(self.scales)

@@ -10,7 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration, Identity, Provenance
+from metajudge.calibration.calibration import CALIBRATION_VERSION, FIT, Calibration, Identity, Provenance
 from metajudge.calibration.transfer import Prior, Transfer
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
@@ -126,6 +126,12 @@ def load_calibration(path: Path | str) -> Calibration:
         raise InputError(
             f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
             f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
+        )
+    recipe = data.get("recipe")
+    if recipe is not None and recipe.get("fit") != FIT:
+        raise InputError(
+            f"{path} was fitted by the rules {recipe.get('fit')!r}, this metajudge has the rules {FIT}: fit it again "
+            "with `metajudge calibrate fit`"
         )
     try:
         return Calibration.model_validate(data)

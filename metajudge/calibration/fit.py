@@ -17,6 +17,7 @@ from metajudge.calibration.calibration import (
     JudgeScale,
     KnownDependence,
     Provenance,
+    Recipe,
     Sharing,
 )
 from metajudge.calibration.fallback import SlopeLosses
@@ -420,6 +421,7 @@ def calibration_of(
         quality=figures,
         profiles=profiles_of(rows),
         categories=dict(sorted(Counter(rows.categories).items())),
+        recipe=Recipe(unit=rows.unit),
     )
 
 

@@ -65,6 +65,7 @@ class Guarantee(Frozen):
         category: of items; None for all together.
         among: promises made together at this delta (by judge or category); each was sought at a share of it.
         look, level: the look of the ledger that found it, and what that spent of delta; None outside a ledger.
+        counted_by: what a question is, ``item`` or a field; None for the question itself.
     """
 
     kind: Literal["guarantee"] = "guarantee"
@@ -91,6 +92,7 @@ class Guarantee(Frozen):
     among: int = Field(default=1, exclude_if=lambda given: given == 1)
     look: int | None = Field(default=None, exclude_if=_unset)
     level: float | None = Field(default=None, exclude_if=_unset)
+    counted_by: str | None = Field(default=None, exclude_if=_unset)
 
     def promise(self, fitted: Sequence[str] = ()) -> Promise:
         """What it promises, with its scope.
@@ -109,6 +111,7 @@ class Guarantee(Frozen):
             most_per_question=self.most_per_question,
             population=self.population,
             category=self.category,
+            counted_by=self.counted_by,
         )
 
     def meaning(self, fitted: Sequence[str] = ()) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import TEXT
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import text_digest
 from metajudge.types.frozen import Frozen
@@ -134,15 +135,69 @@ class SeenQuestion(NamedTuple):
 
 
 class Population(Frozen):
-    """What was looked at for one set of judges.
+    """What was looked at for one set of judges, by one unit of dependence.
 
     Attributes:
         judges: empty for all of the calibration's.
-        seen: by the digest of the question.
+        unit: of the looks (:mod:`metajudge.evidence.units`); those of version 0.2 were by the question's text.
+        seen: by the digest of the cluster.
+        texts: by the digest of the question's text, by which looks under another unit know them; empty where the
+            clusters are the texts.
     """
 
     judges: tuple[str, ...] = ()
+    unit: str = Field(default=TEXT, exclude_if=lambda given: given == TEXT)
     seen: dict[str, SeenQuestion]
+    texts: dict[str, SeenQuestion] = Field(default_factory=dict, exclude_if=lambda given: not given)
+
+    def known(self, sample: "Sample", by_text: "ByText") -> "Known":
+        """What a sample shares with it: by its clusters under the same unit, else by the texts."""
+        if self.unit == by_text.unit:
+            return Known(self.seen, sample.contents)
+        return Known(self.texts or self.seen, by_text.contents)
+
+    def touched_by(self, sample: "Sample", by_text: "ByText", number: int) -> "Population":
+        """The same after a look under another unit: what it shares with the sample was seen together."""
+        known = self.known(sample, by_text)
+        seen = {key: one for key, one in known.after(number).items() if key in known.seen}
+        return self.model_copy(update={"texts" if self.texts else "seen": seen})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was seen beside what a sample has, both by the same names.
+
+    Attributes:
+        seen: by name.
+        contents: name -> digest of its labels.
+    """
+
+    seen: Mapping[str, SeenQuestion]
+    contents: Mapping[str, str]
+
+    @property
+    def touched(self) -> dict[str, SeenQuestion]:
+        """The questions looked at together with any of the sample's, theirs included."""
+        sets = {one.together for key, one in self.seen.items() if key in self.contents}
+        return {key: one for key, one in self.seen.items() if one.together in sets}
+
+    @property
+    def missing(self) -> int:
+        """How many of the touched ones the sample lacks."""
+        return len(self.touched.keys() - self.contents.keys())
+
+    @property
+    def changed(self) -> int:
+        """How many of the touched ones have other labels in the sample."""
+        return sum(self.contents.get(key, one.labels) != one.labels for key, one in self.touched.items())
+
+    def after(self, number: int) -> dict[str, SeenQuestion]:
+        """What was seen once a look has seen the sample too."""
+        # Questions that are missing now were looked at all the same, and stay with those that were not.
+        found = dict(self.seen) | {key: one._replace(together=number) for key, one in self.touched.items()}
+        for key, labels in self.contents.items():
+            found[key] = SeenQuestion(found[key].first if key in found else number, labels, number)
+        return dict(sorted(found.items()))
 
 
 class Ledger(Frozen):
@@ -198,6 +253,34 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class ByText:
+    """What looks under one unit of dependence are known by to looks under another: the texts of their questions.
+
+    Attributes:
+        unit: of the looks.
+        contents: digest of a text -> digest of its labels.
+        of: question -> digests of its texts.
+    """
+
+    unit: str
+    contents: Mapping[str, str]
+    of: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of_rows(
+        cls, unit: str, correct: Sequence[bool] | Bools, questions: Sequence[str], texts: Sequence[str]
+    ) -> "ByText":
+        """Of labelled judgments [n]: whether each is right, its question and the text of that."""
+        sample = Sample.of([0.0] * len(texts), correct, texts)
+        digests = {text: key for key, text in sample.names.items()}
+        pairs = sorted({(question, digests[text]) for question, text in zip(questions, texts, strict=True)})
+        of: dict[str, list[str]] = {}
+        for question, key in pairs:
+            of.setdefault(question, []).append(key)
+        return cls(unit, sample.contents, of)
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What the ledger grants to one look.
 
@@ -224,6 +307,7 @@ class Looks:
         schedule: how delta is divided; None for the ledger's, or ``declining``.
         time: of looks made with this object, as they are recorded.
         accept_changes: whether looks are allowed whose earlier questions are missing or have other labels.
+        by_text: the unit of the looks, and the texts of their questions; None where the texts are the questions.
 
     Raises:
         InputError: another schedule than the one the ledger declared at its first look.
@@ -236,6 +320,7 @@ class Looks:
         schedule: Schedule | None = None,
         time: str | None = None,
         accept_changes: bool = False,
+        by_text: ByText | None = None,
     ) -> None:
         found = ledger or Ledger(schedule=schedule or Schedule())
         if schedule is not None and schedule != found.schedule and found.entries:
@@ -246,6 +331,7 @@ class Looks:
         self._ledger = found if schedule is None else found.model_copy(update={"schedule": schedule})
         self._time = time
         self._accept_changes = accept_changes
+        self._by_text = by_text
 
     @property
     def ledger(self) -> Ledger:
@@ -312,11 +398,12 @@ class Looks:
         return result
 
     def _turn(self, sample: Sample, judges: tuple[str, ...], target: float, delta: float, settings: str) -> Turn:
-        before = _touched(self._seen(judges), sample)
+        by_text = self._texts_of(sample)
+        before = [one.known(sample, by_text) for one in self._populations(judges)]
         relation = self._relation(sample, judges, before)
         if relation in ("fewer", "changed") and not self._accept_changes:
             raise InputError(
-                f"{_difference(sample, before)}: choosing or changing labels after a look at them can make any test "
+                f"{_difference(before)}: choosing or changing labels after a look at them can make any test "
                 "pass. Give all labelled questions of the earlier looks; if labels were corrected for reasons that do "
                 "not depend on the outcome, allow it explicitly (--accept-changed-labels); the ledger records it"
             )
@@ -327,7 +414,11 @@ class Looks:
                 f"{self.schedule.name!r} for {self.schedule.looks}): nothing more can be promised about these judges"
             )
         number = len(self.of(judges)) + 1
-        first = {name: before[key].first if key in before else number for key, name in sample.names.items()}
+        seen = {key: one.first for known in before for key, one in known.touched.items()}
+        first = {
+            name: min((seen[one] for one in (key, *by_text.of[name]) if one in seen), default=number)
+            for key, name in sample.names.items()
+        }
         return Turn(number, share * delta, relation, self.schedule.name == "anytime", first)
 
     def _shares(self, judges: Iterable[str]) -> dict[tuple[object, ...], float]:
@@ -342,17 +433,22 @@ class Looks:
         shares = self._shares(judges)
         return shares[test] if test in shares else self.schedule.share(len(shares) + 1)
 
-    def _seen(self, judges: tuple[str, ...]) -> Mapping[str, SeenQuestion]:
-        return next((one.seen for one in self._ledger.populations if one.judges == judges), {})
+    def _texts_of(self, sample: Sample) -> ByText:
+        return self._by_text or ByText(TEXT, sample.contents, {name: (key,) for key, name in sample.names.items()})
 
-    def _relation(self, sample: Sample, judges: tuple[str, ...], before: Mapping[str, SeenQuestion]) -> Relation:
-        if not before:
-            return "other" if self._seen(judges) else "first"
-        if before.keys() - sample.contents.keys():
+    def _populations(self, judges: tuple[str, ...]) -> list[Population]:
+        return [one for one in self._ledger.populations if one.judges == judges]
+
+    def _relation(self, sample: Sample, judges: tuple[str, ...], before: Sequence[Known]) -> Relation:
+        touching = [one for one in before if one.touched]
+        if not touching:
+            return "other" if before else "first"
+        if any(one.missing for one in touching):
             return "fewer"
-        if any(sample.contents[key] != one.labels for key, one in before.items()):
+        if any(one.changed for one in touching):
             return "changed"
-        if sample.contents.keys() - before.keys() or len({one.together for one in before.values()}) > 1:
+        together = {seen.together for one in touching for seen in one.touched.values()}
+        if len(together) > 1 or all(one.contents.keys() - one.touched.keys() for one in touching):
             return "grown"
         return "same" if any(one.data == sample.data for one in self.of(judges)) else "rescored"
 
@@ -380,25 +476,24 @@ class Looks:
             result=result,
             time=self._time,
         )
-        seen = dict(self._seen(judges))
-        # Questions that are missing now were looked at all the same, and stay with those that were not.
-        for key, one in _touched(seen, sample).items():
-            seen[key] = one._replace(together=turn.number)
-        for key, labels in sample.contents.items():
-            seen[key] = SeenQuestion(seen[key].first if key in seen else turn.number, labels, turn.number)
+        by_text = self._texts_of(sample)
+        populations = self._populations(judges)
+        mine = next((one for one in populations if one.unit == by_text.unit), None)
+        mine = mine or Population(judges=judges, unit=by_text.unit, seen={})
+        seen = mine.known(sample, by_text).after(turn.number)
+        texts = mine.texts
+        if texts or by_text.contents != sample.contents:
+            texts = Known(texts or mine.seen, by_text.contents).after(turn.number)
+        mine = mine.model_copy(update={"seen": seen, "texts": texts})
+        rest = [one.touched_by(sample, by_text, turn.number) for one in populations if one.unit != by_text.unit]
         others = [one for one in self._ledger.populations if one.judges != judges]
-        mine = Population(judges=judges, seen=dict(sorted(seen.items())))
-        self._ledger = Ledger(schedule=self.schedule, entries=(*self.entries, entry), populations=(*others, mine))
+        self._ledger = Ledger(
+            schedule=self.schedule, entries=(*self.entries, entry), populations=(*others, *rest, mine)
+        )
 
 
-def _touched(seen: Mapping[str, SeenQuestion], sample: Sample) -> dict[str, SeenQuestion]:
-    """The questions looked at together with any of a sample's, theirs included."""
-    sets = {one.together for key, one in seen.items() if key in sample.contents}
-    return {key: one for key, one in seen.items() if one.together in sets}
-
-
-def _difference(sample: Sample, before: Mapping[str, SeenQuestion]) -> str:
-    missing = len(before.keys() - sample.contents.keys())
-    changed = sum(key in sample.contents and sample.contents[key] != one.labels for key, one in before.items())
+def _difference(before: Sequence[Known]) -> str:
+    worst = max(before, key=lambda one: one.missing + one.changed)
+    missing, changed = worst.missing, worst.changed
     parts = [f"{missing} are missing"] * bool(missing) + [f"{changed} have other labels"] * bool(changed)
-    return f"of the {len(before)} questions looked at before, {' and '.join(parts)}"
+    return f"of the {len(worst.touched)} questions looked at before, {' and '.join(parts)}"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metajudge.evidence.units import ITEM
 from metajudge.types import GuaranteedThreshold, GuaranteePopulation, GuaranteeUnit
 
 MOST_NAMED = 12
@@ -31,6 +32,7 @@ class Promise:
         most_per_question: judgments of one question that it covers at most; None where the record does not say.
         population: what it speaks of.
         category: of the items it speaks of; None for all together.
+        counted_by: what a question is, ``item`` or a field; None for the question itself.
         decides: the judges whose judgments it decides on, where these are not all of ``judges``.
     """
 
@@ -44,6 +46,7 @@ class Promise:
     most_per_question: int | None = None
     population: GuaranteePopulation = "new_questions"
     category: str | None = None
+    counted_by: str | None = None
     decides: tuple[str, ...] = ()
 
     @classmethod
@@ -60,6 +63,7 @@ class Promise:
             most_per_question=stamp.most_per_question,
             population=stamp.population,
             category=stamp.category,
+            counted_by=stamp.counted_by,
         )
 
     def stamp(self) -> GuaranteedThreshold:
@@ -75,6 +79,7 @@ class Promise:
             most_per_question=self.most_per_question,
             population=self.population,
             category=self.category,
+            counted_by=self.counted_by,
         )
 
     @property
@@ -138,7 +143,9 @@ class Promise:
             return f"the very questions that {number} labelled ones were drawn from at random"
         most = self.most_per_question
         limit = "" if most is None else f", with at most {most} judgment{'s' if most > 1 else ''} each"
-        return f"new questions like {number} the threshold was set on{limit}"
+        by = self.counted_by
+        what = "questions" if by is None else "items" if by == ITEM else f"values of {by}"
+        return f"new {what} like {number} the threshold was set on{limit}"
 
     def _approximate(self) -> str:
         return "; approximate, since the scores were fitted on the same questions: nothing is proven" * self.approximate

@@ -30,6 +30,7 @@ from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Codes, Facts
 from metajudge.evidence.games import answer_rows_of, games_of
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
+from metajudge.evidence.units import QUESTION, Asked
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import (
@@ -55,7 +56,7 @@ class SignalTable:
         right: the rule of what is right.
         judgment_ids: [n].
         item_ids: [n].
-        questions: [n] digest of the question's text: the unit of independence.
+        questions: [n] name of the cluster: the unit of dependence (:mod:`metajudge.evidence.units`).
         judges: [n].
         categories: [n]; the empty string where the item has none.
         orders: [n] the order shown, the ids put together.
@@ -88,6 +89,10 @@ class SignalTable:
     left_out: Mapping[str, int]
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     """[n] what rows count for in a fit, where they were not all equally likely to be labelled; None for all alike."""
+    asked: tuple[Asked, ...] = field(default=(), kw_only=True)
+    """[n] what the item of each says of its unit."""
+    unit: str = field(default=QUESTION, kw_only=True)
+    """What a cluster is."""
     dependence: Dependence = field(default_factory=Dependence, kw_only=True)
     _source: Source = field(repr=False)
     _leave_out_kin: bool = False
@@ -119,6 +124,7 @@ class SignalTable:
             judgment_ids=pick(self.judgment_ids),
             item_ids=pick(self.item_ids),
             questions=pick(self.questions),
+            asked=tuple(map(self.asked.__getitem__, places)),
             judges=pick(self.judges),
             categories=pick(self.categories),
             orders=pick(self.orders),
@@ -134,6 +140,17 @@ class SignalTable:
     def sorted(self) -> "SignalTable":
         """The rows in the order of their judgment ids: what is computed from it depends on no file's order."""
         return self.select(np.array(sorted(range(len(self)), key=self.judgment_ids.__getitem__), dtype=np.intp))
+
+    def by(self, unit: str) -> "SignalTable":
+        """The same rows under another recipe of the unit: :data:`~metajudge.evidence.units.TEXT`, item, or question."""
+        if unit == self.unit:
+            return self
+        return replace(self, questions=tuple(one.named(unit) for one in self.asked), unit=unit)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """[n] digest of the text of the question: what earlier recipes know a row by."""
+        return tuple(one.text for one in self.asked)
 
     def with_scales(self, scales: EvidenceScales) -> "SignalTable":
         """The same table with reliabilities and reward scales from elsewhere, such as a calibration."""
@@ -281,6 +298,8 @@ def table_of(
         judgment_ids=tuple(facts.judgment_ids[row] for row in rows.tolist()),
         item_ids=_named([item.id for item in facts.items], facts.item[rows]),
         questions=_named([item.question for item in facts.items], facts.item[rows]),
+        asked=tuple(map([item.asked for item in facts.items].__getitem__, facts.item[rows].tolist())),
+        unit=facts.unit,
         judges=_named(facts.judges, facts.judge[rows]),
         categories=_named([*facts.categories, ""], facts.category[rows]),
         orders=_named(["".join(order) for order in facts.orders], facts.order[rows]),

@@ -165,10 +165,8 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
         guessed = guess_tables(inputs, reading.mapping)
         if guessed is None:
             raise
-        return (
-            open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict),
-            guessed,
-        )
+        given = {"prefix_ids": reading.prefix_ids, "strict": reading.strict, "unit": reading.unit}
+        return open_judgments(inputs, mapping=guessed, **given), guessed
 
 
 def _told(inputs: Sequence[str], source: JudgmentSource, guessed: FieldMap | None) -> list[str]:

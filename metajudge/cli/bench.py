@@ -30,6 +30,7 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.outputs import Outputs, say_written
 from metajudge.cli.sending import Sending
+from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
@@ -233,6 +234,8 @@ def benchmark(
         own,
     )
     refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], reading.strict)
+    if (note := note_of(work.records.facts.items, None if own is None else own.unit)) is not None:
+        say(note)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
         for line in import_module("metajudge.benchmarks.prices").price_lines(work, plan):

@@ -31,7 +31,7 @@ from metajudge.cli.calibrate_report import (
     show_lines,
 )
 from metajudge.cli.calibrate_threshold import threshold
-from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
+from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_items, reads_judgments, takes_labels
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
@@ -150,7 +150,7 @@ def _pooled_signals(prior: str, names: list[str] | None, pooled: bool | None) ->
 
 
 @app.command("show")
-@reads_judgments
+@reads_items
 def show(
     file: Annotated[Path, typer.Argument(help="A calibration file.")],
     data: Annotated[

@@ -99,6 +99,8 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
         agents = ", ".join(f"{name} ({model})" for name, model in identity.agents.items())
         yield f"Agents {agents}; rubrics {', '.join(identity.rubrics)}; prompts {', '.join(identity.prompts)}"
     yield f"Data digest {made.data}, seed {made.seed}, {made.folds} folds by question, {made.repeats} time(s)"
+    if calibration.recipe is not None:
+        yield f"Recipe: unit {calibration.unit}, fit {calibration.recipe.fit}"
     yield from fit_lines(calibration)
     yield ""
     yield "Reliability out of fold: of judgments with a probability in a bin, how many are right (95 %, by question)"
@@ -119,7 +121,7 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
 
 def show_json(calibration: "Calibration") -> str:
     """Identity, quality, models tried and guarantees, without coefficients and stored probabilities."""
-    data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees"})
+    data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees", "recipe"})
     if calibration.transfer is not None:
         data["transfer"] = calibration.transfer.model_dump(
             mode="json", exclude={"prior": {"questions"}, "own": {"added"}}

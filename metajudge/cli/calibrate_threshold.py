@@ -146,6 +146,7 @@ def threshold(
             "of your own with `metajudge calibrate fit --prior shipped`, and find a threshold for that"
         )
     _check_same(fitted, kind, labelling.rule)
+    fitted.check_unit(reading.unit)
     table = labelled_records(data, reading, agent_scores, labelling).table(
         fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
     )

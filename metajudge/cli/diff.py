@@ -9,6 +9,8 @@ import typer
 from metajudge.cli.inputs import AS_THEY_ARE, Labelling, Reading, RightOption, reads_judgments
 from metajudge.cli.loop import run
 from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, store_path
+from metajudge.errors import ConfigurationError
+from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.types import Right, VerdictKind
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.comparison import Comparison, Difference, Side, by_labels, compare
@@ -34,13 +36,16 @@ def diff(
 ) -> None:
     """Compare two runs over the same judgments, paired: what is kept, scores, and precision if there are labels.
 
-    Differences are second minus first, with a 95 % interval from resampled items; if every item has one judgment,
-    McNemar's exact test compares the shares kept. Exit codes: 0 compared, 2 nothing to compare.
+    Differences are second minus first, with a 95 % interval from resampled questions (items, where no text is known);
+    if every one has one judgment, McNemar's exact test compares the shares kept. Exit codes: 0 compared, 2 nothing to
+    compare.
     """
+    if reading.unit not in (None, ITEM, QUESTION) and not labels:
+        raise ConfigurationError(f"--unit {reading.unit} is a field of judgments: give them with --labels")
     where = store_path(store)
     sides = labelled_by(run(load_sides(first, second, where)), reading.open(labels) if labels else ())
     one, other, rules = by_labels(*sides, Labelling(right=right).rule)
-    found = compare(one, other, seed=seed)
+    found = compare(one, other, seed=seed, unit=reading.unit)
     if as_json:
         _print_json(one, other, found, rules)
     else:
@@ -102,7 +107,7 @@ def _shares(found: Difference, *, percent: bool) -> str:
         return f"{text} (n = {found.n}; {found.why_absent})"
     interval = f"95 % interval {scale * found.low:+.{digits}f} to {scale * found.high:+.{digits}f}"
     test = "" if found.p_value is None else f", McNemar p = {found.p_value:.3g}"
-    return f"{text} ({interval}{test}; n = {found.n}, {found.items} items)"
+    return f"{text} ({interval}{test}; n = {found.n}, {found.items} {found.unit or 'item'}s)"
 
 
 def _names(title: str, names: tuple[str, ...]) -> list[str]:

@@ -179,6 +179,7 @@ def preferences(
         "near_threshold": near_threshold,
         "ngram": ngram,
         "split": None if split is None else numbers(split, "--split", "0.9,0.05,0.05"),
+        "unit": reading.unit,
         "personal_data": personal_data,
         "truncation": truncation,
         "from_grades": from_grades,

@@ -36,7 +36,7 @@ _TITLES: Mapping[str, str] = {
         ),
         INPUT: "data questions rankings responses limit category reviews",
         LABELS: "labels on labels-map right human",
-        TABLES: "map map-values prefix-ids strict",
+        TABLES: "map map-values prefix-ids strict unit",
         DECIDE: (
             "calibration allow-other-calibration policy review-sample audit-share reviewers no-label-free fail-under "
             "webhook target delta procedure most-per-question schedule looks accept-changed-labels by review "

@@ -129,14 +129,25 @@ takes_labels = takes("labelling", Labelling)
 """Gives a command the options for people's labels, as its argument ``labelling``."""
 
 
+UnitOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What is independent, for intervals, folds and splits: item, question, or a field. Default: a stated "
+        "question_id, else question and reference; item where one text covers nine tenths of the items.",
+        metavar="UNIT",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids`` and ``--strict``."""
+    """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids``, ``--strict`` and ``--unit``."""
 
     maps: MapOption = None
     values: MapValuesOption = None
     prefix_ids: PrefixIdsOption = False
     strict: StrictOption = False
+    unit: UnitOption = None
 
     def open(
         self,
@@ -156,6 +167,7 @@ class Reading:
             judges=judges,
             limit=limit,
         )
+        source.count_by(self.unit)
         if labelling is not None:
             labelling.join(source, _values_of(inputs, self.values or []))
         return source
@@ -178,6 +190,8 @@ AS_THEY_ARE = Reading()
 
 reads_judgments = takes("reading", Reading)
 """Gives a command the options for reading its inputs, as its argument ``reading``."""
+reads_items = takes("reading", Reading, without="unit")
+"""The same for a command without intervals or splits by unit."""
 
 
 def _values_of(inputs: list[str], given: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from metajudge.cli.estimates import print_estimate
-from metajudge.cli.inputs import Reading, reads_judgments
+from metajudge.cli.inputs import Reading, reads_items
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
@@ -115,7 +115,7 @@ class Orders(StrEnum):
     GIVEN = "given"
 
 
-@reads_judgments
+@reads_items
 @takes("sending", Sending)
 def judge(
     inputs: Annotated[

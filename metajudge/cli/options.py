@@ -124,14 +124,15 @@ ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]
 
 
-def takes(argument: str, group: type) -> Callable[[Command], Command]:
+def takes(argument: str, group: type, *, without: str | None = None) -> Callable[[Command], Command]:
     """Gives a command the fields of a dataclass as options; it receives them as one argument.
 
     Args:
         argument: of the command; its value is an instance of ``group``.
         group: a dataclass whose fields have types that typer reads, and defaults.
+        without: a field that is no option of the command.
     """
-    fields = inspect.signature(group).parameters
+    fields = {name: one for name, one in inspect.signature(group).parameters.items() if name != without}
 
     def with_options(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)

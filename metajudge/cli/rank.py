@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_judgments
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_items
 from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
 from metajudge.readers.ranking_files import read_ranking_file
@@ -104,7 +104,7 @@ def _optima(result: Kemeny) -> list[str]:
     return lines
 
 
-@reads_judgments
+@reads_items
 def rank(
     ballots: Annotated[
         Path,

@@ -142,14 +142,14 @@ class Batch:
         self._take(at, own, whole, reused=reused)
 
     def _take(self, at: int, panel: Assessment, assessment: Assessment, *, reused: bool) -> None:
-        row, facts = self._rows[at], self._facts
+        row = self._rows[at]
         self.summary.add(assessment, reused)
         self.found.append(
             Found(
                 index=row["index"],
                 key=row["key"],
                 hash=row["hash"],
-                question=facts.items[facts.item[at]].question,
+                question=row["question"],
                 correct=row["correct"],
                 assessment=assessment,
                 panel=None if panel is assessment else panel,

@@ -57,10 +57,10 @@ SCHEMA = pa.schema(
 )
 """Columns of a part.
 
-``correct`` says whether the judgment agrees with its label, absent without one; ``question`` is the digest of the
-question's text, ``guaranteed`` whether a promise covers the judgment, and ``decided_by`` the rule in words.
-``panel_assessment`` is what the
-panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
+``correct`` says whether the judgment agrees with its label, absent without one; ``question`` names the cluster of the
+item, ``guaranteed`` whether a promise covers the judgment, and ``decided_by`` the rule in words. ``panel_assessment``
+is what the panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack
+some columns.
 """
 
 
@@ -274,7 +274,7 @@ class Found:
 
     Attributes:
         index: its place in the input.
-        question: digest of its question's text.
+        question: name of its cluster.
         correct: whether it agrees with its label; None without one.
         panel: the panel's own assessment; None where nothing was added to it.
     """

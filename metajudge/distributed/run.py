@@ -184,6 +184,7 @@ class _Work:
         """Writes the work list."""
         summary, finishing, stores = self.summary, self.engine.finishing, self.engine.store is not None
         rules = self.results.labels.rules = intake.rules()
+        self.results.labels.note = intake.unit_note
         labelled = correctness(intake.facts, rules)[intake.wanted] >= 0
         check_labelled(self.results.bars, bool(labelled.any()))
         _check_judges(finishing.calibration, self.judging.allow_other_calibration, source, intake.facts)
@@ -209,6 +210,8 @@ class _Work:
 def _check_judges(calibration: "Calibration | None", allow_other: bool, source: JudgmentSource, facts: Facts) -> None:
     """Refuses an input of which no judge is one of the calibration's, as one process does."""
     judges = sorted(name for name in facts.judges if source.judges is None or name in source.judges)
+    if calibration is not None:
+        calibration.check_unit(source.unit)
     if calibration is not None and not allow_other and not set(judges) & set(calibration.identity.judges):
         raise InputError(not_its_judges(calibration, judges))
 

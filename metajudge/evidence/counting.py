@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import FailureKind
+from metajudge.evidence.units import Clusters
 from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.types import (
     AnyVerdict,
@@ -28,7 +29,6 @@ from metajudge.types import (
     VerdictKind,
     is_right,
     kind_of,
-    text_digest,
 )
 from metajudge.types.right import DEFAULTS
 
@@ -147,11 +147,6 @@ def code_of(found: bool | Why) -> int:
     return int(found) if isinstance(found, bool) else -1 - WHY.index(found)
 
 
-def cluster_of(question: str) -> int:
-    """The number of a question in [0, 2**64): judgments of one question are not independent."""
-    return int(text_digest(question)[:16], 16)
-
-
 @dataclass(frozen=True, slots=True)
 class Counted:
     """One row.
@@ -195,11 +190,15 @@ class Counts:
         rules: what counts as right, for each kind of verdict.
         why: why judgments cannot be compared -> how many.
         wrongly_kept: ids of the first ones that were kept although they are wrong.
+        clusters: the questions of the input's items.
+        note: what to know of the unit of dependence.
     """
 
     rules: Mapping[VerdictKind, Right] = field(default_factory=lambda: DEFAULTS)
     why: Counter[str] = field(default_factory=Counter)
     wrongly_kept: list[str] = field(default_factory=list)
+    clusters: Clusters = field(default_factory=Clusters)
+    note: str | None = None
     _given: Counter[int] = field(default_factory=Counter)
     _clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     _outcomes: "array[int]" = field(default_factory=lambda: array("B"))
@@ -208,7 +207,7 @@ class Counts:
         """Counts a judgment and what became of it; None: nothing decided."""
         fate: Fate = "asked" if assessment is None else ending_of(assessment)
         code = code_of(compared_by(judgment, self.rules))
-        self.count(judgment.id, cluster_of(judgment.item.opening), said_by(judgment.verdict), fate, code)
+        self.count(judgment.id, self.clusters.number(judgment.item), said_by(judgment.verdict), fate, code)
 
     def count(self, name: str, cluster: int, said: Said, fate: Fate, code: int) -> None:
         """Counts one judgment by its fields.

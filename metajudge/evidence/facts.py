@@ -21,6 +21,7 @@ from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules, scales_of
+from metajudge.evidence.units import Asked, unit_of
 from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
@@ -31,7 +32,6 @@ from metajudge.types import (
     SignalValue,
     kind_of,
     parse_verdict,
-    text_digest,
 )
 from metajudge.types.judgment import Scale, count_words
 
@@ -51,14 +51,23 @@ class ItemFact(NamedTuple):
     Attributes:
         id: as the input names it.
         digest: of its content; one id with two digests is a conflict.
-        question: digest of the question that it opens with: the unit of independence.
+        question: name of its cluster among all the items (:mod:`metajudge.evidence.units`).
         scale: the lowest and highest grade, or the categories from worst to best.
+        text, unit, stated: as :class:`~metajudge.evidence.units.Asked` has them.
     """
 
     id: str
     digest: str
     question: str
     scale: Scale | None
+    text: str
+    unit: str
+    stated: bool
+
+    @property
+    def asked(self) -> Asked:
+        """What it says of its unit."""
+        return Asked(self.id, self.text, self.unit, self.stated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +160,11 @@ class Facts:
         columns, declared = (self.judge, self.verdict, self.truth), [bool(item.scale) for item in self.items]
         rules.scales = scales_of(self.judges, self.verdicts, self.truths, columns, self.item, declared)
         return rules
+
+    @property
+    def unit(self) -> str:
+        """What a cluster of items is where nobody says: see :func:`~metajudge.evidence.units.unit_of`."""
+        return unit_of(self.items)
 
     def conflicts(self) -> Mapping[str, list[int]]:
         """Item id -> its places in ``items``, for ids that were used for different contents."""
@@ -298,11 +312,11 @@ class FactsBuilder:
 
     def add_row(self, row: FactRow) -> None:
         """Takes the facts of one judgment from :meth:`Facts.row`, also after a way through JSON."""
-        (name, item, content, question, scale, judge, model, order, verdict, truth, category, reason, *rest) = row
-        value, state, detail, words, own, other, confidence = rest
+        name, item, content, question, scale, *asked, judge, model, order, verdict, truth, category, reason = row[:15]
+        value, state, detail, words, own, other, confidence = row[15:]
         place = self._items.get((item, content))
         if place is None:
-            place = self._new_item(ItemFact(item, content, question, None if scale is None else tuple(scale)))
+            place = self._new_item(ItemFact(item, content, question, None if scale is None else tuple(scale), *asked))
         self._append(
             name,
             place,
@@ -367,7 +381,7 @@ class FactsBuilder:
         rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
         return Facts(
             judgment_ids=list(self._ids),
-            items=list(self._item_facts),
+            items=_clustered(self._item_facts),
             judges=self._judges.values,
             models=self._models.values,
             orders=self._orders.values,
@@ -420,7 +434,8 @@ class FactsBuilder:
         key = (item.id, item.digest)
         place = self._items.get(key)
         if place is None:
-            place = self._new_item(ItemFact(*key, text_digest(item.opening), item.scale))
+            said = Asked.of(item)
+            place = self._new_item(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
         words = self._words_of(item, place) if self._texts else {}
         truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
         return _LastItem(item, words, place, truth, category)
@@ -444,6 +459,12 @@ class FactsBuilder:
         if found is None:
             found = self._parsed[key] = parse_verdict(value)
         return found
+
+
+def _clustered(items: Sequence[ItemFact]) -> list[ItemFact]:
+    """The items, each with the name of its cluster among all of them."""
+    unit = unit_of(items)
+    return [one._replace(question=one.asked.named(unit)) for one in items]
 
 
 _OfVerdict: TypeAlias = tuple[AnyVerdict | None, int, int, float]

@@ -16,14 +16,15 @@ from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
-from metajudge.types import Judgment, Right, SignalValue, text_digest
+from metajudge.evidence.units import Asked, unit_of
+from metajudge.types import Judgment, Right, SignalValue
 
 
 @dataclass(slots=True)
 class _ItemRecord:
     digest: str
     first_judgment: str
-    question: str
+    asked: Asked
     verdicts: list[RecordedVerdict] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     start: int = 0
@@ -76,7 +77,7 @@ class EvidenceIndex:
         """
         record = self._record(judgment)
         if record is None:
-            record = _ItemRecord(judgment.item.digest, judgment.id, text_digest(judgment.item.opening))
+            record = _ItemRecord(judgment.item.digest, judgment.id, Asked.of(judgment.item))
             self._items[judgment.item.id] = record
         seen = _seen(judgment)
         record.verdicts.append(self._records.setdefault(seen, seen))
@@ -98,7 +99,9 @@ class EvidenceIndex:
         found = Recorded.of((one.verdicts for one in self._items.values()), self.models)
         if self._dependence is None:
             numbers = Interned[str]()
-            questions = [numbers.code(one.question) for one in self._items.values()]
+            asked = [one.asked for one in self._items.values()]
+            unit = unit_of(asked)
+            questions = [numbers.code(one.named(unit)) for one in asked]
             words = [count for one in self._items.values() for count in one.words]
             self._dependence = dependence_among(found, np.array(questions), np.array(words), self.rules)
         return replace(found, copies=self._dependence.copies)

@@ -54,8 +54,8 @@ def _verdict(value: Any) -> Any:
 
 
 def _item(value: Sequence[Any]) -> ItemFact:
-    name, content, question, scale = value
-    return ItemFact(name, content, question, None if scale is None else tuple(scale))
+    name, content, question, scale, *asked = value
+    return ItemFact(name, content, question, None if scale is None else tuple(scale), *asked)
 
 
 _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {"items": list, "verdicts": _verdict, "truths": _verdict}

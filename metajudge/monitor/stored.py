@@ -11,6 +11,7 @@ import orjson
 
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.promise import Promise
+from metajudge.evidence.units import ITEM
 from metajudge.monitor.drift import SeenColumns, question_code
 from metajudge.monitor.report import Watched, promise_id
 from metajudge.monitor.tally import Audit, DecisionColumns
@@ -309,8 +310,12 @@ def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[
     """What versions show; without the judgment's texts its item's id stands for the question."""
     answers = [asked.get(row.judgment_digest) for row in rows]
     groups, group = coded([(row.judge, one.category) for row, one in zip(rows, said, strict=True)])
+    by_item = [one.stamp is not None and one.stamp.value.counted_by == ITEM for one in said]
     questions, question = coded(
-        [row.item_id if one is None else one.question for row, one in zip(rows, answers, strict=True)]
+        [
+            row.item_id if one is None or of_item else one.question
+            for row, one, of_item in zip(rows, answers, by_item, strict=True)
+        ]
     )
     by_id = {id(one): one for one in said}
     shapes, shape = coded([id(one) for one in said])
@@ -393,7 +398,7 @@ def _asked(payload: str | None, item_id: str, item: _Question) -> _Asked:
         identity["instruction"] = text_digest(data["instruction"])[:12]
     if model := (data.get("meta") or {}).get("judge_model"):
         identity["judge_model"] = str(model)
-    return _Asked(question or item_id, identity)
+    return _Asked(beside.get("question_id") or question or item_id, identity)
 
 
 def _known(calibration: Mapping[str, Any] | None) -> dict[str, Sequence[str]]:

@@ -122,7 +122,8 @@ def _overview(request: ExportRequest, stats: Mapping[str, Any]) -> str:
     return (
         f"Made by metajudge {stats['metajudge_version']} in format `{request.format}`, "
         f"from judgments kept by these rules: {request.rule_sentence}. "
-        f"{how}\n\n| split | rows | question clusters | asked for |\n| --- | ---: | ---: | ---: |\n{parts}\n\n"
+        f"{how}\n\n| split | rows | {stats.get('unit', 'question')} clusters | asked for |\n"
+        f"| --- | ---: | ---: | ---: |\n{parts}\n\n"
         "Rows stand in the order of the input: shuffle them when training. "
         f"The same input with seed {request.seed} gives the same bytes.\n"
     )

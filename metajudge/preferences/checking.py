@@ -11,6 +11,7 @@ import orjson
 import yaml
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import QUESTION
 from metajudge.preferences import verdicts
 from metajudge.preferences.manifest import CARD, MANIFEST, STATS, describe
 from metajudge.preferences.near_duplicates import near_groups
@@ -94,7 +95,8 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
         _check_card(place, files, report)
         if _load(work, files, report):
             paired = _check_rows(work, report)
-            _check_leaks(work, report, near_threshold or request.get("near_threshold", 0.7))
+            by_question = _json(place / STATS, CheckReport(place)).get("unit", QUESTION) == QUESTION
+            _check_leaks(work, report, (near_threshold or request.get("near_threshold", 0.7)) if by_question else 1)
             if paired:
                 _check_balance(work, report, bool(request.get("balance_length")))
         _check_counts(place, report)

@@ -12,6 +12,7 @@ from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import CUT_SHORT
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
+from metajudge.preferences.splitting import unit_key
 from metajudge.preferences.texts import texts_of
 from metajudge.preferences.workspace import only, quoted, ranges
 
@@ -67,9 +68,10 @@ def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
         more AS ({_finishes(request.kind, entries)}),
         found AS (
             SELECT *, normal(chosen) AS c, normal(rejected) AS r FROM texts LEFT JOIN more USING (entry_id)
+            JOIN (SELECT item_no, question_id FROM items) USING (item_no)
         )
         SELECT entry_id, item_no, margin, probability, votes, label, length(chosen) AS chosen_length,
-            length(rejected) AS rejected_length, hash(normal(question)) AS question_hash,
+            length(rejected) AS rejected_length, hash({unit_key(work, request)}) AS question_hash,
             hash(system, normal(prompt)) AS p,
             hash(c) AS c, CASE WHEN rejected_ref IS NOT NULL THEN hash(r) END AS r,
             coalesce(c = '' OR normal(question) = '', true) OR

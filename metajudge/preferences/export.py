@@ -10,6 +10,7 @@ import duckdb
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import QUESTION
 from metajudge.installation import __version__
 from metajudge.preferences import cleaning, formats, selecting, splitting, statistics, verdicts
 from metajudge.preferences.card import card
@@ -99,9 +100,10 @@ def export(
     if (store is None) == (judgments is None and assessments is None):
         raise InputError("name one source: a store, or judgments with their assessments")
     files = _paths(judgments)
+    opened = open_judgments(files, mapping=mapping, prefix_ids=prefix_ids, unit=asked.unit) if files else None
     given = Vetted(
         store=None if store is None else store_location(store),
-        judgments=open_judgments(files, mapping=mapping, prefix_ids=prefix_ids) if files else judgments,  # type: ignore[arg-type]
+        judgments=opened or judgments,  # type: ignore[arg-type]
         assessments=Path(assessments) if isinstance(assessments, str | Path) else assessments,
     )
     named = [*files, *(one for one in (given.store, given.assessments) if isinstance(one, Path))]
@@ -269,6 +271,7 @@ class _Export:
             "lengths": notes["split"]["lengths"],
             "vetting": statistics.vetting(work),
             "kinds": statistics.kinds(work),
+            **({} if (unit := splitting.unit_of(work, self.request)) == QUESTION else {"unit": unit}),
             "from_grades": notes["pair"]["from_grades"],
             "decontaminated_against": list(self.benchmarks.names),
             **statistics.figures(work, self.request),

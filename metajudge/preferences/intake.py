@@ -54,6 +54,7 @@ _ITEMS: Final = {
     "label": "VARCHAR",
     "models": "VARCHAR",
     "scale": "VARCHAR",
+    "question_id": "VARCHAR",
 }
 _ITEMS_READ: Final = {**_ITEMS, "content": "VARCHAR"}
 """With the digest of the content, as records of one item are compared."""

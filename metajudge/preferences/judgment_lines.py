@@ -223,6 +223,7 @@ def _item_row(judgment: Judgment) -> dict[str, Any]:
         "label": verdict_text(item.label),
         "models": _json_or_none(item.models),
         "scale": None if item.scale is None else orjson.dumps(item.scale).decode(),
+        "question_id": item.question_id,
         "content": item.digest,
     }
 

@@ -122,6 +122,8 @@ class ExportRequest(Frozen):
         dedupe: remove near duplicates; exact ones always are.
         ngram: words in a row that a pair may not share with a benchmark item.
         split: fractions of train, validation and test (or of train and test); one part where None.
+        unit: what stands in one part as a whole: ``question``, ``item``, or a field of ``meta``; None for the question
+            or its stated id, or the item for judge pairs under one instruction.
         personal_data: leave it, flag it in the column ``flags``, or drop what is flagged.
         from_grades: kind ``responses``: rows from kept grades and categories of single responses, although there are
             kept comparisons; without comparisons they are taken anyway.
@@ -149,6 +151,7 @@ class ExportRequest(Frozen):
     near_threshold: float = Field(default=0.7, gt=0, le=1)
     ngram: int = Field(default=13, ge=3, le=1_000_000)
     split: tuple[float, ...] | None = None
+    unit: str | None = Field(default=None, pattern=r"""^[^"'\\]{1,200}$""", exclude_if=lambda given: given is None)
     personal_data: Literal["leave", "flag", "drop"] = "leave"
     truncation: Literal["any", "reported", "keep"] = "any"
     from_grades: bool = False

@@ -7,15 +7,38 @@ import duckdb
 import numpy as np
 
 from metajudge.errors import ConfigurationError
+from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
 from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.near_duplicates import near_groups
-from metajudge.preferences.request import ExportRequest
+from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.workspace import only
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
 
 _CHUNK = 8_192
+
+
+def unit_of(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
+    """What stands in one part as a whole; see :class:`~metajudge.preferences.request.ExportRequest`.
+
+    Responses to one prompt are never divided unasked: a model that was trained on it would be tested on it.
+    """
+    if request.unit is not None or request.kind is Kind.RESPONSES:
+        return request.unit or QUESTION
+    items, most, ids = only(
+        work,
+        """SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(ids), 0)
+        FROM (SELECT count(*) AS n, count(question_id) AS ids FROM items GROUP BY normal(question))""",
+    )
+    return ITEM if items > 1 and not ids and most > MOST_SHARE * items else QUESTION
+
+
+def unit_key(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
+    """SQL of the value that items of one unit share."""
+    if unit_of(work, request) == ITEM:
+        return "item_id"
+    return "coalesce('id' || chr(31) || question_id, normal(question))"
 
 
 def split_by_cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> int:
@@ -98,7 +121,7 @@ def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
         SELECT question_hash, min(item_no) AS first FROM measures GROUP BY 1""")
     roots: list[int] = []
     numbers: list[int] = []
-    if len(request.parts) > 1 and request.near_threshold < 1:
+    if len(request.parts) > 1 and request.near_threshold < 1 and unit_of(work, request) == QUESTION:
 
         def chunks() -> Iterator[Sequence[Sequence[str]]]:
             for rows in _questions(work):

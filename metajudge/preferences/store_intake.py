@@ -12,6 +12,7 @@ from typing import Any, Final
 import duckdb
 
 from metajudge.errors import InputError, StoreError
+from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.preferences import decisions
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.request import ExportRequest, Kind, Rule
@@ -229,6 +230,8 @@ def _take_assessments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -
 def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
     judging = request.kind is Kind.JUDGMENTS
     texts = "payload->>'$.rationale', payload->>'$.instruction'" if judging else "NULL, NULL"
+    field = None if request.unit in (None, QUESTION, ITEM) else f'$.meta."{request.unit}"'
+    stated = "NULL" if field is None else f"json_extract_string(payload, {quoted(field)})"
     _take(
         work,
         "judgments",
@@ -236,27 +239,29 @@ def _take_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None
         f"""SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, verdict,
             from_json(v[1], '["VARCHAR"]') AS shown, from_json(v[2], '["VARCHAR"]') AS labels,
             rationale, instruction, coalesce(v[3], v[4], v[5]) AS finish, v[6] AS response_finish, v[7] AS people,
-            item_digest
+            item_digest, coalesce(stated, v[8]) AS question_id
         FROM (
             SELECT rowid, judgment_id, judgment_digest, item_id, judge, item_digest, {texts},
                 {stored_text("$.verdict")}, json_extract_string(payload, ['$.order', '$.labels', '$.meta.finish',
-                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels'])
+                    '$.meta.finish_reason', '$.meta.stop_reason', '$.meta.response_finish', '$.item.labels',
+                    '$.item.question_id']), {stated}
             FROM given
         ) t(judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest, rationale, instruction, verdict,
-            v)""",
+            v, stated)""",
     )
     _take(
         work,
         "items",
         "SEMI JOIN judgments USING (item_digest)",
         f"""SELECT item_no, item_id, v[1] AS question, v[2] AS responses, category,
-            label, v[3] AS models, v[4] AS scale, item_digest
+            label, v[3] AS models, v[4] AS scale, item_digest, question_id
         FROM (
             SELECT rowid AS item_no, item_id, category, item_digest, {stored_text("$.label")} AS label,
                 json_extract_string(payload, ['$.question', '$.responses', '$.models', '$.scale']) AS v
             FROM given
-        )""",
+        ) JOIN (SELECT item_digest, max(question_id) AS question_id FROM judgments GROUP BY 1) USING (item_digest)""",
     )
+    work.execute("ALTER TABLE judgments DROP question_id")
 
 
 def _take(work: duckdb.DuckDBPyConnection, table: str, wanted: str, query: str) -> None:

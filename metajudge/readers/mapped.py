@@ -263,6 +263,7 @@ class MappedTable(LineReader):
             "responses": responses,
             "category": self._text(row, "category"),
             "reference": self._text(row, "reference"),
+            "question_id": self._text(row, "question_id"),
             "models": models or None,
             "scale": parse_scale(self._value(row, "scale")) if len(answers) == 1 else None,
             "conversation": self._conversation(row)

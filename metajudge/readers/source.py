@@ -10,6 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metajudge.errors import BadLineError, InputError, MetajudgeError
+from metajudge.evidence.units import stated
 from metajudge.files.replacing import replacing
 from metajudge.readers.collector import C, give
 from metajudge.readers.detect import readers_of
@@ -67,7 +68,8 @@ class JudgmentSource:
         self._unique = False
         self._lines: int | None = _UNCOUNTED
         self._people: PeopleIndex | None = None
-        self._labelled: Callable[[Judgment], Judgment] | None = None
+        self._changes: list[Callable[[Judgment], Judgment]] = []
+        self._unit: str | None = None
         self._told: list[str] = []
         self._contents = contents
 
@@ -78,8 +80,19 @@ class JudgmentSource:
             labelled: gives a judgment with its labels; nothing else of it may change.
             notices: what is to be known of the labels, a sentence each.
         """
-        self._labelled = labelled
+        self._changes.append(labelled)
         self._told += notices
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of dependence that was asked for; None where it follows from the items."""
+        return self._unit
+
+    def count_by(self, unit: str | None) -> None:
+        """States the unit of dependence in every judgment; see :func:`metajudge.evidence.units.stated`."""
+        if unit is not None:
+            self._unit = unit
+            self._changes.append(stated(unit))
 
     @property
     def judgments(self) -> int:
@@ -95,7 +108,7 @@ class JudgmentSource:
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
         readers = [reader for given in self._inputs.values() for reader in given]
-        whole = self.strict or self._prefix_ids or self._labelled is not None or bool(self._contents)
+        whole = self.strict or self._prefix_ids or bool(self._changes) or bool(self._contents)
         one = readers[0] if len(readers) == 1 and not whole else None
         return one.plain_file if isinstance(one, JudgmentLines) else None
 
@@ -135,10 +148,10 @@ class JudgmentSource:
     def line_readers(self) -> list[JudgmentLines] | None:
         """The readers, where all inputs are uncompressed lines of metajudge JSONL that nothing is to be added to.
 
-        None where a reject raises, ids get a prefix, or labels or people's scores are joined.
+        None where a reject raises, ids get a prefix, a unit is stated, or labels or people's scores are joined.
         """
         readers = [reader for given in self._inputs.values() for reader in given]
-        if self.strict or self._prefix_ids or self._labelled is not None or self._contents:
+        if self.strict or self._prefix_ids or self._changes or self._contents:
             return None
         lines = [reader for reader in readers if isinstance(reader, JudgmentLines) and reader.plain_file is not None]
         return lines if len(lines) == len(readers) else None
@@ -305,8 +318,9 @@ class JudgmentSource:
                     record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
                     if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                         record = people.labelled(record, found.name)
-                    if self._labelled is not None and isinstance(record, Judgment):
-                        record = self._labelled(record)
+                    if isinstance(record, Judgment):
+                        for change in self._changes:
+                            record = change(record)
                     tally.add(record, self._judges)
                     if tally.total > self._tally.total:
                         # Passes meet the same records in the same order: the one that is furthest knows most.
@@ -374,6 +388,7 @@ def open_judgments(
     limit: int | None = None,
     mapping: FieldMap | None = None,
     prefix_ids: bool = False,
+    unit: str | None = None,
 ) -> JudgmentSource:
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
@@ -390,6 +405,8 @@ def open_judgments(
         mapping: which column of a table is what (:func:`metajudge.readers.parse_map`); None for the mapping kept for
             the file in ``metajudge-inputs.toml``, where there is one.
         prefix_ids: put the file's name before every judgment's id, where files use the same ids for different ones.
+        unit: what is independent of each other: ``item``, ``question``, or a field of ``meta`` or the item; None to
+            find it (:mod:`metajudge.evidence.units`).
 
     Returns:
         A source that can be iterated any number of times.
@@ -414,6 +431,7 @@ def open_judgments(
         raise
     source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit, prefix_ids=prefix_ids)
     weakref.finalize(source, _remove, spooled)
+    source.count_by(unit)
     return source
 
 

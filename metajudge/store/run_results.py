@@ -87,11 +87,13 @@ class Said(NamedTuple):
 
     Attributes:
         people: what people say, a list with a ``value`` each.
+        asked: the item's question, its reference, its stated question id and its conversation.
     """
 
     verdict: str | None
     label: str | None
     people: str | None
+    asked: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
 
 
 class KeptVerdicts:
@@ -104,17 +106,18 @@ class KeptVerdicts:
     def among(self, cursor: Connection, digests: Sequence[str]) -> dict[str, Said]:
         """Those of the judgments with these different digests, by digest."""
         if self._judgments is None or self._items is None:
-            said = f"{_part(cursor, 'verdict')}, {_part(cursor, 'item', 'labels')}"
+            beside = ", ".join(_part(cursor, "item", name) for name in ("labels", "question_id", "conversation"))
+            said = f"{_part(cursor, 'verdict')}, {beside}"
             self._judgments = Neighbours("judgment", f"item_digest, {said}")
-            self._items = Neighbours("item", f"{_part(cursor, 'label')}, {_part(cursor, 'labels')}")
+            own = ", ".join(_part(cursor, name) for name in ("label", "labels", "question", "reference"))
+            self._items = Neighbours("item", own)
         rows = self._judgments.rows(cursor, digests, "NOT redacted")
         items = {
-            digest: (label, people)
-            for digest, label, people in self._items.rows(cursor, sorted({row[1] for row in rows}), "NOT redacted")
+            digest: own for digest, *own in self._items.rows(cursor, sorted({row[1] for row in rows}), "NOT redacted")
         }
         return {
-            digest: Said(verdict, items[item][0], people or items[item][1])
-            for digest, item, verdict, people in rows
+            digest: Said(verdict, items[item][0], people or items[item][1], (*items[item][2:], stated, turns))
+            for digest, item, verdict, people, stated, turns in rows
             if item in items
         }
 

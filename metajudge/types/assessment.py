@@ -193,6 +193,9 @@ class GuaranteedThreshold(Frozen):
     category: str | None = Field(
         default=None, exclude_if=_unset, description="The category it speaks of; absent for all together."
     )
+    counted_by: str | None = Field(
+        default=None, exclude_if=_unset, description="What a question is: `item`, or a field; absent for the question."
+    )
 
     def keeps(self, probability: float) -> bool:
         """Whether a probability reaches the threshold, compared after rounding to 1e-9."""

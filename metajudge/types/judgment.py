@@ -23,7 +23,7 @@ Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
 
 
-BESIDE = frozenset({"labels", "conversation", "metadata"})
+BESIDE = frozenset({"labels", "conversation", "metadata", "question_id"})
 """Fields of an item that are no part of what it is."""
 
 
@@ -45,6 +45,7 @@ class Item(Frozen):
     A response may be the empty string (a model may answer nothing); an item without responses is an error. ``labels``,
     ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
     A label by a word that stands for no answer (``"unsure"``) is left out, unless the scale has it.
+    ``question_id`` is part of no digest at all: it says which items are no independent observations.
     """
 
     id: NonEmpty
@@ -67,6 +68,9 @@ class Item(Frozen):
     )
     metadata: Data[dict[str, dict[str, Any]]] | None = Field(
         default=None, description="Response id -> what is known of it, such as tokens or latency.", exclude_if=_is_empty
+    )
+    question_id: NonEmpty | None = Field(
+        default=None, description="Items with the same one are one unit of dependence.", exclude_if=_is_empty
     )
 
     @model_validator(mode="before")
@@ -112,10 +116,7 @@ class Item(Frozen):
 
     @property
     def opening(self) -> str:
-        """The question that a conversation of several turns opens with, else the question.
-
-        Items with the same opening are not independent: intervals, folds and splits treat them as one question.
-        """
+        """The question that a conversation of several turns opens with, else the question."""
         asked = [message.content for message in self.conversation if message.role == "user"]
         return asked[0] if len(asked) > 1 else self.question
 
@@ -321,6 +322,7 @@ class _ItemJson(NamedTuple):
     content: bytes
 
 
+_NO_DIGEST = {"question_id"}
 _NOT_VETTED = {"label", "models", *BESIDE}
 _NO_CONTENT = {"id", *BESIDE}
 _last_item: tuple[Item, _ItemJson] | None = None
@@ -335,7 +337,7 @@ def _item_json(item: Item) -> _ItemJson:
         fields = {name: b'"%b":%b' % (name.encode(), json_bytes(data[name], sort_keys=True)) for name in sorted(data)}
         whole, vetted, content = (
             b"{%b}" % b",".join([field for name, field in fields.items() if name not in left_out])
-            for left_out in ((), _NOT_VETTED, _NO_CONTENT)
+            for left_out in (_NO_DIGEST, _NOT_VETTED, _NO_CONTENT)
         )
         known = _last_item = (item, _ItemJson(Fragment(whole), Fragment(vetted), content))
     return known[1]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import ITEM, QUESTION, Asked, unit_of
 from metajudge.readers.right_rules import RightRules
 from metajudge.types import AnyVerdict, Assessment, Judgment, Right, VerdictKind, is_right, kind_of
 
@@ -66,6 +67,7 @@ class Side:
         correct: by judgment id, whether the verdict is right by the label; judgments without a label are left out.
         notes: what is to be known about it.
         labelled: by judgment id, verdicts with labels; see :func:`by_labels`.
+        asked: by judgment id, what the item says of its unit of dependence, where that is known.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Side:
     correct: Mapping[str, bool] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
     labelled: Mapping[str, Labelled] = field(default_factory=dict, repr=False)
+    asked: Mapping[str, Asked] = field(default_factory=dict, repr=False)
 
 
 def by_labels(first: Side, second: Side, right: Right | None = None) -> tuple[Side, Side, Mapping[VerdictKind, Right]]:
@@ -109,10 +112,10 @@ def _by_rules(side: Side, rules: Mapping[VerdictKind, Right]) -> Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second minus first, with an interval from resampled items; or the reason it is missing.
+    """Second minus first, with an interval from resampled units; or the reason it is missing.
 
     Attributes:
-        n: judgments compared; ``items`` their independent units.
+        n: judgments compared; ``items`` their independent units, which are items, or ``unit``.
         p_value: of McNemar's exact test, where the judgments are independent (one an item).
     """
 
@@ -126,6 +129,7 @@ class Difference:
     p_value: float | None = None
     method: str = ""
     why_absent: str = ""
+    unit: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; figures that are absent are left out, and the reason is there instead."""
@@ -165,8 +169,13 @@ class Comparison:
     right_lost: tuple[int, int]
 
 
-def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000) -> Comparison:
+def compare(
+    first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000, unit: str | None = None
+) -> Comparison:
     """Pairs two runs by judgment id.
+
+    Args:
+        unit: what is resampled; None to find it (:mod:`metajudge.evidence.units`).
 
     Raises:
         InputError: they have no judgment in common.
@@ -177,11 +186,12 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
     if not same:
         less = f": {len(common)} share an id, but their contents differ" if common else ""
         raise InputError(f"{first.name} and {second.name} have no judgment in common{less}; give runs over one input")
+    same, word = _clustered(same, {**first.asked, **second.asked}, unit)
     decided = [(one, other) for one, other in same if one.accepted is not None and other.accepted is not None]
     gained = [one.judgment_id for one, other in decided if other.accepted and not one.accepted]
     lost = [one.judgment_id for one, other in decided if one.accepted and not other.accepted]
     correct = {**first.correct, **second.correct}
-    draw = _Bootstrap(seed, resamples)
+    draw = _Bootstrap(seed, resamples, word)
     return Comparison(
         paired=len(same),
         changed_content=len(common) - len(same),
@@ -203,10 +213,20 @@ def compare(first: Side, second: Side, *, seed: int = 0, resamples: int = 10_000
 Pairs = Sequence[tuple[Result, Result]]
 
 
+def _clustered(pairs: Pairs, asked: Mapping[str, Asked], given: str | None) -> tuple[list[tuple[Result, Result]], str]:
+    """Pairs whose ``item_id`` names the cluster, and what that is where it is more than an item."""
+    items = {one.item_id: asked[one.judgment_id] for one, _ in pairs if one.judgment_id in asked}
+    unit = given or unit_of(list(items.values()))
+    names = {name: one.named(unit) for name, one in items.items()}
+    word = (given or QUESTION) if len(set(names.values())) < len(names) else ""
+    return [(replace(one, item_id=names.get(one.item_id, one.item_id)), other) for one, other in pairs], word
+
+
 @dataclass(frozen=True, slots=True)
 class _Bootstrap:
     seed: int
     resamples: int
+    unit: str
 
     def of(
         self, items: Sequence[str], estimate: Callable[[Any, int], "BootstrapEstimate"], first: float, second: float
@@ -216,7 +236,8 @@ class _Bootstrap:
         distinct = len(set(items))
         if distinct < 2:
             return Difference(
-                len(items), distinct, first, second, second - first, why_absent="one item: no interval without two"
+                *(len(items), distinct, first, second, second - first),
+                why_absent=f"one {self.unit or ITEM}: no interval without two",
             )
         found = estimate(np.random.default_rng(self.seed), self.resamples)
         return Difference(
@@ -228,6 +249,7 @@ class _Bootstrap:
             found.low,
             found.high,
             method=f"{found.method}, {found.resamples} resamples, seed {self.seed}",
+            unit=self.unit,
         )
 
 

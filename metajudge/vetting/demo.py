@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from metajudge.errors import OutputError
-from metajudge.evidence.counting import Counted, Counts, cluster_of, code_of, compared_by, fate_of, said_by
+from metajudge.evidence.counting import Counted, Counts, code_of, compared_by, fate_of, said_by
 from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
+from metajudge.evidence.units import Clusters
 from metajudge.evidence.words import evidence_in_words
 from metajudge.scoring import exceeds
 from metajudge.types import Judgment
@@ -76,12 +77,12 @@ def demonstrate() -> Demonstration:
     judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
     index = EvidenceIndex.build(judgments)
     found = {judgment.id: _vetted(index, judgment) for judgment in judgments}
-    counts = Counts()
+    counts = Counts(clusters=Clusters(judgments))
     for one in judgments:
         ended = found[one.id]
         fate = fate_of(None if ended is None else ended.kept)
         code = code_of(compared_by(one, counts.rules))
-        counts.count(one.id, cluster_of(one.item.opening), said_by(one.verdict), fate, code)
+        counts.count(one.id, counts.clusters.number(one.item), said_by(one.verdict), fate, code)
     vetted = [one for one in found.values() if one is not None]
     kept = [one for one in vetted if one.kept]
     discarded = [one for one in vetted if not one.kept]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.evidence.units import stated
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
@@ -206,7 +207,8 @@ class Engine(Session):
         vetter, policy = vetter or self.vetter, policy or self.policy
         if policy is not None:
             self._finishing.check(policy, vetter, self._notices.say)
-        around = [judgment, *(one for one in map(as_judgment, others) if one.id != judgment.id)]
+        around = self._by_unit([judgment, *(one for one in map(as_judgment, others) if one.id != judgment.id)])
+        judgment = around[0]
         probabilities = await self._finishing.evidence_around(judgment, around, vetter)
         key = vetter.key(judgment)
         earlier = (await self._find_done([key])).get(key)
@@ -245,7 +247,9 @@ class Engine(Session):
             summary: counted into as results come, for progress displays.
             rewards: reward models' scores, for a calibration that reads them.
         """
-        records = source if isinstance(source, JudgmentSource) else _checked(source)
+        records = source if isinstance(source, JudgmentSource) else self._by_unit(_checked(source))
+        if self.calibration is not None and isinstance(records, JudgmentSource):
+            self.calibration.check_unit(records.unit)
         summary = summary or VetSummary()
         if results is not None and results.watcher is not None:
             results.watcher.policy = self.policy
@@ -313,6 +317,11 @@ class Engine(Session):
                 await self._finishing.open_reviews()
                 summary.reviews = self._finishing.opened
         return summary
+
+    def _by_unit(self, judgments: list[Judgment]) -> list[Judgment]:
+        """The judgments, with the field stated that is the unit of the calibration, if one is."""
+        unit = None if self.calibration is None else self.calibration.field
+        return judgments if unit is None else [*map(stated(unit), judgments)]
 
     def _in_blocks(self) -> bool:
         """Whether judgments can be vetted in blocks: no model is asked, and a calibration reads no agents' scores."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from metajudge.calibration.predictions import Predictions, in_domain
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
+from metajudge.evidence.units import note_of
 from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
@@ -68,8 +69,9 @@ class LabelledRecords:
         found = self._collected(signals, None if wanted is None else frozenset(wanted), people is not None)
         if people is None and found.scales.unlike_people():
             raise InputError(" ".join(found.scales.sentences()))
+        facts = found.facts()
         table = table_of(
-            found.facts(),
+            facts,
             signals,
             kind=kind,
             right=right,
@@ -85,6 +87,11 @@ class LabelledRecords:
             more = ", ..." if len(table.known_judges) > SHOWN_JUDGES else ""
             present = ", ".join(table.known_judges[:SHOWN_JUDGES]) + more
             raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
+        unit = self.records.unit if isinstance(self.records, JudgmentSource) else None
+        table = table if unit is None else replace(table, unit=unit)
+        note = note_of(facts.items, unit)
+        if note is not None:
+            self.notify(note)
         return table if people is None else _relabelled(table, people, found.contents)
 
     def _collected(self, signals: Sequence[str] | None, wanted: frozenset[str] | None, by_content: bool) -> "_Read":
@@ -187,7 +194,7 @@ def threshold_rows(
     Raises:
         InputError: no row is left.
     """
-    table = table.select(table.labelled)
+    table = table.by(fitted.unit).select(table.labelled)
     new = [question not in fitted.provenance.questions for question in table.questions]
     notes = []
     if only_new and not any(new):

@@ -12,11 +12,12 @@ from metajudge.calibration.advice import Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
-from metajudge.calibration.looks import Look, Looks, Sample, Schedule, Turn
+from metajudge.calibration.looks import ByText, Look, Looks, Sample, Schedule, Turn
 from metajudge.calibration.predictions import in_domain
 from metajudge.calibration.procedures import ProcedureName
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
+from metajudge.evidence.units import QUESTION, TEXT
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import text_digest
 from metajudge.vetting.labelled import ThresholdRows
@@ -62,6 +63,7 @@ class ReferenceScores:
             rows: its labelled ones.
             allow_other: whether judges or agents may differ from the fit's.
         """
+        table = table.by(fitted.unit)
         labelled = {one for one, known in zip(table.questions, table.labelled, strict=True) if known}
         rest = table.select(~table.labelled)
         if not rest.questions:
@@ -239,11 +241,20 @@ def look(
         current = load_calibration(path)
         if current.fit_digest != fitted.fit_digest:
             raise InputError(f"{path} was fitted anew while the judgments were read: run the same command again")
+        table = rows.table
         looks = Looks(
-            current.looks, schedule=request.schedule, time=request.time, accept_changes=request.accept_changes
+            current.looks,
+            schedule=request.schedule,
+            time=request.time,
+            accept_changes=request.accept_changes,
+            by_text=ByText.of_rows(table.unit, table.correct, table.questions, table.texts),
         )
         before = len(looks.entries)
-        found = request.find(rows, looks)
+        by = None if table.unit in (QUESTION, TEXT) else table.unit
+        found = {
+            name: one.model_copy(update={"counted_by": by}) if isinstance(one, Guarantee) else one
+            for name, one in request.find(rows, looks).items()
+        }
         looked = passed = current.model_copy(update={"looks": looks.ledger})
         for one in found.values():
             if isinstance(one, Guarantee):

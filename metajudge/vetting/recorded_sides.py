@@ -10,12 +10,13 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import Asked
 from metajudge.preferences.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_to_read
 from metajudge.store.run_results import KeptVerdicts, RunResult, current_results, run_results
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT
-from metajudge.types import Judgment, Status, parse_verdict
+from metajudge.types import Item, Judgment, Status, parse_verdict
 from metajudge.types.label import labels_in, settled
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.comparison import Labelled, Result, Side
@@ -27,8 +28,9 @@ NEWEST_RUNS = 1000
 _DUCKDB_MAGIC = slice(8, 12)
 
 
-Known = dict[str, dict[str, Labelled | None]]
-"""Verdicts with labels that were read already: by the store, by the judgment's digest."""
+Kept = tuple[Labelled | None, Asked | None]
+Known = dict[str, dict[str, Kept]]
+"""Verdicts with labels, and units of dependence, that were read: by the store, by the judgment's digest."""
 
 
 async def load_sides(first: str, second: str, store: StoreLocation) -> tuple[Side, Side]:
@@ -66,15 +68,17 @@ def labelled_by(sides: tuple[Side, Side], judgments: Iterable[Judgment]) -> tupl
     Args:
         judgments: read once; none of their texts is kept.
     """
-    found: tuple[dict[str, Labelled], ...] = tuple({} for _ in sides)
+    given = [(dict(side.labelled), dict(side.asked)) for side in sides]
     for judgment in judgments:
-        labelled = Labelled.of(judgment)
-        for side, given in zip(sides, found, strict=True):
+        labelled, asked = Labelled.of(judgment), Asked.of(judgment.item)
+        for place, side in enumerate(sides):
             result = side.results.get(judgment.id)
-            if labelled is not None and result is not None and _same(judgment, result.judgment_digest):
-                given[judgment.id] = labelled
+            if result is not None and _same(judgment, result.judgment_digest):
+                given[place][1][judgment.id] = asked
+                if labelled is not None:
+                    given[place][0][judgment.id] = labelled
     first, second = (
-        replace(side, labelled={**side.labelled, **given}) for side, given in zip(sides, found, strict=True)
+        replace(side, labelled=labels, asked=units) for side, (labels, units) in zip(sides, given, strict=True)
     )
     return first, second
 
@@ -133,26 +137,44 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str, know
             found = await _only_panel(store, name)
         else:
             found, notes = await _of_run(store, await _run(store, run_id, location))
-        labelled = await _labelled(store, found, ({} if known is None else known).setdefault(str(location), {}))
+        kept = await _kept(store, found, ({} if known is None else known).setdefault(str(location), {}))
     finally:
         await store.close()
     if not found:
         raise InputError(f"{name} contains no assessment: `metajudge runs` lists runs, and how many they assessed")
-    return Side(name, found, notes=notes, labelled=labelled)
+    labelled = {key: one for key, (one, _) in kept.items() if one is not None}
+    asked = {key: one for key, (_, one) in kept.items() if one is not None}
+    return Side(name, found, notes=notes, labelled=labelled, asked=asked)
 
 
-async def _labelled(
-    store: Store, found: Mapping[str, Result], known: dict[str, Labelled | None]
-) -> dict[str, Labelled]:
+async def _kept(store: Store, found: Mapping[str, Result], known: dict[str, Kept]) -> dict[str, Kept]:
     """By the judgment's id."""
     kept = KeptVerdicts()
     wanted = list(dict.fromkeys(one.judgment_digest for one in found.values() if one.judgment_digest not in known))
     for start in range(0, len(wanted), PAGE):
         digests = wanted[start : start + PAGE]
         said = await store.ask(partial(kept.among, digests=digests))
-        known |= {digest: _labelled_by(*said[digest]) if digest in said else None for digest in digests}
-    given = {key: known[one.judgment_digest] for key, one in found.items()}
-    return {key: labelled for key, labelled in given.items() if labelled is not None}
+        items = {one.judgment_digest: one.item_id for one in found.values()}
+        for digest in digests:
+            one = said.get(digest)
+            known[digest] = (None, None) if one is None else (_labelled_by(*one[:3]), _asked(items[digest], *one.asked))
+    return {key: known[one.judgment_digest] for key, one in found.items()}
+
+
+@lru_cache(maxsize=20_000)
+def _asked(item_id: str, question: str | None, *beside: str | None) -> Asked:
+    """As :meth:`Asked.of`, from parts of the texts as JSON: reference, question id and conversation."""
+    reference, stated, turns = (None if text is None else orjson.loads(text) for text in beside)
+    return Asked.of(
+        Item(
+            id=item_id,
+            question="" if question is None else orjson.loads(question),
+            responses={"-": ""},
+            reference=reference,
+            question_id=stated,
+            conversation=turns or (),
+        )
+    )
 
 
 @lru_cache(maxsize=20_000)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from metajudge.evidence.counting import Counts, ending_of
+from metajudge.evidence.units import Clusters
 from metajudge.readers import JudgmentSource
 from metajudge.readers.right_rules import RightRules, right_of
 from metajudge.runs.outputs import OrderedFile
@@ -30,12 +31,20 @@ class Watcher(Protocol):
 
     policy: "Policy | None"
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+    def add(
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        right: bool | None,
+        place: int | None = None,
+        question: str | None = None,
+    ) -> None:
         """Takes the result of one judgment.
 
         Args:
             right: None without a comparable label.
             place: in the input; None where results come in its order.
+            question: name of its cluster, as hexadecimal digits; None where the item says it.
         """
 
     def expect_blocks(self, intake: "Intake", correct: "NDArray[np.int8]", questions: Sequence[int]) -> None:
@@ -92,6 +101,9 @@ class Results:
                 rules.add(judgment)
             self.labels.rules, self.told = rules.rules(), rules.scales.sentences()
         check_labels(self.bars, judgments, self.labels.rules)
+        given = judgments.unit if isinstance(judgments, JudgmentSource) else None
+        self.labels.clusters = Clusters(everything(), given)
+        self.labels.note = self.labels.clusters.note
 
     def add(self, index: int, judgment: Judgment, assessment: Assessment) -> None:
         """Takes the result of one judgment."""
@@ -99,7 +111,8 @@ class Results:
         if self.file is not None:
             self.file.write(index, assessment.model_dump_json().encode() + b"\n")
         if self.watcher is not None:
-            self.watcher.add(judgment, assessment, right_of(judgment, self.labels.rules), index)
+            right = right_of(judgment, self.labels.rules)
+            self.watcher.add(judgment, assessment, right, index, self.labels.clusters.name(judgment.item))
         self.progress()
 
     def expect_blocks(self, intake: "Intake") -> "Callable[[Block], None]":
@@ -108,6 +121,7 @@ class Results:
 
         facts, wanted = intake.facts, intake.wanted
         self.labels.rules, self.told = intake.rules(), intake.labels.scales.sentences()
+        self.labels.note = intake.unit_note
         correct = correctness(facts, self.labels.rules)
         check_labelled(self.bars, bool((correct[wanted] >= 0).any()))
         counting = RowCounting(facts, correct, self.labels)

@@ -214,6 +214,8 @@ def label_lines(labels: Counts, guaranteed: bool) -> list[str]:
         lines.append("  (a tie is wrong where the label names a winner)")
     if found["all"].compared > 1:
         lines.append("  (95 % intervals by question: judgments of one question are not independent)")
+    if labels.note is not None:
+        lines.append(f"  {labels.note}")
     if labels.wrongly_kept:
         wrong = found["kept"].compared - found["kept"].right
         more = " ..." if wrong > len(labels.wrongly_kept) else ""

@@ -34,11 +34,14 @@ def test_two_labels_of_their_own_are_noticed():
 
 def test_orders_of_one_pair_are_one_thing_and_items_of_one_text_one_question():
     found = gather(
-        [pair("i", "j", "A>B"), pair("i", "j", "A>B", "BA"), pair("k", "j", "A>B", question="question of i")]
+        [
+            *(pair("i", "j", "A>B"), pair("i", "j", "A>B", "BA"), pair("k", "j", "A>B", question="question of i")),
+            pair("l", "j", "A>B"),
+        ]
     )
-    assert found.rows["pairwise"].thing == [0, 0, 1]
-    assert [one.question for one in found.items] == [0, 0]
-    assert found.questions == 1
+    assert found.rows["pairwise"].thing == [0, 0, 1, 2]
+    assert [one.question for one in found.items] == [0, 0, 1]
+    assert found.questions == 2
 
 
 def test_only_the_first_characters_of_texts_are_kept():

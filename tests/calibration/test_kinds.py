@@ -151,13 +151,12 @@ def test_labels_of_one_item_are_put_together_from_all_its_records():
     assert table.correct.tolist() == [str(one.verdict) == "fail" for one in records]
 
 
-def test_responses_of_one_question_are_one_unit():
+@pytest.mark.parametrize(("unit", "number"), [("question", 1), ("item", 4), ("text", 1)])
+def test_responses_of_one_question_are_one_unit(unit, number):
     records = [
         one.model_copy(update={"item": one.item.model_copy(update={"question": "the same"})}) for one in graded(4)
     ]
-    table = build_table(records, ["peers"])
-    assert len(set(table.questions)) == 1
-    assert len(set(table.item_ids)) == 4
+    assert len(set(build_table(records, ["peers"]).by(unit).questions)) == number
 
 
 def test_stated_confidence_is_evidence():

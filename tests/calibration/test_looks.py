@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metajudge.calibration import Abstention, Guarantee, Looks, Schedule, guaranteed_threshold
-from metajudge.calibration.looks import Ledger
+from metajudge.calibration.looks import ByText, Ledger
 from metajudge.errors import InputError
 
 GOOD = [0.97] * 60 + [0.3] * 20
@@ -147,3 +147,45 @@ def test_time_is_the_callers():
     look(looks)
     assert looks.entries[0].time == "2026-11-22"
     assert "look 1 at 2026-11-22: 80 questions" in looks.entries[0].line()
+
+
+def by(unit, sample, texts):
+    return ByText.of_rows(unit, sample[1], sample[2], texts)
+
+
+def test_what_was_looked_at_under_one_unit_stays_looked_at_under_another():
+    """40 texts of two items each: looked at by text, as version 0.2 did, then by item, then by text again."""
+    texts = [f"t{at // 2}" for at in range(80)]
+    scores, right, _ = data()
+    by_text, by_item = (scores, right, texts), data()
+    looks = Looks()
+    look(looks, by_text)
+    later = Looks(Ledger.model_validate_json(looks.ledger.model_dump_json()), by_text=by("item", by_item, texts))
+    found = look(later, by_item)
+    assert (found.look, found.level) == (2, pytest.approx(0.0125))
+    half = (scores[:40], right[:40], by_item[2][:40])
+    with pytest.raises(InputError, match="of the 40 questions looked at before, 20 are missing"):
+        look(Looks(looks.ledger, by_text=by("item", half, texts[:40])), half)
+    flipped = (scores, [not right[0], *right[1:]], by_item[2])
+    with pytest.raises(InputError, match="of the 40 questions looked at before, 1 have other labels"):
+        look(Looks(looks.ledger, by_text=by("item", flipped, texts)), flipped)
+    back = Looks(Ledger.model_validate_json(later.ledger.model_dump_json()), by_text=by("text", by_text, texts))
+    look(back, by_text, target=0.8)
+    assert [one.relation for one in back.entries] == ["first", "rescored", "same"]
+    assert [one.level for one in back.entries] == pytest.approx([0.075, 0.0125, 0.1 * 0.25 / 6])
+
+
+def test_items_of_one_instruction_are_added_without_a_change_of_labels():
+    texts, looks = ["toxic?"] * 80, Looks()
+    for n in (40, 80):
+        sample = data(n)
+        looks = Looks(looks.ledger, by_text=by("item", sample, texts[:n]))
+        look(looks, sample)
+    assert [one.relation for one in looks.entries] == ["first", "grown"]
+    other = data(20, prefix="x")
+    looks = Looks(looks.ledger, by_text=by("item", other, texts[:20]))
+    look(looks, other)
+    assert looks.entries[-1].relation == "other"
+    whole = (*data()[:2], texts)
+    with pytest.raises(InputError, match="of the 1 questions looked at before, 1 have other labels"):
+        look(Looks(looks.ledger, by_text=by("question", whole, texts)), whole)

@@ -40,7 +40,8 @@ def test_turns_of_one_conversation_are_one_question():
     first = judgment("one", question="2 + 2?", item_id="i1")
     data = judgment("two", question="2 + 2? And 3 + 3?", item_id="i2").model_dump()
     second = Judgment.model_validate({**data, "item": {**data["item"], "conversation": turns}})
-    assert len(set(build_table([first, second], ["strength"]).questions)) == 1
+    other = judgment("three", question="4 + 4?", item_id="i3")
+    assert len(set(build_table([first, second, other], ["strength"]).questions)) == 2
 
 
 def test_order_and_peers_say_what_the_evidence_index_says():

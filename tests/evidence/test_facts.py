@@ -6,6 +6,7 @@ import pytest
 
 from metajudge.evidence.facts import Facts, FactsBuilder, collected
 from metajudge.evidence.format import length_ratio, ratio_signal
+from metajudge.evidence.units import Asked
 from metajudge.types import Item, Judgment, SignalValue, parse_right
 from tests.evidence.made import made_input
 from tests.evidence.verdicts import TRIPLE, judged
@@ -55,7 +56,18 @@ def test_every_fact_of_a_record() -> None:
     one = judged([["B"], ["A"]], item=item, rationale="B it is", order=("C", "B", "A"), meta=meta)
     facts = collected([one, judged(None, item=item, judge="emu"), judged(4, item=item, order=("B",))])
     assert facts.row(0) == (
-        *("j", "t", item.digest, facts.items[0].question, (1.0, 5.0), "owl", "m", ("C", "B", "A"), [["B"], ["A"]]),
+        *(
+            "j",
+            "t",
+            item.digest,
+            facts.items[0].question,
+            (1.0, 5.0),
+            *Asked.of(item)[1:],
+            "owl",
+            "m",
+            ("C", "B", "A"),
+            [["B"], ["A"]],
+        ),
         *([["B"], ["A", "C"]], "c", None, None, "no_text_verdict", facts.rationales[0][2], 3, 2, 1.0, 0.75),
     )
     assert facts.reasons == ["cut off"]

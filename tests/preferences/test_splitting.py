@@ -5,7 +5,7 @@ import random
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.preferences import ExportRequest
+from metajudge.preferences import ExportRequest, check
 from tests.preferences.vetted import TOPICS, dropped, exported, judgment
 
 WORDS = [
@@ -96,3 +96,20 @@ def test_balancing_makes_longer_no_hint_of_better(tmp_path):
     assert lengths["after"]["chosen_longer"] == 0.5
     assert abs(lengths["after"]["mean_log_ratio"]) < 0.05
     assert dropped(result) == {"no_match_in_length": lengths["before"]["pairs"] - lengths["after"]["pairs"]}
+
+
+@pytest.mark.parametrize("unit", [None, "item"])
+def test_judge_pairs_under_one_instruction_are_split_by_item(tmp_path, unit):
+    judgments = [
+        judgment(number, judge=judge, verdict=verdict, question="Which is safer?", label="A>B")
+        for number in range(12)
+        for judge, verdict in (("owl", "A>B"), ("jay", "B>A"))
+    ]
+    asked = {"kind": "judgments", "by_label": True, "selection": {"rule": "all"}, "split": (0.5, 0.5), "unit": unit}
+    result, rows = exported(tmp_path / "d", judgments, **asked)
+    assert result.rows == {"train": 6, "test": 6}
+    assert result.stats["unit"] == "item"
+    assert len({row["item_id"] for row in rows}) == 12
+    assert not {one.kind for one in check(tmp_path / "d").faults} & {"leak", "near_leak"}
+    with pytest.raises(ConfigurationError, match="1 clusters of questions"):
+        exported(tmp_path / "e", judgments, **{**asked, "unit": "question"})

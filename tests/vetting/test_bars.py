@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.evidence.counting import Counts, cluster_of
+from metajudge.evidence.counting import Counts
 from metajudge.types import Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
 from metajudge.vetting.summary import VetSummary
@@ -26,7 +26,7 @@ def test_nothing_kept_is_not_a_precision_of_one():
 def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_says_its_interval():
     summary, labels = VetSummary(accepted=3, judgments=10), Counts()
     for question in ("a", "b"):
-        labels.count(question, cluster_of(question), "decided", "kept_without_guarantee", 1)
+        labels.count(question, ord(question), "decided", "kept_without_guarantee", 1)
     precision, kept = reached_by([Bar("precision", 0.9), Bar("kept", 0.31)], summary, labels)
     assert precision.passed
     assert precision.unsure, "two judgments say little"

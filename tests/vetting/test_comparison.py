@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metajudge.errors import InputError
+from metajudge.evidence.units import Asked
 from metajudge.types import Judgment, parse_right
 from metajudge.vetting.comparison import Labelled, Result, Side, by_labels, compare
 
@@ -123,3 +124,13 @@ def test_the_same_id_with_another_content_is_not_paired():
 def test_nothing_in_common_is_an_error():
     with pytest.raises(InputError, match="no judgment in common"):
         compare(side("one", assessment("a", True)), side("two", assessment("b", True)))
+
+
+@pytest.mark.parametrize(("unit", "number", "word"), [(None, 2, "question"), ("item", 4, "")])
+def test_items_of_one_question_are_resampled_together(unit, number, word):
+    given = [assessment(f"j{at}", at > 0, 3.0, f"i{at}") for at in range(4)]
+    asked = {f"j{at}": Asked(f"i{at}", "t", f"q{at // 2}", False) for at in range(4)}
+    first = replace(side("one", *given), asked=asked)
+    found = compare(first, side("two", *given), resamples=100, unit=unit)
+    assert (found.kept.items, found.kept.n, found.kept.unit) == (number, 4, word)
+    assert (found.kept.p_value is None) == (unit is None), "McNemar's test is for independent judgments"

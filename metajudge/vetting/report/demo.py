@@ -8,6 +8,7 @@ from metajudge.blocking import vet
 from metajudge.decision import Policy
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.counting import Counts
+from metajudge.evidence.units import Clusters
 from metajudge.readers.in_memory import JudgmentLike, as_judgment
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
@@ -49,14 +50,14 @@ def report_of_results(
     records = {one.id: one for one in map(as_judgment, judgments)}
     rules = rules_of(records.values(), right)
     picture = Picture(policy, sampled)
-    summary, labels = VetSummary(), Counts(rules)
+    summary, labels = VetSummary(), Counts(rules, clusters=Clusters(records.values()))
     for one in assessments:
         judgment = records.get(one.judgment_id)
         if judgment is None:
             raise InputError(f"an assessment is of judgment {one.judgment_id!r}, which is not among those given")
         summary.add(one, reused=False)
         labels.add(judgment, one)
-        picture.add(judgment, one, right_of(judgment, rules))
+        picture.add(judgment, one, right_of(judgment, rules), question=labels.clusters.name(judgment.item))
         summary.calls += one.calls
         summary.known_cost_usd += one.cost_usd or 0.0
         summary.cost_usd = None if one.cost_usd is None or summary.cost_usd is None else summary.cost_usd + one.cost_usd

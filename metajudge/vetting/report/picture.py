@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from metajudge.bulk.reading import Intake
 from metajudge.bulk.run import Block
 from metajudge.decision import Policy
+from metajudge.evidence.units import Asked
 from metajudge.strategies.rule import rule_of
-from metajudge.types import Assessment, DecidedBy, Judgment, SignalValue, text_digest
+from metajudge.types import Assessment, DecidedBy, Judgment, SignalValue
 from metajudge.vetting.report.doubtful import Doubtful, group_of
 
 Fate = Literal["keep", "ask", "discard"]
@@ -80,13 +81,20 @@ class Picture:
     _correct: NDArray[np.int8] | None = None
     _questions: Sequence[int] = ()
 
-    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, place: int | None = None) -> None:
+    def add(
+        self,
+        judgment: Judgment,
+        assessment: Assessment,
+        right: bool | None,
+        place: int | None = None,
+        question: str | None = None,
+    ) -> None:
         """Takes the result of one judgment; see :meth:`metajudge.vetting.results.Watcher.add`."""
         fate = assessment.do.action
         self.count(assessment)
         value = self.value(assessment)
         if value is not None and right is not None:
-            self.labelled.add(value, right, int(text_digest(judgment.item.opening)[:16], 16))
+            self.labelled.add(value, right, int((question or Asked.of(judgment.item).unit)[:16], 16))
         distance = self.distance(assessment, value)
         self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate), place=place)
 

@@ -7,6 +7,7 @@ from typing import Final
 from metajudge.decision import Policy
 from metajudge.errors import InputError
 from metajudge.evidence.counting import Counts
+from metajudge.evidence.units import Clusters
 from metajudge.panels.config import RECORDED, PanelConfig
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
@@ -43,7 +44,9 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
     _account(summary, run)
     small = int((run.summary or {}).get("judgments") or 0) <= MOST_READ
     if small:
-        labels.rules = rules_of([one async for one in _judgments(store, run.run_id)], None)
+        every = [one async for one in _judgments(store, run.run_id)]
+        labels.rules, labels.clusters = rules_of(every, None), Clusters(every)
+        labels.note = labels.clusters.note
     async for assessments in _pages(store, run.run_id):
         for one in assessments:
             summary.add(one, reused=False)
@@ -53,7 +56,7 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
                 continue
             right = right_of(judgment, labels.rules)
             labels.add(judgment, one)
-            picture.add(judgment, one, right)
+            picture.add(judgment, one, right, question=labels.clusters.name(judgment.item))
     told = told_of(summary, labels, vetted_by(summary, _panel(run)), place)
     if not small:
         told.said = [*told.said, f"Labels and texts of more than {MOST_READ:,} judgments are in `vet --report` alone."]

@@ -41,6 +41,26 @@ def test_a_third_look_gets_what_the_first_two_left(fresh):
     check("stored/third_look", steady(found))
 
 
+def test_looks_stay_spent_under_another_recipe(fresh):
+    with fresh("evidence"):
+        refused = run(*threshold("calibration.json", "look.jsonl", "--target", "0.75", "--unit", "item"))
+        assert refused.code == 2
+        assert "fit it again: `metajudge calibrate fit --unit item ...`" in refused.stderr
+        before = ledger()
+        done = run(
+            "calibrate", "fit", "--data", "fit.jsonl", "--unit", "item", "--share", "1", "--out", "calibration.json"
+        )
+        assert done.code == 0, done.stderr
+        assert "2 look(s)" in done.stdout
+        done = run(*threshold("calibration.json", "look_more.jsonl", "--target", "0.75"))
+        assert done.json()["look"]["level"] == pytest.approx(0.1 * 0.25 / 6)
+        assert done.json()["look"]["relation"] == "rescored"
+        fewer = run(*threshold("calibration.json", "look.jsonl", "--target", "0.7"))
+        assert fewer.code == 2
+        assert "are missing" in fewer.stderr
+        assert ledger()[:2] == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["calibration", "by_bonferroni"])
 def test_it_is_applied(fresh, name):
