@@ -45,12 +45,16 @@ class Asked(NamedTuple):
     @classmethod
     def of(cls, item: Item) -> "Asked":
         """Of one item, whatever else is in the input."""
-        text, given = text_digest(item.opening), item.question_id
-        if given is not None:
-            name = given.removeprefix(_NAME)
-            return cls(item.id, text, name if name != given else text_digest(given), True)
-        beside = item.reference
-        return cls(item.id, text, text_digest(f"{text} {text_digest(beside)}") if beside else text, False)
+        return cls.of_parts(item.id, item.opening, item.reference, item.question_id)
+
+    @classmethod
+    def of_parts(cls, item_id: str, opening: str, reference: str | None, question_id: str | None) -> "Asked":
+        """The same of an item's parts; ``opening`` is the question that it opens with."""
+        text = text_digest(opening)
+        if question_id is not None:
+            name = question_id.removeprefix(_NAME)
+            return cls(item_id, text, name if name != question_id else text_digest(question_id), True)
+        return cls(item_id, text, text_digest(f"{text} {text_digest(reference)}") if reference else text, False)
 
     def named(self, unit: str) -> str:
         """The name of its cluster by a recipe, 32 hexadecimal digits: by the text, the item, or what is stated."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metajudge.evidence.counting import SAID, Counted, Fate, counted_rows, places_of
+from metajudge.evidence.units import MOST_SHARE
 from metajudge.stats.clustered import ClusteredProportion, counted_proportion
 from metajudge.store.line_facts import TIE, short
 from metajudge.store.sql import Connection, only_row
@@ -31,8 +32,12 @@ _STEP: Final[dict[Basis, tuple[str, str]]] = {
 }
 """The number of a basis and its step: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
 
-_QUESTION: Final = "coalesce(f.question, f.item, f.judgment) AS question"
-"""The unit of dependence."""
+_QUESTION: Final = (
+    f"CASE WHEN (SELECT sum(n) > 1 AND max(n) > {MOST_SHARE} * sum(n) FROM (SELECT count(DISTINCT item) AS n "
+    "FROM line_facts WHERE created_at >= $1 AND panel_digest = $2 GROUP BY question) texts) "
+    "THEN coalesce(f.item, f.judgment) ELSE coalesce(f.question, f.item, f.judgment) END AS question"
+)
+"""The unit of dependence, as :func:`metajudge.evidence.units.unit_of` has it."""
 
 COMPARED: Final = 60
 """Judges whose agreement is counted, at most."""

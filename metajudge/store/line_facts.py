@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from metajudge.evidence.units import Asked
 from metajudge.store.annotations import annotated_data
 from metajudge.store.lookups import key_hash
 from metajudge.store.redaction import FORGOTTEN
 from metajudge.store.sql import PAGE, Ask, Connection, Dialect, only_row
-from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict, text_digest
+from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict
 from metajudge.types.label import labels_in, settled
 from metajudge.types.right import DEFAULTS
 
@@ -42,8 +43,8 @@ class Fact(NamedTuple):
         graded: the id of the response that a grade or a category is about, None for other verdicts.
         answer: the id that the judgment ranks first, :data:`TIE` if there are several; a grade or a category as text,
             upper and lower case alike. None without a verdict.
-        question: :func:`short` of the digest of what the item asks: the unit of dependence. That of the item where its
-            texts were forgotten.
+        question: :func:`short` of the unit of the item (:mod:`metajudge.evidence.units`); of the item itself where
+            its texts were forgotten.
     """
 
     number: int
@@ -189,27 +190,25 @@ def _said(connection: Connection, dialect: Dialect, judgments: Iterable[str]) ->
     for digest, item, payload in _rows(connection, dialect, "judgments", "judgment_digest, item_digest", judgments):
         about = orjson.loads(payload)
         order, beside = about.get("order"), about.get("item", {})
-        first, people, turns = (
-            order[0] if order else None,
-            _text(beside.get("labels") or None),
-            beside.get("conversation"),
-        )
-        said[digest] = item, _text(about.get("verdict")), first, people, turns
+        first, people = order[0] if order else None, _text(beside.get("labels") or None)
+        said[digest] = item, _text(about.get("verdict")), first, people, beside
     rows = _rows(connection, dialect, "items", "item_digest", {item for item, *_ in said.values()})
     items = {item: orjson.loads(payload) for item, payload in rows}
     found = {}
-    for digest, (item, verdict, first, people, turns) in said.items():
+    for digest, (item, verdict, first, people, beside) in said.items():
         content = items.get(item, {})
         read = _read(verdict, first, _text(content.get("label")), people)
-        found[digest] = _Said(short(item), *read, _question(item, content.get("question", FORGOTTEN), turns or ()))
+        found[digest] = _Said(short(item), *read, _question(item, content, beside))
     return found
 
 
-def _question(item: str, question: str, turns: Sequence[Mapping[str, Any]]) -> int:
-    """As :attr:`metajudge.types.Item.opening`; see :class:`Fact`."""
-    asked = [turn["content"] for turn in turns if turn["role"] == "user"]
-    opening = asked[0] if len(asked) > 1 else question
-    return short(item if opening == FORGOTTEN else text_digest(opening))
+def _question(item: str, content: Mapping[str, Any], beside: Mapping[str, Any]) -> int:
+    """As :meth:`metajudge.evidence.units.Asked.of`; see :class:`Fact`."""
+    asked = [turn["content"] for turn in beside.get("conversation") or () if turn["role"] == "user"]
+    opening = asked[0] if len(asked) > 1 else content.get("question", FORGOTTEN)
+    if opening == FORGOTTEN:
+        return short(item)
+    return short(Asked.of_parts(item, opening, content.get("reference"), beside.get("question_id")).unit)
 
 
 def _rows(
