@@ -27,7 +27,7 @@ SignalGroup = Literal[
     "rewards",
     "rationale",
     "format",
-    "free",
+    "share",
     "agents",
 ]
 
@@ -45,6 +45,11 @@ DEFAULT_SIGNALS: Mapping[VerdictKind, tuple[SignalGroup, ...]] = {
     "category": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
 }
 """The signals of a kind where none are named; those that the data do not have are left out."""
+
+
+def in_votes(kind: VerdictKind, signals: Sequence[SignalGroup]) -> list[SignalGroup]:
+    """Those of some signals that change nothing beside the others: the votes of peers on pairs contain them."""
+    return [one for one in signals if one in ("order", "strength")] if kind == "pairwise" and "peers" in signals else []
 
 
 @dataclass(frozen=True, slots=True)

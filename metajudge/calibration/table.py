@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.collecting import Collected, ItemLabels
-from metajudge.calibration.free_columns import free_columns
-from metajudge.calibration.row_columns import agent_columns, text_columns
+from metajudge.calibration.row_columns import agent_columns, share_column, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
     SCALED,
@@ -269,8 +268,8 @@ def table_of(
     scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
     leave_out_kin = families is not None
     columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
-    if "free" in chosen:
-        columns |= free_columns(facts, rows, rule)
+    if "share" in chosen:
+        columns |= share_column(facts, rows, rule)
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales, leave_out_kin)

@@ -97,7 +97,7 @@ def vet(
         Path | None,
         typer.Option(
             help="A file of `calibrate fit`: adds each judgment's probability; if it has a guaranteed threshold, "
-            "that decides what is kept. `shipped`: what free evidence was worth on labelled sets of others.",
+            "that decides what is kept. `shipped`: what agreement of peers was worth on labelled sets of others.",
             metavar="FILE",
         ),
     ] = None,

@@ -55,6 +55,11 @@ class PeerSupport:
         """Number of peers with a comparable verdict."""
         return self.supporting + self.opposing + self.undecided
 
+    @property
+    def share(self) -> float:
+        """``(agree + 1) / (n + 2)`` in (0, 1), of n peers; an undecided one agrees by half. 1/2 without peers."""
+        return (self.supporting + self.undecided / 2 + 1) / (self.peers + 2)
+
     def signal(self) -> SignalValue:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 

@@ -12,7 +12,6 @@ from metajudge.calibration.domain import Mark, transfer_decides
 from metajudge.calibration.predictions import MARK_SETS, Named, joined
 from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
-from metajudge.calibration.transfer import Normal
 from metajudge.decision.interval import all_exact
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.dependence import Dependence
@@ -38,6 +37,9 @@ PLACES = 9
 """Probabilities are rounded to so many decimals."""
 
 
+SHIPPED_CUT = 0.9
+
+
 class NoProbability(StrEnum):
     """Why a judgment has no probability."""
 
@@ -61,7 +63,7 @@ class Said:
         calibrated: whether there is a probability.
         outside: why no guarantee covers the judgment although there are some.
         promise: of the guarantee that decides, in place of the score.
-        transferred: what turns a panel's threshold into one on the shipped default's probability; None for others.
+        transferred: above which probability the shipped default keeps; None for others.
     """
 
     calibration: str
@@ -69,7 +71,7 @@ class Said:
     calibrated: bool
     outside: tuple[str, ...]
     promise: GuaranteedThreshold | None
-    transferred: Normal | None = None
+    transferred: float | None = None
 
     def laid_on(self, assessment: Assessment, probability: float | None) -> Assessment:
         """An assessment with the probability and, where a guarantee decides, its threshold's decision."""
@@ -90,7 +92,7 @@ class Said:
             update |= {"guarantee": self.promise, "accepted": self.promise.keeps(probability), "failure": None}
             update |= {"status": Status.ASSESSED}
         if self.transferred is not None and probability is not None:
-            update |= self._transferred(assessment, probability, self.transferred.cut(assessment.threshold))
+            update |= self._transferred(assessment, probability, self.transferred)
         return assessment.model_copy(update=update)
 
     def _transferred(self, assessment: Assessment, probability: float, cut: float) -> dict[str, object]:
@@ -99,7 +101,6 @@ class Said:
         if assessment.strategy != StrategyName.SIGNALS or not may_decide(assessment):
             return update
         if transfer_decides(self.marks):
-            cut = round(cut, PLACES)
             update |= {"accepted": bool(exceeds(probability, cut)), "probability_threshold": cut}
             update |= {"failure": None, "status": Status.ASSESSED}
         elif Mark.NO_BETTER in self.marks:
@@ -141,8 +142,7 @@ class Probabilities:
     ) -> None:
         self.calibration, self.digest = calibration, calibration.digest
         self._facts, self._allow_other = facts, allow_other
-        shipped = calibration.transfer if calibration.is_shipped else None
-        self._cut = None if shipped is None else shipped.prior.weights["crowd"]
+        self._cut = SHIPPED_CUT if calibration.is_shipped else None
         self._reads_agents = "agents" in calibration.identity.signals
         self._table = table if self._reads_agents else None
         tables = (table, *others)
@@ -300,9 +300,7 @@ class Probabilities:
         least = np.array([np.inf if one.promise is None else round(one.promise.threshold, 9) for one in kinds])
         kept = found >= least[codes] if len(kinds) else np.zeros(0, dtype=bool)
         if self._cut is not None and thresholds is not None:
-            known, place = np.unique(thresholds, return_inverse=True)
-            cuts = np.array([round(self._cut.cut(one), PLACES) for one in known.tolist()])
-            kept = np.round(np.nan_to_num(found), PLACES) > cuts[place.ravel()]
+            kept = np.round(np.nan_to_num(found), PLACES) > self._cut
         return SaidColumn(found, codes, kinds, kept)
 
     def _said_of(
