@@ -21,7 +21,7 @@ from scipy.special import bdtr
 from metajudge.calibration.procedures import Procedure, ProcedureName
 from metajudge.calibration.question_test import STAKE, StepTable, step_table, steps_limit
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.arrays import Bools, Floats, Indices
 
 START = 0.35
 """Share of the questions kept at the start."""
@@ -34,6 +34,9 @@ STEP = 1.01
 
 BETS = 0.3
 """Share of the level at which the start of bets is sought, since they need more than the exact test."""
+
+LEEWAY = 0.5
+"""Standard deviations by which more judgments than foreseen may be wrong where a lower target is sought."""
 
 TYPICAL = 0.6
 """Share of the judgments kept for which the credit is chosen."""
@@ -125,6 +128,21 @@ def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setti
     )
 
 
+def procedure_foreseen(reference: Reference, setting: Setting) -> Procedure | None:
+    """The one least selective threshold that should pass, by what the scores say as probabilities; None for none."""
+    ranked = _Ranked.of(reference, setting)
+    place, credited = ranked.foreseen(), ranked.setting.credited
+    if place is None:
+        return None
+    return Procedure(
+        name="ranks",
+        grid=(float(ranked.values[place]),),
+        stake=STAKE if setting.most > 1 else None,
+        credited=credited if 1 < setting.most > credited else None,
+        origin=f"probabilities without labels of {int(ranked.kept[-1])} other questions",
+    )
+
+
 def _grid(values: Floats, start: float) -> list[float]:
     """Thresholds from the start down, at falling ranks a factor of :data:`STEP` apart."""
     found = {start}
@@ -180,8 +198,21 @@ class _Ranked:
         enough = self._passing(number, (1 - self.setting.target) / 2 * number, share)
         return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(START * len(number)) - 1))
 
+    def foreseen(self) -> int | None:
+        """The last place that passes with as many wrong questions as the scores foresee, and :data:`LEEWAY` more."""
+        number = self.kept / self.kept[-1] * self.setting.questions
+        wrong = np.clip(1 - np.cumsum(self.values) / np.arange(1, len(self.values) + 1), 0, 1)
+        errors = number * wrong + LEEWAY * np.sqrt(number * wrong * (1 - wrong))
+        passing = np.flatnonzero(self._passes(number, errors, 1.0))
+        return int(passing[-1]) if len(passing) else None
+
     def _passing(self, number: Floats, errors: Floats, share: float) -> int:
-        """The first place that passes at a share of the level with so many questions and wrong ones; the last if none.
+        """The first place that passes (:meth:`_passes`); the last if none."""
+        passing = self._passes(number, errors, share)
+        return int(np.argmax(passing)) if passing.any() else len(passing) - 1
+
+    def _passes(self, number: Floats, errors: Floats, share: float) -> Bools:
+        """[n] which places pass at a share of the level with so many questions and wrong ones.
 
         Wrong questions are wrong in all judgments kept.
         """
@@ -196,5 +227,4 @@ class _Ranked:
             )
             totals = np.maximum(kept - errors, 0) * right + errors * lost
             p_values = setting.table.p_values(kept, np.floor(totals).astype(np.intp))
-        passing = (p_values <= share * setting.level) & (kept > errors)
-        return int(np.argmax(passing)) if passing.any() else len(passing) - 1
+        return np.asarray((p_values <= share * setting.level) & (kept > errors))
