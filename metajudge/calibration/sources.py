@@ -27,11 +27,14 @@ SignalGroup = Literal[
     "rewards",
     "rationale",
     "format",
-    "share",
     "agents",
+    "share",
 ]
 
-SIGNAL_GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
+GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
+"""All of them; ``share`` is what a prior reads, and no feature of a fit."""
+
+SIGNAL_GROUPS: tuple[SignalGroup, ...] = GROUPS[:-1]
 """Signals by the names they have on the command line.
 
 Category and side (the answer itself: a category, a grade, the place of the response chosen) are no signals: they are

@@ -225,7 +225,10 @@ def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[Signa
 def _names(signals: str | None) -> list[str] | None:
     if signals is None:
         return None
-    return [name.strip() for name in signals.split(",") if name.strip()]
+    names = [name.strip() for name in signals.split(",") if name.strip()]
+    if "share" in names:
+        raise InputError("--signals share: what --prior shipped reads is no signal of a fit; name peers")
+    return names
 
 
 async def _reviewed(store: Store, rule: Right | None) -> tuple[ReviewLabels, list[Judgment]]:

@@ -8,7 +8,7 @@ from metajudge.readers import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.crowds import crowd
 
-pytestmark = pytest.mark.slow  # a fit compares several penalties, shared and per judge
+pytestmark = pytest.mark.slow  # a fit compares several penalties
 
 SKILLS = {"owl": 0.92, "wren": 0.9, "jay": 0.5}
 
