@@ -94,8 +94,8 @@ class Advice(Frozen):
         return [
             *found,
             f"A chance of {100 * self.wanted:g} % is not reachable with up to {last.further} more: fit on more labels "
-            "or other signals so that the scores separate better. With more labels, --or-lower finds the highest target "
-            "that passes in one look.",
+            "or other signals so that the scores separate better. With more labels, one look with --or-lower finds the "
+            "highest target that passes.",
         ]
 
 

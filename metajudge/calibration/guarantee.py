@@ -280,9 +280,8 @@ class _Search:
         found: Guarantee | None = None
         level = delta if turn is None else turn.level
         for target in (*rising(self.target), self.target):
-            procedure = self._fixed(level) if target == self.target else self._foreseen(target, level)
-            if procedure is None:
-                continue
+            last = target == self.target
+            procedure = self._fixed(level) if last else procedure_foreseen(self.reference, self._setting(target, level))
             result = self._tested(target, procedure, delta, turn, about)
             if isinstance(result, Abstention):
                 reason = f"not even {100 * target:g} % can be promised: {result.reason}"
@@ -331,10 +330,6 @@ class _Search:
         """The procedure, fixed without a label."""
         made = procedure_in_ranks(self.procedure, self.reference, self._setting(self.target, level))
         return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})
-
-
-    def _foreseen(self, target: float, level: float) -> Procedure | None:
-        return procedure_foreseen(self.reference, self._setting(target, level))
 
     def _setting(self, target: float, level: float) -> Setting:
         questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then

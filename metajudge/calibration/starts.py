@@ -21,7 +21,7 @@ from scipy.special import bdtr
 from metajudge.calibration.procedures import Procedure, ProcedureName
 from metajudge.calibration.question_test import STAKE, StepTable, step_table, steps_limit
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.stats.arrays import Floats, Indices
 
 START = 0.35
 """Share of the questions kept at the start."""
@@ -128,15 +128,13 @@ def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setti
     )
 
 
-def procedure_foreseen(reference: Reference, setting: Setting) -> Procedure | None:
-    """The one least selective threshold that should pass, by what the scores say as probabilities; None for none."""
+def procedure_foreseen(reference: Reference, setting: Setting) -> Procedure:
+    """The one least selective threshold that should pass by what the scores say as probabilities, or the likeliest."""
     ranked = _Ranked.of(reference, setting)
-    place, credited = ranked.foreseen(), ranked.setting.credited
-    if place is None:
-        return None
+    credited = ranked.setting.credited
     return Procedure(
         name="ranks",
-        grid=(float(ranked.values[place]),),
+        grid=(float(ranked.values[ranked.foreseen()]),),
         stake=STAKE if setting.most > 1 else None,
         credited=credited if 1 < setting.most > credited else None,
         origin=f"probabilities without labels of {int(ranked.kept[-1])} other questions",
@@ -198,24 +196,25 @@ class _Ranked:
         enough = self._passing(number, (1 - self.setting.target) / 2 * number, share)
         return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(START * len(number)) - 1))
 
-    def foreseen(self) -> int | None:
-        """The last place that passes with as many wrong questions as the scores foresee, and :data:`LEEWAY` more."""
+    def foreseen(self) -> int:
+        """The last place that passes with as many wrong questions as the scores foresee, and :data:`LEEWAY` more.
+
+        Where none does, the one with the smallest p-value.
+        """
         number = self.kept / self.kept[-1] * self.setting.questions
         wrong = np.clip(1 - np.cumsum(self.values) / np.arange(1, len(self.values) + 1), 0, 1)
         errors = number * wrong + LEEWAY * np.sqrt(number * wrong * (1 - wrong))
-        passing = np.flatnonzero(self._passes(number, errors, 1.0))
-        return int(passing[-1]) if len(passing) else None
+        p_values = self._p_values(number, errors)
+        passing = np.flatnonzero(p_values <= self.setting.level)
+        return int(passing[-1]) if len(passing) else int(np.argmin(p_values))
 
     def _passing(self, number: Floats, errors: Floats, share: float) -> int:
-        """The first place that passes (:meth:`_passes`); the last if none."""
-        passing = self._passes(number, errors, share)
+        """The first place that passes at a share of the level (:meth:`_p_values`); the last if none."""
+        passing = self._p_values(number, errors) <= share * self.setting.level
         return int(np.argmax(passing)) if passing.any() else len(passing) - 1
 
-    def _passes(self, number: Floats, errors: Floats, share: float) -> Bools:
-        """[n] which places pass at a share of the level with so many questions and wrong ones.
-
-        Wrong questions are wrong in all judgments kept.
-        """
+    def _p_values(self, number: Floats, errors: Floats) -> Floats:
+        """[n] of each place with so many questions and wrong ones, which are wrong in all judgments kept."""
         setting, kept = self.setting, np.rint(number).astype(np.intp)
         if setting.most == 1:
             wrong = np.ceil(errors).astype(np.intp)
@@ -227,4 +226,4 @@ class _Ranked:
             )
             totals = np.maximum(kept - errors, 0) * right + errors * lost
             p_values = setting.table.p_values(kept, np.floor(totals).astype(np.intp))
-        return np.asarray((p_values <= share * setting.level) & (kept > errors))
+        return np.where(kept > errors, p_values, 1.0)

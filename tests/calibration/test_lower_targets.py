@@ -38,10 +38,9 @@ def by_hand(scores, correct, reference, target):
         number = places / len(falling) * len(scores)
         wrong = 1 - np.cumsum(falling) / places
         foreseen = np.ceil(number * wrong + 0.5 * np.sqrt(number * wrong * (1 - wrong)))
-        passing = np.flatnonzero(binom.cdf(foreseen, np.rint(number), 1 - aim) <= DELTA)
-        if not len(passing):
-            continue
-        threshold = falling[passing[-1]]
+        chance = np.where(np.rint(number) > number * wrong, binom.cdf(foreseen, np.rint(number), 1 - aim), 1)
+        passing = np.flatnonzero(chance <= DELTA)
+        threshold = falling[passing[-1] if len(passing) else np.argmin(chance)]
         kept = scores >= threshold
         if binom.cdf((kept & ~correct).sum(), kept.sum(), 1 - aim) > DELTA:
             return passed
