@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 
 import orjson
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import CALIBRATION_VERSION, Calibration, Identity, Provenance
 from metajudge.calibration.looks import Ledger
-from metajudge.calibration.shipped import SHIPPED, shipped_prior
+from metajudge.calibration.shipped import Prior
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.types import Assessment, digest
@@ -80,6 +81,16 @@ def locked(path: Path | str) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
+
+
+SHIPPED = "shipped"
+"""In place of a calibration file: the shipped default."""
+
+
+def shipped_prior() -> Prior:
+    """The numbers that come with the package."""
+    text = (resources.files("metajudge.calibration") / "shipped.json").read_text("utf-8")
+    return Prior.model_validate_json(text)
 
 
 def shipped_calibration() -> Calibration:

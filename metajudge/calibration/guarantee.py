@@ -167,7 +167,6 @@ def guaranteed_threshold(
     *,
     target: float,
     delta: float,
-    or_lower: bool = False,
     procedure: ProcedureName | None = None,
     reference: Sequence[float] | Floats | None = None,
     reference_questions: Sequence[str] | None = None,
@@ -176,6 +175,7 @@ def guaranteed_threshold(
     approximate: bool = False,
     judges: Sequence[str] = (),
     category: str | None = None,
+    or_lower: bool = False,
 ) -> Guarantee | Abstention:
     """The least selective threshold whose precision is guaranteed, or the reason why no threshold passes.
 
@@ -185,10 +185,6 @@ def guaranteed_threshold(
         questions: [n] the question of each judgment.
         target: precision of all kept judgments to guarantee, in (0, 1).
         delta: probability of failure allowed, in (0, 1).
-        or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
-            :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
-            without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of
-            its promises is false stays at most ``delta``. The scores must be probabilities.
         procedure: ``ranks``, the default, is the exact test; ``e_process`` bets, and may be read after any label.
         reference: [r] scores without labels of other questions, whose ranks fix the thresholds tried: of the questions
             fitted on (out of fold), or unlabelled ones. None sets 15 % of the questions aside for it, chosen by digest,
@@ -201,6 +197,10 @@ def guaranteed_threshold(
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
         judges: whose judgments these are; recorded.
         category: of the items; recorded.
+        or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
+            :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
+            without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of
+            its promises is false stays at most ``delta``. The scores must be probabilities.
 
     Raises:
         InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, only

@@ -5,7 +5,6 @@ the item. No weight belongs to a judge. ``python -m metajudge.benchmarks.shrink`
 each set with the numbers of the other sets.
 """
 
-from importlib import resources
 from typing import Literal
 
 import numpy as np
@@ -18,9 +17,6 @@ from metajudge.calibration.table import SignalTable
 from metajudge.stats.arrays import Floats
 from metajudge.types import VerdictKind
 from metajudge.types.frozen import Frozen
-
-SHIPPED = "shipped"
-"""In place of a calibration file: the shipped default."""
 
 Result = Literal["decides", "no_better", "untested"]
 """How it did on sets of a kind that were left out: better than their base rates on the mean, not better, none there."""
@@ -109,9 +105,3 @@ class Prior(Shrink):
         if result in of_result:
             marks.add(of_result[result], ~alone)
         return Predictions(np.ma.MaskedArray(expit(self.odds(table)), mask=alone), marks.bits)
-
-
-def shipped_prior() -> Prior:
-    """The numbers that come with the package."""
-    text = (resources.files("metajudge.calibration") / "shipped.json").read_text("utf-8")
-    return Prior.model_validate_json(text)

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from metajudge.calibration.files import load_calibration, save_fit
+from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
 from metajudge.calibration.fit import FEW, check_fittable, fit_calibration
 from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
 from metajudge.calibration.profiles import drift
-from metajudge.calibration.shipped import SHIPPED, shipped_prior
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
 from metajudge.cli.calibrate_inputs import (

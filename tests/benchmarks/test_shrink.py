@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from metajudge.benchmarks.shrink import Part, fitted, measured, read_parts
 from scipy.special import expit
 
-from metajudge.benchmarks.shrink import Part, fitted, measured, read_parts
-from metajudge.calibration.shipped import Shrink, shipped_prior
+from metajudge.calibration.files import shipped_prior
+from metajudge.calibration.shipped import Shrink
 
 
 def part(name, of, level, slope, n=40_000):

@@ -8,10 +8,10 @@ from scipy.special import expit, logit
 
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import Mark, outside_domain, transfer_decides
-from metajudge.calibration.files import load_calibration, save_calibration, save_fit
+from metajudge.calibration.files import load_calibration, save_calibration, save_fit, shipped_prior
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.quality import log_losses
-from metajudge.calibration.shipped import LeftOut, Prior, Shrink, shipped_prior
+from metajudge.calibration.shipped import LeftOut, Prior, Shrink
 from metajudge.calibration.sources import in_votes
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
