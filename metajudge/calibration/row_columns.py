@@ -54,9 +54,8 @@ def text_columns(groups: Sequence[SignalGroup], facts: Facts, rows: Indices) -> 
 def share_column(facts: Facts, rows: Indices, right: Right) -> dict[str, Column]:
     """:data:`SHARE` of some records, from the verdicts of all; absent where no peer gave a verdict."""
     found = compare(facts.recorded, facts.rules(right))
-    shares = np.array([*(one.share for one in found.supports), 0.5])[found.support[rows]]
-    heard = np.array([*(one.peers > 0 for one in found.supports), False])[found.support[rows]]
-    return {SHARE: Column.where(logit(shares), heard)}
+    shares = np.array([*(one.share for one in found.supports), None], dtype=np.float64)[found.support[rows]]
+    return {SHARE: Column.where(logit(np.nan_to_num(shares, nan=0.5)), ~np.isnan(shares))}
 
 
 def agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str, Column]:

@@ -56,9 +56,9 @@ class PeerSupport:
         return self.supporting + self.opposing + self.undecided
 
     @property
-    def share(self) -> float:
-        """``(agree + 1) / (n + 2)`` in (0, 1), of n peers; an undecided one agrees by half. 1/2 without peers."""
-        return (self.supporting + self.undecided / 2 + 1) / (self.peers + 2)
+    def share(self) -> float | None:
+        """``(agree + 1) / (n + 2)`` in (0, 1), of n peers; undecided ones agree by half. None: nothing to compare."""
+        return None if self.value is None else (self.supporting + self.undecided / 2 + 1) / (self.peers + 2)
 
     def signal(self) -> SignalValue:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
