@@ -93,8 +93,9 @@ class Advice(Frozen):
         last = self.chances[-1]
         return [
             *found,
-            f"A chance of {100 * self.wanted:g} % is not reachable with up to {last.further} more: lower the target, "
-            "or fit on more labels or other signals so that the scores separate better.",
+            f"A chance of {100 * self.wanted:g} % is not reachable with up to {last.further} more: fit on more labels "
+            "or other signals so that the scores separate better. With more labels, one look with --or-lower finds the "
+            "highest target that passes.",
         ]
 
 

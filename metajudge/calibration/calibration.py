@@ -17,9 +17,9 @@ from metajudge.calibration.predictions import Marks, Named, Predictions
 from metajudge.calibration.profiles import Profile
 from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import Quality
+from metajudge.calibration.shipped import Prior
 from metajudge.calibration.sources import EvidenceScales, SignalGroup
 from metajudge.calibration.table import SignalTable
-from metajudge.calibration.transfer import EVIDENCE, Transfer, evidence_of
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.dependence import Dependence
@@ -35,9 +35,6 @@ CALIBRATION_VERSION = 1
 
 FIT: Final = 1
 """Number of the rules by which a calibration is fitted; raise it where a file of earlier ones is to be fitted again."""
-
-LEAST_GAIN = 0.005
-"""A smaller gain in log loss is not worth losing an answer for judges that were not fitted on."""
 
 
 class Identity(Frozen):
@@ -170,27 +167,6 @@ class JudgeGroup(Frozen):
     levels: tuple[Level, ...]
 
 
-class Sharing(Frozen):
-    """Whether judges share a model: out-of-fold log losses of one model for judges of common items and of one each.
-
-    Attributes:
-        together: mean log loss of shared models.
-        apart: mean log loss of one model a judge.
-        low: lower end of the 95 % interval of ``apart - together``, questions resampled.
-        high: its upper end.
-    """
-
-    together: float
-    apart: float
-    low: float
-    high: float
-
-    @property
-    def apart_is_better(self) -> bool:
-        """Whether one model a judge gains :data:`LEAST_GAIN` or more, by an interval that excludes 0."""
-        return self.high < 0 and self.together - self.apart >= LEAST_GAIN
-
-
 class Recipe(Frozen):
     """By what rules a calibration was made; a file that names none is of version 0.2.
 
@@ -208,7 +184,8 @@ class Calibration(Frozen):
 
     ``quality`` has the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
     ``categories`` say how signals and categories were distributed in the fit. ``looks`` is the ledger of the tests that
-    sought its guarantees; files from before it was kept have none. ``recipe`` is None in files of version 0.2.
+    sought its guarantees; files from before it was kept have none. ``recipe`` is None in files of version 0.2, of which
+    ``sharing`` is, too; ``shipped`` is there in the shipped default alone.
     """
 
     identity: Identity
@@ -217,13 +194,13 @@ class Calibration(Frozen):
     reward_scales: dict[str, float]
     scale_uses: dict[str, JudgeScale] = Field(default_factory=dict, exclude_if=lambda given: not given)
     groups: tuple[JudgeGroup, ...]
-    sharing: Sharing | None = Field(default=None, exclude_if=lambda given: given is None)
+    sharing: dict[str, float] | None = Field(default=None, exclude_if=lambda given: given is None)
     quality: dict[str, Quality]
     profiles: dict[str, Profile]
     categories: dict[str, int]
     guarantees: tuple[Guarantee, ...] = ()
     looks: Ledger | None = Field(default=None, exclude_if=lambda given: given is None)
-    transfer: Transfer | None = Field(default=None, exclude_if=lambda given: given is None)
+    shipped: Prior | None = Field(default=None, exclude_if=lambda given: given is None)
     recipe: Recipe | None = Field(default=None, exclude_if=lambda given: given is None)
 
     @property
@@ -253,7 +230,7 @@ class Calibration(Frozen):
     @property
     def is_shipped(self) -> bool:
         """Whether it is the shipped default as it is: for any judge and kind of verdicts, and without guarantees."""
-        return self.transfer is not None and self.transfer.own is None
+        return self.shipped is not None
 
     @cached_property
     def scales(self) -> EvidenceScales:
@@ -375,8 +352,8 @@ class Calibration(Frozen):
         Raises:
             InputError: the table does not match the identity, with what differs.
         """
-        if self.transfer is not None and self.is_shipped:
-            return _shipped(self.transfer, table.by(TEXT))
+        if self.shipped is not None:
+            return self.shipped.predict(table)
         table = table.by(self.unit)
         if not allow_other_identity:
             self._check_identity(table)
@@ -388,9 +365,6 @@ class Calibration(Frozen):
             for level, rows in answering(group.levels, table, np.flatnonzero(known)):
                 values[rows], found[rows] = level.probabilities(scaled, rows), True
             group.levels[0].mark(scaled, known, marks)
-        if self.transfer is not None:
-            values, found = self.transfer.probabilities(scaled)
-            self.transfer.mark(scaled, marks)
         self._mark_missing_evidence(scaled, marks)
         self._take_stored(table, values, marks)
         marks.add(Mark.OTHER_JUDGE, ~whose.among(self.identity.judges))
@@ -443,24 +417,6 @@ class Calibration(Frozen):
                 f"this calibration is for something else: {'; '.join(problems)}. Fit one for these data with "
                 "`metajudge calibrate fit`, or apply it anyway with --allow-other-calibration"
             )
-
-
-def _shipped(transfer: Transfer, table: SignalTable) -> Predictions:
-    """The shipped default's probabilities, each marked with what leaving sets out showed of such verdicts."""
-    values, found = transfer.probabilities(table)
-    marks, of_result = (
-        Marks(len(table)),
-        {"no_better": Mark.NO_BETTER, "beside": Mark.BESIDE, "untested": Mark.UNTESTED},
-    )
-    marks.add(Mark.TRANSFERRED, np.ones(len(table), dtype=bool))
-    state, _ = evidence_of(table)
-    for place, evidence in enumerate(EVIDENCE):
-        mark = of_result.get(transfer.prior.standing(table.kind, evidence).result)
-        if mark is not None:
-            marks.add(mark, state == place)
-    questions = Named.of(table.questions)
-    marks.add(Mark.SEEN_QUESTION, transfer.prior.fitted_on(questions.names)[questions.codes])
-    return Predictions(np.ma.MaskedArray(values, mask=~found), marks.bits)
 
 
 def _differences(identity: Identity, table: SignalTable) -> Sequence[str]:

@@ -28,9 +28,9 @@ class Mark(StrEnum):
     NO_BETTER = "no_better_than_base_rate"
     """The shipped default was no better than the base rate on such verdicts of sets left out: it decides nothing."""
     BESIDE = "free_evidence_is_better"
-    """The shipped default was no better than free evidence on such verdicts of sets left out, which decides."""
+    """Of records of earlier versions: the shipped default of then was no better than free evidence, which decided."""
     UNTESTED = "untested_kind"
-    """The shipped default was not tested on such verdicts; free evidence decides."""
+    """The shipped default was not tested on such verdicts: it decides nothing."""
 
 
 MEANINGS: Mapping[str, str] = {
@@ -44,8 +44,8 @@ MEANINGS: Mapping[str, str] = {
     Mark.DEPENDENT: "have peers of which some are copies or followers that were none in the fit: `metajudge audit`",
     Mark.TRANSFERRED: "have a probability transferred from other sets: no guarantee is made from it",
     Mark.NO_BETTER: "are of a kind where it was no better than the base rate: it decides nothing on them",
-    Mark.BESIDE: "are of a kind where it was no better than free evidence, which decides",
-    Mark.UNTESTED: "are of a kind that it was not tested on; free evidence decides",
+    Mark.BESIDE: "are of a kind where it was no better than free evidence, which decided",
+    Mark.UNTESTED: "are of a kind that it was never tested on: it decides nothing",
 }
 """What a mark says of the judgments that carry it, as counts are printed."""
 

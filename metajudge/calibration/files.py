@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import CALIBRATION_VERSION, FIT, Calibration, Identity, Provenance
-from metajudge.calibration.transfer import Prior, Transfer
+from metajudge.calibration.looks import Ledger
+from metajudge.calibration.shipped import Prior
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.types import Assessment, digest
@@ -41,12 +42,22 @@ def save_fit(calibration: Calibration, path: Path | str) -> int:
         InputError: the file cannot be written.
     """
     with locked(path):
-        try:
-            looks = load_calibration(path).looks
-        except InputError:  # no file, or none that has looks
-            looks = None
+        looks = _looks_in(Path(path))
         save_calibration(calibration.model_copy(update={"looks": looks}), path)
     return 0 if looks is None else len(looks.entries)
+
+
+def _looks_in(path: Path) -> Ledger | None:
+    """The ledger of a file, of one that is refused as a calibration, too: what was spent stays spent."""
+    try:
+        data = orjson.loads(path.read_bytes())
+        return None if data.get("looks") is None else Ledger.model_validate(data["looks"])
+    except (OSError, orjson.JSONDecodeError, AttributeError):  # no file, or none that has looks
+        return None
+    except ValidationError:
+        raise InputError(
+            f"the ledger of looks in {path} is damaged, and what it spent is unknown: write the fit to another file"
+        ) from None
 
 
 @contextmanager
@@ -77,7 +88,7 @@ SHIPPED = "shipped"
 
 
 def shipped_prior() -> Prior:
-    """The prior over sets that comes with the package; described in `docs/calibration.md`."""
+    """The numbers that come with the package."""
     text = (resources.files("metajudge.calibration") / "shipped.json").read_text("utf-8")
     return Prior.model_validate_json(text)
 
@@ -86,7 +97,7 @@ def shipped_calibration() -> Calibration:
     """The shipped default as a calibration: for any judge and kind of verdicts, and without guarantees."""
     prior = shipped_prior()
     return Calibration(
-        identity=Identity(judges=(), signals=("free",)),
+        identity=Identity(judges=(), signals=("share",)),
         provenance=Provenance(
             data=digest([one.data for one in prior.sets]),
             n=sum(one.n for one in prior.sets),
@@ -101,7 +112,7 @@ def shipped_calibration() -> Calibration:
         quality={},
         profiles={},
         categories={},
-        transfer=Transfer(prior=prior),
+        shipped=prior,
     )
 
 
@@ -132,6 +143,11 @@ def load_calibration(path: Path | str) -> Calibration:
         raise InputError(
             f"{path} was fitted by the rules {recipe.get('fit')!r}, this metajudge has the rules {FIT}: fit it again "
             "with `metajudge calibrate fit`"
+        )
+    if data.get("transfer") is not None:
+        raise InputError(
+            f"{path} was drawn to the prior over sets of an earlier version, which was removed: fit it again with "
+            f"`metajudge calibrate fit --data FILE --prior shipped --out {path}`. Looks that it recorded stay spent"
         )
     try:
         return Calibration.model_validate(data)

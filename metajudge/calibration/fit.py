@@ -1,8 +1,8 @@
 """Fitting a calibration: the model of the item, its penalty chosen by log loss on questions it was not fitted on."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -18,18 +18,17 @@ from metajudge.calibration.calibration import (
     KnownDependence,
     Provenance,
     Recipe,
-    Sharing,
 )
 from metajudge.calibration.fallback import SlopeLosses
 from metajudge.calibration.folds import question_folds
-from metajudge.calibration.item_model import MOST_JUDGES, PENALTIES, Workbench
+from metajudge.calibration.item_model import PENALTIES, Workbench
 from metajudge.calibration.levels import Depth, Level, category_at
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
+from metajudge.calibration.shipped import Shrink
 from metajudge.calibration.table import SignalTable, absent_from
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.types import digest
 
 LARGE = 250_000
@@ -37,7 +36,11 @@ LARGE = 250_000
 
 REPEATS = 3
 
-RESAMPLES = 1000
+FEW = 50
+"""Questions to choose a penalty by beside a prior."""
+
+FEW_PENALTY = 0.1
+"""C with fewer: near the best one with 10 and 30 labelled questions of the recorded sets."""
 
 _LABELS = {
     "pairwise": "that names a winner",
@@ -51,7 +54,7 @@ _EXAMPLES = {"pairwise": '"A>B"', "ranking": '[["A"], ["B", "C"]]', "grade": "4"
 def fit_calibration(
     table: SignalTable,
     *,
-    pooled: bool | None = None,
+    prior: Shrink | None = None,
     seed: int = 0,
     folds: int = 5,
     repeats: int | None = None,
@@ -66,10 +69,8 @@ def fit_calibration(
     scales of reward models come from all records, without labels, and are stored.
 
     Args:
-        table: rows without a label are left out.
-        pooled: True for one model for all judges; False for one model a judge; None for one for all unless one model a
-            judge has a clearly lower out-of-fold log loss (see
-            :class:`~metajudge.calibration.calibration.Sharing`).
+        table: rows without a label are left out; with the signal ``share`` where there is a prior.
+        prior: to whose log-odds the model is added; with under :data:`FEW` questions its penalty is not chosen.
         seed: of folds and resampling.
         folds: at least 2.
         repeats: divisions into folds to average over; None for 3, or 1 in large tables.
@@ -83,32 +84,27 @@ def fit_calibration(
     check_fittable(table, rows)
     # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
     with threadpool_limits(limits=1):
-        made = _Fit.of(rows, pooled, _Options(seed, folds, repeats))
-        slopes = {depth: _slope(made.parts, depth) for depth in _depths(rows)}
-        groups = tuple(_group(part, slopes) for part in made.parts)
-    repeats = max(part.repeats for part in made.parts)
+        made = _Fit.of(rows, prior, seed, folds, repeats)
+        slopes = {depth: _slope(made, depth) for depth in _depths(rows)}
+        group = _group(made, slopes)
     return calibration_of(
         rows,
-        groups,
+        (group,),
         np.round(made.probabilities, 9),
         seed=seed,
         folds=folds,
-        repeats=repeats,
-        sharing=made.sharing,
+        repeats=made.repeats,
         selection=selection,
     )
 
 
-def out_of_fold(
-    table: SignalTable, *, pooled: bool | None = None, seed: int = 0, folds: int = 5, repeats: int = 1
-) -> Floats:
+def out_of_fold(table: SignalTable, *, seed: int = 0, folds: int = 5, repeats: int = 1) -> Floats:
     """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
     check_fittable(table, table)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
     probabilities = np.zeros(len(table))
     with threadpool_limits(limits=1):
-        made = _Fit.of(table.select(order), pooled, _Options(seed, folds, repeats))
-    probabilities[order] = made.probabilities
+        probabilities[order] = _Fit.of(table.select(order), None, seed, folds, repeats).probabilities
     return probabilities
 
 
@@ -118,10 +114,7 @@ def why_not_fit(table: SignalTable, folds: int = 5) -> str | None:
     try:
         check_fittable(table, rows)
         question_folds(rows.questions, folds, [0])
-        for way in (True, False) if _comparable(rows, folds) else (True,):
-            for judges in judge_groups(rows, way):
-                part = rows.select(np.flatnonzero(np.isin(np.array(rows.judges), judges)))
-                Workbench(part, part.categories)
+        Workbench(rows, rows.categories)
     except InputError as error:
         return str(error)
     return None
@@ -150,147 +143,65 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
             )
 
 
-def judge_groups(table: SignalTable, pooled: bool) -> list[tuple[str, ...]]:
-    """Which judges share a fit: all, or each alone."""
-    judges = sorted(set(table.judges))
-    return [tuple(judges)] if pooled else [(judge,) for judge in judges]
-
-
 @dataclass(frozen=True, slots=True)
-class _Options:
-    seed: int
-    folds: int
-    repeats: int | None
+class _Fit:
+    """Labelled rows, the mean log loss of every penalty, and the nested out-of-fold probabilities [n]."""
 
-    def times(self, large: bool) -> int:
-        """How many divisions into folds are averaged."""
-        if self.repeats is not None and self.repeats < 1:
-            raise InputError(f"repeats must be at least 1, not {self.repeats}")
-        return self.repeats or (1 if large else REPEATS)
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Judges that share a fit: their rows, the mean log loss of every penalty and the nested probabilities [n]."""
-
-    judges: tuple[str, ...]
-    at: Indices
     rows: SignalTable
     bench: Workbench
-    losses: dict[float, float]
+    losses: Mapping[float, float]
     probabilities: Floats
     repeats: int
+
+    @classmethod
+    def of(cls, rows: SignalTable, prior: Shrink | None, seed: int, folds: int, repeats: int | None) -> "_Fit":
+        """Means over several divisions into folds.
+
+        Args:
+            repeats: how many; None for :data:`REPEATS`, or 1 in large tables.
+        """
+        if repeats is not None and repeats < 1:
+            raise InputError(f"repeats must be at least 1, not {repeats}")
+        bench = Workbench(rows, rows.categories, prior)
+        times = repeats or (1 if bench.size > LARGE else REPEATS)
+        few = prior is not None and len(set(rows.questions)) < FEW
+        penalties = (FEW_PENALTY,) if few else PENALTIES if folds > 2 else (PENALTIES[len(PENALTIES) // 2],)
+        found = [
+            _nested(bench, rows, question_folds(rows.questions, folds, [seed, repeat]), folds, penalties)
+            for repeat in range(times)
+        ]
+        losses = {one: sum(each[one] / times for _, each in found) for one in found[0][1]}
+        return cls(rows, bench, losses, np.asarray(sum(each / times for each, _ in found)), times)
 
     @property
     def penalty(self) -> float:
         """The penalty with the lowest loss; of equal ones the strongest."""
         return min(self.losses, key=lambda one: (self.losses[one], one))
 
-    @classmethod
-    def once(cls, table: SignalTable, judges: tuple[str, ...], options: _Options) -> "_Part":
-        """The part with one division into folds."""
-        at = np.flatnonzero(np.isin(np.array(table.judges), judges))
-        rows = table.select(at)
-        if rows.correct.all() or not rows.correct.any():
-            which = "right" if rows.correct.all() else "wrong"
-            raise InputError(
-                f"all {len(rows)} labelled judgments by {', '.join(judges)} are {which}: fit them together with others"
-            )
-        bench = Workbench(rows, rows.categories)
-        probabilities, losses = _nested(bench, rows, _folds(rows, options, 0), options.folds)
-        return cls(judges, at, rows, bench, losses, probabilities, 1)
 
-    def divided(self, options: _Options) -> "_Part":
-        """The same, mean over as many divisions as the options say, of which this is the first."""
-        times = options.times(self.bench.size > LARGE)
-        probabilities = self.probabilities / times
-        losses = {penalty: loss / times for penalty, loss in self.losses.items()}
-        for repeat in range(1, times):
-            predicted, found = _nested(self.bench, self.rows, _folds(self.rows, options, repeat), options.folds)
-            probabilities = probabilities + predicted / times
-            losses = {penalty: loss + found[penalty] / times for penalty, loss in losses.items()}
-        return replace(self, probabilities=probabilities, losses=losses, repeats=times)
-
-
-def _folds(rows: SignalTable, options: _Options, repeat: int) -> Indices:
-    return question_folds(rows.questions, options.folds, [options.seed, repeat])
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """The parts of a table and how they were chosen; ``probabilities`` [n] are out of fold."""
-
-    parts: tuple[_Part, ...]
-    options: _Options
-    sharing: Sharing | None
-    probabilities: Floats
-
-    @classmethod
-    def of(cls, rows: SignalTable, pooled: bool | None, options: _Options) -> "_Fit":
-        ways = [pooled is not False] if pooled is not None or not _comparable(rows, options.folds) else [True, False]
-        tried = [[_Part.once(rows, judges, options) for judges in judge_groups(rows, way)] for way in ways]
-        chosen, sharing = tried[0], None
-        if len(tried) > 1:
-            sharing = _sharing(
-                rows, [log_losses(_together(rows, parts), rows.correct) for parts in tried], options.seed
-            )
-            chosen = tried[1] if sharing.apart_is_better else chosen
-        parts = tuple(part.divided(options) for part in chosen)
-        return cls(parts, options, sharing, _together(rows, parts))
-
-
-def _together(rows: SignalTable, parts: Sequence[_Part]) -> Floats:
-    """[n] the nested probabilities of all parts."""
-    found = np.zeros(len(rows))
-    for part in parts:
-        found[part.at] = part.probabilities
-    return found
-
-
-def _sharing(rows: SignalTable, losses: Sequence[Floats], seed: int) -> Sharing:
-    """Log losses [n] of shared models and of one model a judge, compared."""
-    rng = np.random.default_rng([seed, 11])
-    found = bootstrap_mean(losses[1] - losses[0], rows.questions, rng=rng, resamples=RESAMPLES)
-    together, apart = (float(each.mean()) for each in losses)
-    return Sharing(together=together, apart=apart, low=found.low, high=found.high)
-
-
-def _comparable(rows: SignalTable, folds: int) -> bool:
-    """Whether shared models can be compared with one a judge: each judge has right and wrong labels to learn from."""
-    names, questions = np.array(rows.judges), np.array(rows.questions)
-    judges = sorted(set(rows.judges))
-    if not 1 < len(judges) <= MOST_JUDGES:
-        return False
-    for judge in judges:
-        mine = names == judge
-        right = rows.correct[mine]
-        if len(set(questions[mine])) < 2 * folds or right.all() or not right.any():
-            return False
-    return True
-
-
-def _nested(bench: Workbench, rows: SignalTable, fold: Indices, folds: int) -> tuple[Floats, dict[float, float]]:
+def _nested(
+    bench: Workbench, rows: SignalTable, fold: Indices, folds: int, penalties: Sequence[float]
+) -> tuple[Floats, dict[float, float]]:
     """[n] every fold predicted with a penalty chosen on others; and the mean log loss of every penalty.
 
     The penalty for a fold is chosen on all others, each predicted without either: a fit without folds i and j predicts
-    j where i is held out, and i where j is. With two folds there is nothing left to choose on: the middle penalty.
+    j where i is held out, and i where j is. Of one penalty there is nothing to choose.
     """
-    losses = {one: np.zeros(folds) for one in PENALTIES}
+    losses = {one: np.zeros(folds) for one in penalties}
     parts = [np.flatnonzero(fold == part) for part in range(folds)]
-    for first, second in combinations(range(folds), 2) if folds > 2 else ():
+    for first, second in combinations(range(folds), 2) if len(penalties) > 1 else ():
         train = np.flatnonzero((fold != first) & (fold != second))
         tests = [parts[first], parts[second]]
-        for one, predicted in zip(PENALTIES, bench.fit_predict(PENALTIES, train, tests), strict=True):
+        for one, predicted in zip(penalties, bench.fit_predict(penalties, train, tests), strict=True):
             for held_out, at, values in zip((second, first), tests, predicted, strict=True):
                 losses[one][held_out] += bench.loss(log_losses(values, rows.correct[at]), at)
     found = np.zeros(len(fold))
     for part, test in enumerate(parts):
-        middle = PENALTIES[len(PENALTIES) // 2]
-        chosen = min(PENALTIES, key=lambda one: (losses[one][part], one)) if folds > 2 else middle
+        chosen = min(penalties, key=lambda one: (losses[one][part], one))
         ((found[test],),) = bench.fit_predict([chosen], np.flatnonzero(fold != part), [test])
-    if folds < 3:
-        return found, {PENALTIES[len(PENALTIES) // 2]: bench.loss(log_losses(found, rows.correct)) / len(rows)}
-    return found, {one: float(losses[one].sum()) / ((folds - 1) * len(rows)) for one in PENALTIES}
+    if len(penalties) == 1:
+        return found, {penalties[0]: bench.loss(log_losses(found, rows.correct)) / len(rows)}
+    return found, {one: float(losses[one].sum()) / ((folds - 1) * len(rows)) for one in penalties}
 
 
 def _depths(rows: SignalTable) -> list[Depth]:
@@ -302,22 +213,21 @@ def _known_as(rows: SignalTable, depth: Depth) -> list[str]:
     return [category_at(category, depth) for category in rows.categories]
 
 
-def _slope(parts: Sequence[_Part], depth: Depth) -> float:
+def _slope(made: _Fit, depth: Depth) -> float:
     """By how much log-odds are drawn in for unknown categories at a depth, chosen on categories left out."""
+    rows, names = made.rows, _known_as(made.rows, depth)
     losses = SlopeLosses()
-    for part in parts:
-        names = _known_as(part.rows, depth)
-        losses.measure(Workbench(part.rows, names), part.penalty, part.rows.categories, names)
+    losses.measure(Workbench(rows, names, made.bench.prior), made.penalty, rows.categories, names)
     return losses.best()
 
 
-def _group(part: _Part, slopes: dict[Depth, float]) -> JudgeGroup:
-    tried = sorted(part.losses.items(), key=lambda pair: (pair[1], pair[0]))
+def _group(made: _Fit, slopes: dict[Depth, float]) -> JudgeGroup:
+    tried = sorted(made.losses.items(), key=lambda pair: (pair[1], pair[0]))
     return JudgeGroup(
-        judges=part.judges,
-        chosen=_name(part.penalty),
+        judges=tuple(sorted(set(made.rows.judges))),
+        chosen=_name(made.penalty),
         tried=tuple(CandidateLoss(name=_name(one), log_loss=loss) for one, loss in tried),
-        levels=tuple(_levels(part, slopes)),
+        levels=tuple(_levels(made, slopes)),
     )
 
 
@@ -325,7 +235,7 @@ def _name(penalty: float) -> str:
     return f"item C={penalty:g}"
 
 
-def _levels(part: _Part, slopes: dict[Depth, float]) -> list[Level]:
+def _levels(part: _Fit, slopes: dict[Depth, float]) -> list[Level]:
     levels = []
     depths: dict[Depth, float] = {"full": 1.0, **slopes}
     for depth, slope in depths.items():
@@ -333,7 +243,7 @@ def _levels(part: _Part, slopes: dict[Depth, float]) -> list[Level]:
         if depth == "parent" and len(set(names)) == len(set(part.rows.categories)):
             continue
         every = np.arange(len(names))
-        bench = part.bench if depth == "full" else Workbench(part.rows, names)
+        bench = part.bench if depth == "full" else Workbench(part.rows, names, part.bench.prior)
         fitted = bench.fit(part.penalty, every)
         levels.append(
             Level(
@@ -343,6 +253,7 @@ def _levels(part: _Part, slopes: dict[Depth, float]) -> list[Level]:
                 model=fitted.model,
                 slope=slope,
                 centre=bench.centre(every),
+                prior=bench.prior,
             )
         )
     return levels
@@ -356,17 +267,15 @@ def calibration_of(
     seed: int,
     folds: int,
     repeats: int,
-    sharing: Sharing | None,
     selection: str | None,
 ) -> Calibration:
     """A calibration with its identity, provenance and quality.
 
     Args:
         rows: labelled, sorted by judgment id.
-        groups: the models; none where a prior over sets answers.
+        groups: the models.
         probabilities: [n] out of fold.
         seed, folds, repeats, selection: recorded.
-        sharing: how judges came to share a model.
     """
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}
@@ -417,7 +326,6 @@ def calibration_of(
         },
         reward_scales=dict(rows.scales.rewards),
         groups=groups,
-        sharing=sharing,
         quality=figures,
         profiles=profiles_of(rows),
         categories=dict(sorted(Counter(rows.categories).items())),

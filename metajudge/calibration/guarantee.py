@@ -23,7 +23,7 @@ from metajudge.calibration.procedures import (
     last_rejected,
 )
 from metajudge.calibration.promise import Promise, percent
-from metajudge.calibration.starts import Reference, Setting, procedure_in_ranks
+from metajudge.calibration.starts import Reference, Setting, procedure_foreseen, procedure_in_ranks
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.intervals import clopper_pearson_lower
@@ -178,6 +178,7 @@ def guaranteed_threshold(
     approximate: bool = False,
     judges: Sequence[str] = (),
     category: str | None = None,
+    or_lower: bool = False,
 ) -> Guarantee | Abstention:
     """The least selective threshold whose precision is guaranteed, or the reason why no threshold passes.
 
@@ -199,6 +200,10 @@ def guaranteed_threshold(
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
         judges: whose judgments these are; recorded.
         category: of the items; recorded.
+        or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
+            :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
+            without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of
+            its promises is false stays at most ``delta``. The scores must be probabilities.
 
     Raises:
         InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, only
@@ -210,10 +215,15 @@ def guaranteed_threshold(
     sample = LabelledSample.of(scores, correct, questions, most_per_question)
     given = None if reference is None else Reference.of(reference, reference_questions)
     search = _Search(sample, target, procedure or DEFAULT, given, most_per_question)
+    if or_lower and (search.anytime or given is None or not 0 <= min(given.scores) <= max(given.scores) <= 1):
+        raise InputError(
+            "lower targets are sought by the test in ranks, with probabilities of other questions as the reference: "
+            "leave out e_process and anytime, and give the reference, or leave out the lower targets"
+        )
     about = {"approximate": approximate, "judges": tuple(judges), "category": category}
 
     def found(turn: Turn | None) -> Guarantee | Abstention:
-        return search.result(delta, turn, about)
+        return search.highest(delta, turn, about) if or_lower else search.result(delta, turn, about)
 
     if looks is None:
         return found(None)
@@ -221,7 +231,7 @@ def guaranteed_threshold(
         Sample.of(sample.scores, sample.correct, sample.questions),
         target=target,
         delta=delta,
-        settings=text_digest(f"{search.settings} {about}"),
+        settings=text_digest(f"{search.settings} {about}" + " or lower" * or_lower),
         test=found,
         store=lambda result: result.model_dump(mode="json"),
         restore=lambda data: (Guarantee if data["kind"] == "guarantee" else Abstention).model_validate(data),
@@ -266,25 +276,44 @@ class _Search:
 
     def result(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
         """What the search finds at the whole of delta, or at the level of a turn."""
+        return self._tested(self.target, self._fixed(delta if turn is None else turn.level), delta, turn, about)
+
+    def highest(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
+        """The highest target that passes before the first that does not, in rising order."""
+        found: Guarantee | None = None
         level = delta if turn is None else turn.level
-        procedure = self._fixed(level)
+        for target in (*rising(self.target), self.target):
+            last = target == self.target
+            procedure = self._fixed(level) if last else procedure_foreseen(self.reference, self._setting(target, level))
+            result = self._tested(target, procedure, delta, turn, about)
+            if isinstance(result, Abstention):
+                reason = f"not even {100 * target:g} % can be promised: {result.reason}"
+                return found or result.model_copy(update={"target": self.target, "reason": reason})
+            found = result
+        assert found is not None
+        return found
+
+    def _tested(
+        self, target: float, procedure: Procedure, delta: float, turn: Turn | None, about: Mapping[str, object]
+    ) -> Guarantee | Abstention:
+        level = delta if turn is None else turn.level
         counts = self.sample.in_order(None if turn is None else turn.first_seen).counts(procedure.grid)
         if turn is not None and turn.anytime and not self.anytime:
             raise InputError("this ledger is read at any time: its looks need the procedure `e_process`")
-        p_values = counts.p_values(self.target, self.most, anytime=self.anytime, credited=procedure.credited)
+        p_values = counts.p_values(target, self.most, anytime=self.anytime, credited=procedure.credited)
         at = int(last_rejected(p_values, level))
         alone = self.most == 1 and not self.anytime
         spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
         if at < 0:
-            reason = counts.why_none(self.target, level, alone)
+            reason = counts.why_none(target, level, alone)
             number = counts.questions
             return Abstention(
-                reason=reason, target=self.target, delta=delta, questions=number, procedure=procedure
+                reason=reason, target=target, delta=delta, questions=number, procedure=procedure
             ).model_copy(update=spent)
         kept, errors = int(counts.kept[:, at].sum()), int(counts.errors[:, at].sum())
         return Guarantee(
             threshold=procedure.grid[at],
-            target=self.target,
+            target=target,
             delta=delta,
             questions=counts.questions,
             kept=kept,
@@ -302,9 +331,22 @@ class _Search:
 
     def _fixed(self, level: float) -> Procedure:
         """The procedure, fixed without a label."""
-        questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
-        made = procedure_in_ranks(self.procedure, self.reference, Setting(self.target, level, questions, self.most))
+        made = procedure_in_ranks(self.procedure, self.reference, self._setting(self.target, level))
         return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})
+
+    def _setting(self, target: float, level: float) -> Setting:
+        questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
+        return Setting(target, level, questions, self.most)
+
+
+LOWEST, RISE = 0.5, 0.02
+"""The first target of a look over several, and the steps to the next."""
+
+
+def rising(target: float) -> list[float]:
+    """The targets below one that a look over several tests before it, ascending."""
+    steps = range(max(0, round((target - LOWEST) / RISE + 0.5)))
+    return [one for step in steps if (one := round(LOWEST + RISE * step, 9)) < round(target, 9)]
 
 
 def guaranteed_by_group(

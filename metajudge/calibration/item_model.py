@@ -30,6 +30,7 @@ from metajudge.calibration.design import (
     varying_factors,
 )
 from metajudge.calibration.model import Logistic
+from metajudge.calibration.shipped import Shrink
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
@@ -103,18 +104,23 @@ class Workbench:
     Args:
         rows: labelled.
         categories: [n] as the model is to know them.
+        prior: to whose log-odds the model is added.
 
     Raises:
         InputError: no signal varies over the rows.
     """
 
-    def __init__(self, rows: SignalTable, categories: Sequence[str]) -> None:
+    def __init__(self, rows: SignalTable, categories: Sequence[str], prior: Shrink | None = None) -> None:
+        self.prior, self._known = prior, np.zeros(len(rows)) if prior is None else prior.odds(rows)
+        rows = rows.without("share")
         factors = varying_factors(rows, categories, judges=len(set(rows.judges)) > 1)
         if not any(factor.kind == "signal" for factor in factors):
             raise InputError(
-                f"none of the signals {', '.join(rows.signals)} varies over the {len(rows)} judgments by "
-                f"{', '.join(sorted(set(rows.judges)))}: there is nothing to fit; name other signals, or fit "
-                "them together with others (--pooled)"
+                f"nothing tells one judgment from another: {', '.join(rows.signals) or 'no signal'} "
+                f"{'is' if len(rows.signals) < 2 else 'are'} the same over the {len(rows)} labelled judgments by "
+                f"{', '.join(sorted(set(rows.judges)))}. Add what varies: the same items in the other order, other "
+                "judges' verdicts on them, stated confidence (meta.confidence) or agents' scores (--agent-scores). How "
+                "often such a judge is right: `metajudge audit`"
             )
         self.antisymmetric = rows.kind == "pairwise" and any(_is_vote(factor) for factor in factors)
         self.layout = _of_votes(factors) if self.antisymmetric else _of_answers(factors)
@@ -122,7 +128,7 @@ class Workbench:
         self.correct = rows.correct
         self.weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         self.weights = self.weights * (len(set(rows.item_ids)) / self.weights.sum())
-        self._first, self._case = _cases(self.base, rows.correct, rows.questions)
+        self._first, self._case = _cases(self.base, self._known, rows.correct, rows.questions)
         self._solved: dict[float, Solution] = {}
 
     def fit(self, penalty: float, train: Indices) -> Fitted:
@@ -148,9 +154,10 @@ class Workbench:
         found: list[list[Floats]] = [[] for _ in penalties]
         for test in tests:
             asked, place = np.unique(self._case[test], return_inverse=True)
-            matrix = transform(self.base.rows(self._first[asked]), self.layout, learned)
+            rows = self._first[asked]
+            matrix = transform(self.base.rows(rows), self.layout, learned)
             for one, model in zip(found, models, strict=True):
-                one.append(model.probabilities(matrix)[place.ravel()])
+                one.append(model.probabilities(matrix, self._known[rows])[place.ravel()])
         return found
 
     def _fitted(self, penalties: Sequence[float], train: Indices) -> tuple[Learned, list[Logistic]]:
@@ -162,7 +169,16 @@ class Workbench:
         matrix = transform(base, self.layout, learned)
         intercept = not self.antisymmetric
         correct = self.correct[rows]
-        return learned, logistic(matrix, correct, penalties, weights[cases], intercept=intercept, solved=self._solved)
+        solved = logistic(
+            matrix,
+            correct,
+            penalties,
+            weights[cases],
+            intercept=intercept,
+            solved=self._solved,
+            offset=self._known[rows],
+        )
+        return learned, solved
 
     def loss(self, losses: Floats, rows: Indices | slice = slice(None)) -> float:
         """The sum of some rows' losses, as they count; over all rows it is the number of rows times their mean."""
@@ -264,10 +280,10 @@ def _minimum(
     return Solution(at, curvature)
 
 
-def _cases(base: BaseMatrix, correct: Bools, questions: Sequence[str]) -> tuple[Indices, Indices]:
+def _cases(base: BaseMatrix, known: Floats, correct: Bools, questions: Sequence[str]) -> tuple[Indices, Indices]:
     """The first row of each case (rows of one question with equal evidence and outcome), and the case of each row."""
     question = np.unique(np.array(questions, dtype=str), return_inverse=True)[1].ravel()
-    key = np.ascontiguousarray(np.column_stack([base.values, base.absent, correct, question]))
+    key = np.ascontiguousarray(np.column_stack([base.values, base.absent, known, correct, question]))
     whole = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).ravel()
     _, first, case = np.unique(whole, return_index=True, return_inverse=True)
     # Cases in the order of their first rows: sums are made in an order that depends on no byte pattern.

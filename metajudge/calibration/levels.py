@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from metajudge.calibration.design import Design
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.fallback import draw_in
-from metajudge.calibration.model import Model
+from metajudge.calibration.model import Logistic, Model
 from metajudge.calibration.predictions import Marks, Named
+from metajudge.calibration.shipped import Shrink
 from metajudge.calibration.table import SignalTable
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types.frozen import Frozen
@@ -34,6 +35,7 @@ class Level(Frozen):
     model: Model
     slope: float = 1.0
     centre: float = 0.0
+    prior: Shrink | None = Field(default=None, exclude_if=lambda given: given is None)
 
     @model_validator(mode="after")
     def _check_shapes(self) -> "Level":
@@ -54,7 +56,12 @@ class Level(Frozen):
             part = slice(start, start + AT_ONCE)
             one = table.select(rows[part])
             names = [category_at(category, self.depth) for category in one.categories]
-            found[part] = draw_in(self.model.probabilities(self.design.matrix(one, names)), self.slope, self.centre)
+            matrix = self.design.matrix(one, names)
+            if self.prior is not None and isinstance(self.model, Logistic):
+                right = self.model.probabilities(matrix, self.prior.odds(one))
+            else:
+                right = self.model.probabilities(matrix)
+            found[part] = draw_in(right, self.slope, self.centre)
         return found
 
     def mark(self, table: SignalTable, rows: Bools, marks: Marks) -> None:

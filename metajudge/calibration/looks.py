@@ -105,8 +105,14 @@ class Look(Frozen):
         return (
             f"look {self.number}{f' at {self.time}' if self.time else ''}: {self.questions} questions "
             f"({_MEANINGS[self.relation]}), target {self.target:g}, level {self.level:.4g} of delta {self.delta:g}: "
-            f"{'passed' if self.outcome == 'guarantee' else 'abstained'}"
+            f"{self._passed if self.outcome == 'guarantee' else 'abstained'}"
         )
+
+    @property
+    def _passed(self) -> str:
+        """That it passed, and at which target where it was a lower one."""
+        reached = self.result.get("target", self.target)
+        return "passed" if reached == self.target else f"passed at {reached:g}"
 
 
 _MEANINGS: Mapping[Relation, str] = {

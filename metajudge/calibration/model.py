@@ -22,8 +22,9 @@ class Logistic(Frozen):
         """Whether a matrix with so many columns fits."""
         return len(self.coefficients) == features
 
-    def probabilities(self, matrix: Floats) -> Floats:
-        return np.asarray(expit(self.intercept + matrix @ np.array(self.coefficients)))
+    def probabilities(self, matrix: Floats, known: Floats | float = 0.0) -> Floats:
+        """[n]; ``known`` [n] log-odds are added."""
+        return np.asarray(expit(self.intercept + matrix @ np.array(self.coefficients) + known))
 
 
 class Isotonic(Frozen):

@@ -4,16 +4,21 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import logit
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.sources import SignalGroup
+from metajudge.evidence.columns import compare
 from metajudge.evidence.consensus import Column
 from metajudge.evidence.facts import Facts
 from metajudge.stats.arrays import Indices
-from metajudge.types import Category, Grade
+from metajudge.types import Category, Grade, Right
 
-TEXT_SIGNALS = frozenset(("confidence", "rationale", "format", "free"))
+TEXT_SIGNALS = frozenset(("confidence", "rationale", "format"))
 """Groups of signals that are read off a record's texts, or stated beside them."""
+
+SHARE = "share.log_odds"
+"""Log-odds of the share of peers that agree (:attr:`~metajudge.evidence.peers.PeerSupport.share`)."""
 
 SPREAD = "~spread"
 """Ends the name of a column that contains the spread of an agent's draws instead of its score."""
@@ -44,6 +49,13 @@ def text_columns(groups: Sequence[SignalGroup], facts: Facts, rows: Indices) -> 
             logs = [math.log1p(max(count, 0.0)) for count in own.tolist()]
             found["format.response_words"] = Column.where(np.array(logs), shown)
     return found
+
+
+def share_column(facts: Facts, rows: Indices, right: Right) -> dict[str, Column]:
+    """:data:`SHARE` of some records, from the verdicts of all; absent where no peer gave a verdict."""
+    found = compare(facts.recorded, facts.rules(right))
+    shares = np.array([*(one.share for one in found.supports), None], dtype=np.float64)[found.support[rows]]
+    return {SHARE: Column.where(logit(np.nan_to_num(shares, nan=0.5)), ~np.isnan(shares))}
 
 
 def agent_columns(judgment_ids: Sequence[str], agents: AgentScores) -> dict[str, Column]:

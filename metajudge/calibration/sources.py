@@ -27,11 +27,14 @@ SignalGroup = Literal[
     "rewards",
     "rationale",
     "format",
-    "free",
     "agents",
+    "share",
 ]
 
-SIGNAL_GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
+GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
+"""All of them; ``share`` is what a prior reads, and no feature of a fit."""
+
+SIGNAL_GROUPS: tuple[SignalGroup, ...] = GROUPS[:-1]
 """Signals by the names they have on the command line.
 
 Category and side (the answer itself: a category, a grade, the place of the response chosen) are no signals: they are
@@ -45,6 +48,11 @@ DEFAULT_SIGNALS: Mapping[VerdictKind, tuple[SignalGroup, ...]] = {
     "category": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
 }
 """The signals of a kind where none are named; those that the data do not have are left out."""
+
+
+def in_votes(kind: VerdictKind, signals: Sequence[SignalGroup]) -> list[SignalGroup]:
+    """Those of some signals that change nothing beside the others: the votes of peers on pairs contain them."""
+    return [one for one in signals if one in ("order", "strength")] if kind == "pairwise" and "peers" in signals else []
 
 
 @dataclass(frozen=True, slots=True)

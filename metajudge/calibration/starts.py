@@ -35,6 +35,9 @@ STEP = 1.01
 BETS = 0.3
 """Share of the level at which the start of bets is sought, since they need more than the exact test."""
 
+LEEWAY = 0.5
+"""Standard deviations by which more judgments than foreseen may be wrong where a lower target is sought."""
+
 TYPICAL = 0.6
 """Share of the judgments kept for which the credit is chosen."""
 
@@ -125,6 +128,19 @@ def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setti
     )
 
 
+def procedure_foreseen(reference: Reference, setting: Setting) -> Procedure:
+    """The one least selective threshold that should pass by what the scores say as probabilities, or the likeliest."""
+    ranked = _Ranked.of(reference, setting)
+    credited = ranked.setting.credited
+    return Procedure(
+        name="ranks",
+        grid=(float(ranked.values[ranked.foreseen()]),),
+        stake=STAKE if setting.most > 1 else None,
+        credited=credited if 1 < setting.most > credited else None,
+        origin=f"probabilities without labels of {int(ranked.kept[-1])} other questions",
+    )
+
+
 def _grid(values: Floats, start: float) -> list[float]:
     """Thresholds from the start down, at falling ranks a factor of :data:`STEP` apart."""
     found = {start}
@@ -180,11 +196,25 @@ class _Ranked:
         enough = self._passing(number, (1 - self.setting.target) / 2 * number, share)
         return max(self._passing(fewer, 0 * fewer, share), min(enough, math.ceil(START * len(number)) - 1))
 
-    def _passing(self, number: Floats, errors: Floats, share: float) -> int:
-        """The first place that passes at a share of the level with so many questions and wrong ones; the last if none.
+    def foreseen(self) -> int:
+        """The last place that passes with as many wrong questions as the scores foresee, and :data:`LEEWAY` more.
 
-        Wrong questions are wrong in all judgments kept.
+        Where none does, the one with the smallest p-value.
         """
+        number = self.kept / self.kept[-1] * self.setting.questions
+        wrong = np.clip(1 - np.cumsum(self.values) / np.arange(1, len(self.values) + 1), 0, 1)
+        errors = number * wrong + LEEWAY * np.sqrt(number * wrong * (1 - wrong))
+        p_values = self._p_values(number, errors)
+        passing = np.flatnonzero(p_values <= self.setting.level)
+        return int(passing[-1]) if len(passing) else int(np.argmin(p_values))
+
+    def _passing(self, number: Floats, errors: Floats, share: float) -> int:
+        """The first place that passes at a share of the level (:meth:`_p_values`); the last if none."""
+        passing = self._p_values(number, errors) <= share * self.setting.level
+        return int(np.argmax(passing)) if passing.any() else len(passing) - 1
+
+    def _p_values(self, number: Floats, errors: Floats) -> Floats:
+        """[n] of each place with so many questions and wrong ones, which are wrong in all judgments kept."""
         setting, kept = self.setting, np.rint(number).astype(np.intp)
         if setting.most == 1:
             wrong = np.ceil(errors).astype(np.intp)
@@ -196,5 +226,4 @@ class _Ranked:
             )
             totals = np.maximum(kept - errors, 0) * right + errors * lost
             p_values = setting.table.p_values(kept, np.floor(totals).astype(np.intp))
-        passing = (p_values <= share * setting.level) & (kept > errors)
-        return int(np.argmax(passing)) if passing.any() else len(passing) - 1
+        return np.where(kept > errors, p_values, 1.0)

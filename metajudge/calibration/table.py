@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.collecting import Collected, ItemLabels
-from metajudge.calibration.free_columns import free_columns
-from metajudge.calibration.row_columns import agent_columns, text_columns
+from metajudge.calibration.row_columns import agent_columns, share_column, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
+    GROUPS,
     SCALED,
     SIGNAL_GROUPS,
     AnswerSource,
@@ -174,7 +174,7 @@ class SignalTable:
 
     def with_agent_scores(self, scores: AgentScores) -> "SignalTable":
         """The same rows with agents' scores as further evidence."""
-        groups = tuple(group for group in SIGNAL_GROUPS if group == "agents" or group in self.signals)
+        groups = tuple(group for group in GROUPS if group == "agents" or group in self.signals)
         columns = {**self.columns, **agent_columns(self.judgment_ids, scores)}
         return replace(self, signals=groups, columns=columns, agent_scores=scores)
 
@@ -286,8 +286,8 @@ def table_of(
     scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
     leave_out_kin = families is not None
     columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
-    if "free" in chosen:
-        columns |= free_columns(facts, rows, rule)
+    if "share" in chosen:
+        columns |= share_column(facts, rows, rule)
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales, leave_out_kin)
@@ -415,12 +415,12 @@ def absent_from(columns: Mapping[str, Column], group: SignalGroup) -> bool:
 
 def _groups(signals: Sequence[str]) -> tuple[SignalGroup, ...]:
     names = list(dict.fromkeys(name.strip() for name in signals if name.strip()))
-    unknown = [name for name in names if name not in SIGNAL_GROUPS]
+    unknown = [name for name in names if name not in GROUPS]
     if unknown:
         raise InputError(f"no such signal: {', '.join(map(repr, unknown))}; there are {', '.join(SIGNAL_GROUPS)}")
     if not names:
         raise InputError(f"no signal is named; there are {', '.join(SIGNAL_GROUPS)}")
-    return tuple(group for group in SIGNAL_GROUPS if group in names)
+    return tuple(group for group in GROUPS if group in names)
 
 
 def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -> None:

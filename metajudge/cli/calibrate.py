@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
-from metajudge.calibration.fit import check_fittable, fit_calibration
+from metajudge.calibration.fit import FEW, check_fittable, fit_calibration
 from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
-from metajudge.calibration.pooled_fit import fit_pooled
 from metajudge.calibration.profiles import drift
-from metajudge.calibration.sources import SIGNAL_GROUPS
+from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
 from metajudge.cli.calibrate_inputs import (
     AgentScoresOption,
@@ -75,16 +74,9 @@ def fit(
     prior: Annotated[
         str | None,
         typer.Option(
-            help="`shipped`: draw the fit to what free evidence was worth on labelled sets of others; for 10 to some "
-            "100 labelled questions.",
+            help="`shipped`: add the fit to what agreement of peers was worth on labelled sets of others; for under 50 "
+            "labelled questions.",
             metavar="NAME",
-        ),
-    ] = None,
-    pooled: Annotated[
-        bool | None,
-        typer.Option(
-            "--pooled/--per-judge",
-            help="One model for all judges, or one per judge; default: by the number of judgments of each.",
         ),
     ] = None,
     share: Annotated[
@@ -106,7 +98,9 @@ def fit(
     check_files(data or [], agent_scores, out)
     names, rule = _names(signals), labelling.rule
     if prior is not None:
-        names = _pooled_signals(prior, names, pooled)
+        if prior != SHIPPED:
+            raise InputError(f"--prior {prior}: there is one prior, {SHIPPED}")
+        names = [*dict.fromkeys([*(names or ("order", "strength", "repeats", "versions", "peers")), "share"])]
     if reviews:
         people, stored = with_store(store, partial(_reviewed, rule=labelling.rule), maker="vet --policy ...")
         selection: str | None = people.selection
@@ -121,32 +115,35 @@ def fit(
     table, split = _fit_part(table, share, seed)
     if signals is None:
         table = _without_absent(table)
-    if prior is None:
-        calibration = fit_calibration(table, pooled=pooled, seed=seed, folds=folds, selection=selection)
     else:
-        calibration = fit_pooled(table, shipped_prior(), seed=seed, folds=folds, selection=selection)
+        _check_choice(table)
+    if prior is not None and "share" not in table.signals:
+        raise InputError(
+            "--prior shipped is about peers, and no labelled judgment has one: give other judges' verdicts on the same "
+            "items, or leave --prior out"
+        )
+    drawn_to = None if prior is None else shipped_prior().shrink
+    calibration = fit_calibration(table, prior=drawn_to, seed=seed, folds=folds, selection=selection)
     spent = save_fit(calibration, out)
     for line in fit_lines(calibration):
         typer.echo(line)
     typer.echo(split)
-    if prior is None and len(calibration.provenance.questions) < FEW_QUESTIONS:
-        typer.echo("With so few labelled questions a fit drawn to other sets is often better: --prior shipped")
+    if prior is None and "peers" in table.signals and len(calibration.provenance.questions) < FEW:
+        typer.echo("With so few labelled questions a fit added to that of other sets is often better: --prior shipped")
     if spent:
         typer.echo(f"The {spent} look(s) recorded in {out} stay spent: labels looked at under another fit are not new.")
     typer.echo(f"Written: {out}")
 
 
-FEW_QUESTIONS = 100
-"""With fewer labelled questions the prior over sets is named."""
-
-
-def _pooled_signals(prior: str, names: list[str] | None, pooled: bool | None) -> list[str]:
-    """The signals of a fit that is drawn to the prior over sets: those named, or all that the prior's study used."""
-    if prior != SHIPPED:
-        raise InputError(f"--prior {prior}: there is one prior, {SHIPPED}")
-    if pooled is not None:
-        raise InputError("--prior shipped has one model for all judges: leave out --pooled and --per-judge")
-    return [*dict.fromkeys([*(names or ("order", "strength", "repeats", "versions", "peers")), "free"])]
+def _check_choice(table: SignalTable) -> None:
+    """Refuses signals that were named and change nothing."""
+    idle = in_votes(table.kind, table.signals)
+    if idle:
+        raise InputError(
+            f"--signals: beside peers {' and '.join(idle)} {'changes' if len(idle) == 1 else 'change'} nothing for "
+            "pairs, whose votes contain both orders and the strength of verdicts: leave "
+            f"{'it' if len(idle) == 1 else 'them'} out"
+        )
 
 
 @app.command("show")
@@ -189,7 +186,6 @@ def diagnose(
     kind: KindOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
-    pooled: Annotated[bool | None, typer.Option("--pooled/--per-judge", help="As for `fit`.")] = None,
     seed: ResamplingSeedOption = 0,
     labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
@@ -204,7 +200,7 @@ def diagnose(
         table = _without_absent(table)
     rows = table.select(table.labelled)
     check_fittable(table, rows)
-    for line in diagnosis_lines(rows, pooled=pooled, seed=seed):
+    for line in diagnosis_lines(rows, seed=seed):
         typer.echo(line)
 
 
@@ -236,7 +232,10 @@ def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[Signa
 def _names(signals: str | None) -> list[str] | None:
     if signals is None:
         return None
-    return [name.strip() for name in signals.split(",") if name.strip()]
+    names = [name.strip() for name in signals.split(",") if name.strip()]
+    if "share" in names:
+        raise InputError("--signals share: what --prior shipped reads is no signal of a fit; name peers")
+    return names
 
 
 async def _reviewed(store: Store, rule: Right | None) -> tuple[ReviewLabels, list[Judgment]]:

@@ -31,8 +31,9 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
         who = group.judges[0] if len(group.judges) == 1 else f"{len(group.judges)} judges together"
         tried = ", ".join(f"{one.name} {one.log_loss:.3f}" for one in group.tried[:4])
         yield f"  {who}: {group.chosen} (out-of-fold log loss: {tried}{', ...' if len(group.tried) > 4 else ''})"
-    yield from _sharing_lines(calibration)
-    yield from _prior_lines(calibration)
+        prior = group.levels[0].prior
+        if prior is not None:
+            yield f"  Added to the shipped prior: log-odds {prior.level:+.3f} {prior.slope:+.3f} x share of peers"
     yield (
         f"The figures below are of models fitted on {made.folds - 1} of {made.folds} parts of the questions, mean over "
         f"{made.repeats} division(s); the stored model was fitted on all of them."
@@ -41,51 +42,18 @@ def fit_lines(calibration: "Calibration") -> Iterator[str]:
     yield from quality_lines(calibration.quality)
 
 
-def _prior_lines(calibration: "Calibration") -> Iterator[str]:
-    """To what a fit was drawn, and whether it is better than the base rate of the labels."""
-    transfer = calibration.transfer
-    if transfer is None or transfer.own is None:
-        return
-    prior = transfer.prior
-    yield f"  Drawn to the shipped prior of {prior.made} ({len(prior.sets)} inputs); C={transfer.own.penalty:g}"
-    gain = transfer.own.gain
-    if gain is None or gain.low is None or gain.high is None:
-        return
-    says = "Better than the base rate here" if gain.low > 0 else "No better than the base rate here"
-    yield (
-        f"  {says}: out-of-fold log loss lower by {gain.estimate:+.3f} "
-        f"(95 % {gain.low:+.3f} to {gain.high:+.3f}, questions resampled)"
-    )
-
-
 def shipped_lines(calibration: "Calibration") -> Iterator[str]:
-    """The shipped default: what it was fitted on, and what it does for each kind of verdicts."""
-    assert calibration.transfer is not None
-    prior = calibration.transfer.prior
+    """The shipped default: its two numbers, what it was fitted on, and what it does for each kind of verdicts."""
+    from metajudge.types import VERDICT_KINDS
+
+    prior = calibration.shipped
+    assert prior is not None
     yield f"The shipped default of {prior.made}: transferred probabilities, for any judge, without any guarantee"
-    for one in prior.sets:
-        yield f"  fitted on {one.name}: {one.n:,} judgments ({one.kind}) of {one.questions:,} questions"
-    for evidence, weights in prior.weights.items():
-        (level, slope), (of_level, of_slope) = weights.mean, weights.variance
-        yield (
-            f"  evidence {evidence}: log-odds {level:+.2f} (sd over sets {of_level**0.5:.2f}) "
-            f"{slope:+.2f} (sd {of_slope**0.5:.2f}) x evidence"
-        )
-    for standing in prior.standings:
-        result = standing.result.replace("_", " ")
-        yield f"  {standing.kind}, evidence {standing.evidence}: {result}: {standing.why}"
-
-
-def _sharing_lines(calibration: "Calibration") -> Iterator[str]:
-    found = calibration.sharing
-    if found is None:
-        return
-    chosen = "one model a judge is used" if found.apart_is_better else "judges share a model"
     yield (
-        f"  Out-of-fold log loss {found.apart:.3f} with one model a judge, {found.together:.3f} shared: difference "
-        f"{found.apart - found.together:+.3f} (95 % {found.low:+.3f} to {found.high:+.3f}, questions resampled); "
-        f"{chosen}"
+        f"  log-odds {prior.level:+.3f} {prior.slope:+.3f} x log-odds of (agree + 1) / (n + 2), of n peers on the "
+        "item; nothing without peers"
     )
+    yield from (f"  {prior.sentence(kind)}" for kind in VERDICT_KINDS)
 
 
 def show_lines(calibration: "Calibration") -> Iterator[str]:
@@ -122,10 +90,8 @@ def show_lines(calibration: "Calibration") -> Iterator[str]:
 def show_json(calibration: "Calibration") -> str:
     """Identity, quality, models tried and guarantees, without coefficients and stored probabilities."""
     data = calibration.model_dump(mode="json", include={"identity", "quality", "guarantees", "recipe"})
-    if calibration.transfer is not None:
-        data["transfer"] = calibration.transfer.model_dump(
-            mode="json", exclude={"prior": {"questions"}, "own": {"added"}}
-        )
+    if calibration.shipped is not None:
+        data["shipped"] = calibration.shipped.model_dump(mode="json")
     looks = () if calibration.looks is None else calibration.looks.entries
     data["looks"] = [one.model_dump(mode="json", exclude={"result"}) for one in looks]
     made = calibration.provenance
@@ -160,7 +126,7 @@ def drift_lines(found: "Sequence[Drift]") -> Iterator[str]:
         yield f"  {one.signal:<40} {one.psi:7.3f}  by chance {one.expected:.3f}{'  SHIFTED' if one.shifted else ''}"
 
 
-def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> Iterator[str]:
+def diagnosis_lines(table: "SignalTable", *, seed: int) -> Iterator[str]:
     """Independence of the judges, unanimity, importance of signals; the reason if a figure is not available."""
     from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
     from metajudge.errors import InputError
@@ -196,7 +162,7 @@ def diagnosis_lines(table: "SignalTable", *, pooled: bool | None, seed: int) -> 
             "questions resampled)"
         )
         try:
-            for group in importances(table, pooled=pooled, seed=seed):
+            for group in importances(table, seed=seed):
                 yield (
                     f"  {group.group:<10} {group.gain:+.4f} ({group.low:+.4f} to {group.high:+.4f})  "
                     f"{group.without:.4f} against {group.loss:.4f}"

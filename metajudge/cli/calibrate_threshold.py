@@ -65,6 +65,14 @@ def threshold(
     data: DataOption,
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
+    or_lower: Annotated[
+        bool,
+        typer.Option(
+            "--or-lower",
+            help="What can be promised from these labels? One look over targets from .5 up to --target; the highest "
+            "that passes is stored.",
+        ),
+    ] = False,
     kind: KindOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
@@ -161,6 +169,7 @@ def threshold(
     request = LookRequest(
         target=target,
         delta=delta,
+        or_lower=or_lower,
         judges=tuple(judges),
         by=None if by is None else by.value,
         procedure=chosen,

@@ -30,6 +30,11 @@ OPTIONS: Final[Mapping[str, str]] = {
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
     "peers --sweep": "was removed: subsamples are not analysed any more",
     "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",
+    **{
+        f"calibrate {command} --{option}": "was removed: one model serves all judges, and knows them by name; drop it"
+        for command in ("fit", "diagnose")
+        for option in ("pooled", "per-judge")
+    },
     "feedback draft --kind": "was removed: a draft is an instruction, tried on held-out records",
 }
 """Command and option -> the sentence that names its substitute."""

@@ -111,7 +111,7 @@ def vet(
         Path | None,
         typer.Option(
             help="A file of `calibrate fit`: gives each judgment the probability of being right, which decides what is "
-            "kept. `shipped`: what free evidence was worth on labelled sets of others.",
+            "kept. `shipped`: what agreement of peers was worth on labelled sets of others.",
             metavar="FILE",
         ),
     ] = None,

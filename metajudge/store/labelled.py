@@ -33,7 +33,7 @@ _STEP: Final[dict[Basis, tuple[str, str]]] = {
 """The number of a basis and its step: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
 
 _QUESTION: Final = (
-    f"CASE WHEN (SELECT sum(n) > 1 AND max(n) > {MOST_SHARE} * sum(n) FROM (SELECT count(DISTINCT item) AS n "
+    f"CASE WHEN (SELECT sum(n) > 1 AND max(n) > {MOST_SHARE} * sum(n) FROM (SELECT count(DISTINCT item) AS n "  # noqa: S608 - our own text
     "FROM line_facts WHERE created_at >= $1 AND panel_digest = $2 GROUP BY question) texts) "
     "THEN coalesce(f.item, f.judgment) ELSE coalesce(f.question, f.item, f.judgment) END AS question"
 )

@@ -11,7 +11,13 @@ import numpy as np
 from metajudge.calibration.advice import Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
-from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
+from metajudge.calibration.guarantee import (
+    LOWEST,
+    Abstention,
+    Guarantee,
+    guaranteed_by_group,
+    guaranteed_threshold,
+)
 from metajudge.calibration.looks import ByText, Look, Looks, Sample, Schedule, Turn
 from metajudge.calibration.predictions import in_domain
 from metajudge.calibration.procedures import ProcedureName
@@ -86,7 +92,7 @@ class LookRequest:
         delta: probability that the promise fails, over all looks, in (0, 1).
         judges: whose judgments, together; empty for all of the calibration's.
         by: a promise for each judge or each category, all of them together at delta (Holm); None for one promise.
-        procedure, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
+        or_lower, procedure, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
         reference: scores without labels that fix the thresholds tried, and their questions.
         schedule: how delta is divided over looks; None for the ledger's.
         accept_changes: see :class:`~metajudge.calibration.looks.Looks`.
@@ -97,6 +103,7 @@ class LookRequest:
     delta: float
     judges: tuple[str, ...] = ()
     by: GroupedBy | None = None
+    or_lower: bool = False
     procedure: ProcedureName | None = None
     most_per_question: int | None = None
     reference: ReferenceScores | None = None
@@ -114,6 +121,7 @@ class LookRequest:
             questions,
             target=self.target,
             delta=self.delta,
+            or_lower=self.or_lower,
             procedure=self.procedure,
             reference=None if self.reference is None else self.reference.scores,
             reference_questions=None if self.reference is None else self.reference.questions,
@@ -130,6 +138,8 @@ class LookRequest:
             return {"": self.test(*judged, rows.approximate, looks)}
         if looks.schedule.name == "anytime":
             raise InputError("promises by judge or category are not tested at any time: declare another schedule")
+        if self.or_lower:
+            raise InputError("lower targets are sought for all judgments together: leave out --by or --or-lower")
         about = [self.by, self.procedure, self.reference, self.most_per_question, rows.approximate]
         return looks.look(
             Sample.of(*judged),
@@ -163,12 +173,12 @@ class LookRequest:
         return {name: one.model_copy(update=spent) for name, one in found.items()}
 
     def passes(self, level: float, scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
-        """Whether a threshold passes at a level."""
+        """Whether a threshold passes at a level; with lower targets, at the lowest one."""
         found = guaranteed_threshold(
             scores,
             correct,
             questions,
-            target=self.target,
+            target=LOWEST if self.or_lower else self.target,
             delta=level,
             procedure=self.procedure,
             reference=None if self.reference is None else self.reference.scores,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.calibration import Sharing
-from metajudge.calibration.fit import fit_calibration, judge_groups, out_of_fold
+from metajudge.calibration.fit import fit_calibration, out_of_fold, why_not_fit
 from metajudge.calibration.item_model import PENALTIES
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
@@ -31,19 +30,6 @@ def test_penalties_are_compared_and_the_best_is_taken(fitted):
     assert losses == sorted(losses)
     assert group.chosen == group.tried[0].name
     assert {one.name for one in group.tried} == {f"item C={penalty:g}" for penalty in PENALTIES}
-
-
-def test_of_judges_that_share_a_model_without_loss_one_model_serves_all(fitted):
-    assert fitted.sharing is not None
-    assert not fitted.sharing.apart_is_better
-    assert fitted.groups[0].judges == ("jay", "owl", "wren")
-
-
-@pytest.mark.parametrize(
-    ("apart", "high", "better"), [(0.38, -0.001, True), (0.38, 0.001, False), (0.397, -0.001, False)]
-)
-def test_a_model_a_judge_needs_a_gain_that_matters_and_an_interval_below_zero(apart, high, better):
-    assert Sharing(together=0.4, apart=apart, low=-0.04, high=high).apart_is_better == better
 
 
 def test_judges_that_use_the_same_signal_in_opposite_ways_are_told_apart():
@@ -92,22 +78,9 @@ def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records
     assert log_losses(found, table.correct).mean() > log_losses(base, table.correct).mean() - 0.02
 
 
-def test_judges_share_a_fit_or_have_one_each(table):
-    assert judge_groups(table, True) == [("jay", "owl", "wren")]
-    assert judge_groups(table, False) == [("jay",), ("owl",), ("wren",)]
-
-
 def test_two_folds_leave_nothing_to_choose_a_penalty_on(table):
-    (group,) = fit_calibration(table, pooled=True, folds=2, repeats=1).groups
+    (group,) = fit_calibration(table, folds=2, repeats=1).groups
     assert [one.name for one in group.tried] == [group.chosen] == ["item C=0.3"]
-
-
-@pytest.mark.slow
-def test_a_fit_for_each_judge(table, fresh):
-    fitted = fit_calibration(table, pooled=False, repeats=1)
-    assert [group.judges for group in fitted.groups] == [("jay",), ("owl",), ("wren",)]
-    found = values(fitted.probabilities(fresh))
-    assert found[np.array(fresh.judges) == "owl"].mean() > found[np.array(fresh.judges) == "jay"].mean() + 0.1
 
 
 @pytest.mark.parametrize(
@@ -124,11 +97,26 @@ def test_a_fit_for_each_judge(table, fresh):
             ["rationale"],
             "the signal rationale is absent",
         ),
+        (
+            [
+                one.model_copy(update={"verdict": Pairwise(*one.verdict.ids, 1)})
+                for one in crowd(20, skills={"owl": 0.7})
+                if one.order[0] == "A"
+            ],
+            ["strength"],
+            "strength is the same over the 20 labelled judgments by owl. Add what varies",
+        ),
     ],
 )
 def test_what_cannot_be_fitted_says_why(records, signals, message):
-    with pytest.raises(InputError, match=message):
-        fit_calibration(build_table(records, signals), repeats=1)
+    table = build_table(records, signals)
+    with pytest.raises(InputError, match=message) as refused:
+        fit_calibration(table, repeats=1)
+    assert why_not_fit(table) == str(refused.value)
+
+
+def test_what_fits_has_no_reason_not_to(table):
+    assert why_not_fit(table) is None
 
 
 def test_a_label_that_is_no_verdict_on_a_pair_is_no_label():

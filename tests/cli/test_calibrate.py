@@ -9,7 +9,7 @@ from metajudge.readers import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.judgments import judgment
 
-pytestmark = pytest.mark.slow  # each fit compares several penalties, shared and per judge
+pytestmark = pytest.mark.slow  # each fit compares several penalties
 
 
 def crowd(questions=60, seed=0):
@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
             "--data",
             "labelled.jsonl",
             "--signals",
-            "order,strength,peers",
+            "peers",
             "--judge",
             judge,
             "--out",
@@ -98,7 +98,7 @@ def test_where_nothing_can_be_guaranteed_it_abstains_records_the_look_and_never_
 
 def test_a_threshold_takes_those_of_the_calibrations_judges_that_are_in_the_data(calibrate, folder):
     """New labels for one judge must not be refused for want of the others."""
-    fit = ("--data", "labelled.jsonl", "--signals", "order,strength,peers", "--pooled")
+    fit = ("--data", "labelled.jsonl", "--signals", "peers")
     assert calibrate("fit", *fit, "--out", "all.json").returncode == 0
     lines = [one for one in (folder / "other.jsonl").read_text().splitlines() if json.loads(one)["judge"] != "jay"]
     (folder / "two.jsonl").write_text("\n".join(lines) + "\n")

@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_a_threshold_on_categories_is_found_by_the_same_commands(folder):
     command = Command(folder)
-    done = command("calibrate", "fit", "--data", "labels.jsonl", "--share", ".4", "--out", "c.json", "--pooled")
+    done = command("calibrate", "fit", "--data", "labels.jsonl", "--share", ".4", "--out", "c.json")
     assert done.returncode == 0, done.stderr
     assert "Verdicts: category; right by the rule equal" in done.stdout
     made = json.loads((folder / "c.json").read_text())

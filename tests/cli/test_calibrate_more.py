@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
         "--data",
         "data.jsonl",
         "--signals",
-        "order,strength,peers",
+        "peers",
         "--share",
         "0.5",
         "--out",
@@ -96,7 +96,7 @@ def test_all_questions_give_an_approximate_one(calibrate):
 
 
 def test_where_no_question_is_new_asking_for_new_ones_says_what_to_do(calibrate):
-    calibrate("fit", "--data", "data.jsonl", "--signals", "order,peers", "--out", "whole.json")
+    calibrate("fit", "--data", "data.jsonl", "--signals", "peers", "--out", "whole.json")
     done = calibrate(
         "threshold", "--calibration", "whole.json", "--data", "data.jsonl", "--target", "0.7", "--questions", "new"
     )

@@ -35,9 +35,11 @@ def folder(tmp_path_factory):
     write_lines(folder / "right.jsonl", [one.model_dump(mode="json") for one in records if one.correct])
     write_lines(folder / "silent.jsonl", [{**one, "rationale": ""} for one in plain])
     write_lines(folder / "two-contents.jsonl", [plain[0], {**plain[7], "id": plain[0]["id"]}, *plain[1:]])
+    alone = [{**one, "verdict": one["verdict"].replace(">>", ">")} for one in plain if one["judge"] == "owl"]
+    write_lines(folder / "alone.jsonl", [one for one in alone if one["order"] == ["A", "B"]])
     (folder / "empty.jsonl").touch()
     command = Command(folder)
-    arguments = ("--signals", "order,strength,peers", "--judge", "owl", "--share", "0.5", "--out", "cal.json")
+    arguments = ("--signals", "peers", "--judge", "owl", "--share", "0.5", "--out", "cal.json")
     done = command("calibrate", "fit", "--data", "ok.jsonl", *arguments)
     assert done.returncode == 0, done.stderr
     text = (folder / "cal.json").read_text()
@@ -77,6 +79,7 @@ def refusal(done):
         ("stranger", "order", ("label names 'C', 'D'", "stranger.jsonl:1")),
         ("tied", "order", ("none of the 240 judgments has a label that names a winner",)),
         ("right", "order", ("are right", "both right and wrong")),
+        ("alone", "strength", ("strength is the same over the 40", "Add what varies", "`metajudge audit`")),
         ("silent", "order,rationale", ("the signal rationale is absent for every one of the 240 judgments",)),
         ("empty", "order", ("is empty",)),
         ("nowhere", "order", ("nowhere",)),
@@ -99,6 +102,10 @@ def test_data_that_cannot_be_fitted_on(calibrate, folder, data, signals, said):
         (("--share", "nan"), ("strictly between 0 and 1",)),
         (("--signals", ""), ("no signal is named",)),
         (("--judge", "nobody"), ("the judges here are jay, owl, wren",)),
+        (("--signals", "order,strength,peers"), ("beside peers order and strength change nothing for pairs",)),
+        (("--per-judge",), ("--per-judge was removed: one model serves all judges",)),
+        (("--signals", "peers,share"), ("no signal of a fit",)),
+        (("--prior", "mine"), ("there is one prior, shipped",)),
     ],
 )
 def test_options_that_cannot_be_met(calibrate, arguments, said):

@@ -57,9 +57,7 @@ def fill(path, *, audited, decided=slice(None)):
 
 
 def fit(metajudge, *arguments):
-    return metajudge(
-        "calibrate", "fit", "--reviews", "--signals", "order,strength,peers", "--out", "cal.json", *arguments
-    )
+    return metajudge("calibrate", "fit", "--reviews", "--signals", "peers", "--out", "cal.json", *arguments)
 
 
 def test_labels_of_people_give_the_fit_of_true_labels(metajudge):
@@ -69,7 +67,7 @@ def test_labels_of_people_give_the_fit_of_true_labels(metajudge):
     assert "360 human reviews of what a policy found doubtful" in done.stdout
     assert "biased there" in done.stdout
     write_jsonl(metajudge.folder / "labelled.jsonl", RECORDS)
-    metajudge("calibrate", "fit", "--data", "labelled.jsonl", "--signals", "order,strength,peers", "--out", "true.json")
+    metajudge("calibrate", "fit", "--data", "labelled.jsonl", "--signals", "peers", "--out", "true.json")
     mine, true = (json.loads((metajudge.folder / name).read_text()) for name in ("cal.json", "true.json"))
     stored = [
         {k: v for one in each["provenance"]["questions"].values() for k, v in one.items()} for each in (mine, true)

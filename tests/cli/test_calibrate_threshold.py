@@ -8,7 +8,7 @@ from metajudge.readers import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.crowds import crowd
 
-pytestmark = pytest.mark.slow  # a fit compares several penalties, shared and per judge
+pytestmark = pytest.mark.slow  # a fit compares several penalties
 
 SKILLS = {"owl": 0.92, "wren": 0.9, "jay": 0.5}
 
@@ -62,6 +62,19 @@ def test_a_promise_for_each_judge_is_one_look_and_all_hold_together(ask, tmp_pat
     assert len(stored(tmp_path)["looks"]["entries"]) == 1
 
 
+def test_what_can_be_promised_is_one_look_over_targets_and_the_highest_is_stored(ask, tmp_path):
+    done = ask("new.jsonl", "--target", "0.99", "--or-lower")
+    assert done.returncode == 0, done.stderr
+    (stamp,) = stored(tmp_path)["guarantees"]
+    (entry,) = stored(tmp_path)["looks"]["entries"]
+    assert 0.6 < stamp["target"] < 0.99
+    assert (stamp["level"], stamp["look"], entry["target"]) == (pytest.approx(0.075), 1, 0.99)
+    assert f"at least {100 * stamp['target']:g} % of all of them are right" in done.stdout
+    assert f"level 0.075 of delta 0.1: passed at {stamp['target']:g}." in done.stdout
+    assert ask("new.jsonl", "--target", "0.99", "--or-lower").stdout.startswith("The same look again")
+    assert len(stored(tmp_path)["looks"]["entries"]) == 1
+
+
 def test_promises_by_category_cover_their_items_and_spend_from_the_same_ledger(ask, tmp_path):
     assert ask("new.jsonl", "--target", "0.8", "--judge", "owl").returncode == 0
     done = ask("new.jsonl", "--target", "0.8", "--judge", "owl", "--by", "category")
@@ -76,6 +89,8 @@ def test_promises_by_category_cover_their_items_and_spend_from_the_same_ledger(a
     [
         ("new.jsonl", ["--procedure", "graphical"], "leave it out for the default, `ranks`"),
         ("new.jsonl", ["--by", "judge", "--schedule", "anytime"], "declare another schedule"),
+        ("new.jsonl", ["--by", "judge", "--or-lower"], "leave out --by or --or-lower"),
+        ("new.jsonl", ["--procedure", "e_process", "--or-lower"], "leave out the lower targets"),
     ],
 )
 def test_what_cannot_be_promised_is_refused_and_spends_nothing(ask, tmp_path, data, more, message):

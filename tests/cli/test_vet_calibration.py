@@ -15,9 +15,7 @@ pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 def files(metajudge):
     write_jsonl(metajudge.folder / "labelled.jsonl", crowd(60))
     write_jsonl(metajudge.folder / "fresh.jsonl", crowd(20, seed=9, prefix="new", labelled=False))
-    done = metajudge(
-        "calibrate", "fit", "--data", "labelled.jsonl", "--signals", "order,strength,peers", "--out", "cal.json"
-    )
+    done = metajudge("calibrate", "fit", "--data", "labelled.jsonl", "--signals", "peers", "--out", "cal.json")
     assert done.returncode == 0, done.stderr
     return metajudge
 

@@ -67,9 +67,7 @@ def test_every_assessment_is_that_of_one_process(name, cluster, tmp_path):
         kind, signals = SIGNALS[name]
         table = build_table(open_judgments([path]).all(), signals, kind=kind)
         some = set(sorted(set(table.questions))[::2][:200])
-        fitted = fit_calibration(
-            table.select([one in some for one in table.questions]), pooled=True, repeats=1, folds=2
-        )
+        fitted = fit_calibration(table.select([one in some for one in table.questions]), repeats=1, folds=2)
         how = {"calibration": fitted, "policy": "verdict"}
     else:
         limit = FREE  # fitting takes minutes

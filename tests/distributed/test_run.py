@@ -139,7 +139,7 @@ def free(tmp_path_factory):
     folder = tmp_path_factory.mktemp("free")
     write_jsonl(folder / "judgments.jsonl", made(400))
     table = build_table(made(60, first=1_000), ["order", "strength", "peers"], kind="pairwise")
-    calibration = fit_calibration(table, pooled=True, repeats=1, folds=2)
+    calibration = fit_calibration(table, repeats=1, folds=2)
     (folder / "calibration.json").write_bytes(calibration.to_json())
     return folder
 

@@ -110,7 +110,7 @@ def seen(picture):
 def test_free_evidence_is_kept_queued_and_shown_as_in_one_process(cluster, tmp_path):
     write_jsonl(tmp_path / "j.jsonl", made(120))
     table = build_table(made(60, first=1_000), ["order", "strength", "peers"], kind="pairwise")
-    fitted = fit_calibration(table, pooled=True, repeats=1, folds=2)
+    fitted = fit_calibration(table, repeats=1, folds=2)
     how = {"calibration": fitted, "policy": "verdict", "audit_share": 0.3, "reviewers": 2}
     expected = Picture(sampled=True, by_probability=bool(fitted.meanings))
     local = one_process(tmp_path / "j.jsonl", tmp_path / "local.duckdb", expected, **how)

@@ -369,13 +369,11 @@ class TestShipped:
         kept, fewer = (sum(one.kept is True for one in each.values()) for each in (again, found))
         assert kept > fewer
 
-    def test_one_judge_alone_is_left_undecided(self) -> None:
+    def test_one_judge_alone_has_no_probability(self) -> None:
         judge = FRESH[0].judge
         found, _ = asyncio.run(vetted([one for one in FRESH if one.judge == judge], calibration="shipped"))
-        with_probability = [one for one in found.values() if one.probability is not None]
-        assert with_probability
-        assert all(one.status is Status.UNSCORED and one.accepted is None for one in with_probability)
-        assert all("no_better_than_base_rate" in one.probability_marks for one in with_probability)
+        assert {one.probability for one in found.values()} == {None}
+        assert {one.probability_marks for one in found.values()} == {("absent_signal", "transferred")}
 
     def test_with_a_threshold_given_agents_decide_and_it_stands_beside(self) -> None:
         found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped", threshold=4.0))

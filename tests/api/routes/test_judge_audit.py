@@ -151,6 +151,8 @@ def test_labels_that_mean_nothing_are_refused(client):
     answer = client.post("/v1/audit", json=sent)
     assert answer.status_code == 422
     assert "1 (1), 0 (1) mean nothing" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize(("unit", "number"), [(None, 12), ("item", 12), ("question", 1), ("category", 2)])
 def test_intervals_are_by_the_unit_that_is_asked_for(client, unit, number):
     given = records(*pairs())

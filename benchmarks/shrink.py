@@ -1,0 +1,130 @@
+"""Fits the two numbers of the shipped default, and measures them on every set with those of the other sets.
+
+    python -m metajudge.benchmarks.shrink --data DIR [--write metajudge/calibration/shipped.json]
+
+DIR holds the recorded sets' folders. Sets weigh the same, and the parts of a set share its weight.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from metajudge.calibration.fit import data_digest
+from metajudge.calibration.quality import log_losses
+from metajudge.calibration.row_columns import SHARE
+from metajudge.calibration.shipped import LeftOut, Prior, Shrink
+from metajudge.calibration.table import SignalTable, build_table
+from metajudge.readers import open_judgments
+from metajudge.stats.arrays import Bools, Floats
+from metajudge.types import VERDICT_KINDS, Judgment, VerdictKind, kind_of
+
+SETS = ("judgebench", "llmbar", "mtbench", "realmistake", "themis_rewardbench2")
+
+PARTS = {"realmistake": "judge_prompt", "themis_rewardbench2": "phase"}
+"""Set -> the field of ``meta`` by which it was recorded in parts."""
+
+PLACES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Labelled judgments with a peer: log-odds of the share [n], and which are right [n]."""
+
+    name: str
+    of: str
+    kind: VerdictKind
+    odds: Floats
+    correct: Bools
+    data: str
+
+    @classmethod
+    def of_table(cls, name: str, of: str, table: SignalTable) -> "Part":
+        """The rows of a table that have a label and a peer."""
+        rows = table.select(table.labelled & table.columns[SHARE].present)
+        return cls(name, of, rows.kind, rows.columns[SHARE].values, rows.correct, data_digest(rows))
+
+    def loss(self, numbers: Shrink) -> float:
+        """Mean log loss."""
+        return float(log_losses(expit(numbers.level + numbers.slope * self.odds), self.correct).mean())
+
+    @property
+    def base(self) -> float:
+        """Log loss of the part's own base rate."""
+        return float(log_losses(np.full(len(self.correct), self.correct.mean()), self.correct).mean())
+
+
+def read_parts(data: Path) -> Iterator[Part]:
+    """The parts of every set below a folder."""
+    for name in SETS:
+        parts: defaultdict[tuple[str, VerdictKind], list[Judgment]] = defaultdict(list)
+        for judgment in open_judgments([data / name]).all():
+            said = judgment.verdict if judgment.verdict is not None else judgment.item.truth
+            if said is not None:
+                parts[str(judgment.meta.get(PARTS.get(name, ""), "")), kind_of(said)].append(judgment)
+        for (part, kind), judgments in sorted(parts.items()):
+            yield Part.of_table(f"{name} {part}".strip(), name, build_table(judgments, ["share"], kind=kind))
+
+
+def fitted(parts: Sequence[Part]) -> Shrink:
+    """The two numbers with the least mean loss over sets."""
+    sets = {part.of for part in parts}
+
+    def loss(numbers: Floats) -> float:
+        one = Shrink(level=float(numbers[0]), slope=float(numbers[1]))
+        each = [np.mean([part.loss(one) for part in parts if part.of == name]) for name in sorted(sets)]
+        return float(np.mean(each))
+
+    found = minimize(loss, [0.0, 0.5], method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-10}).x
+    return Shrink(level=round(float(found[0]), PLACES), slope=round(float(found[1]), PLACES))
+
+
+def measured(parts: Sequence[Part]) -> tuple[LeftOut, ...]:
+    """Every part with the numbers of the other sets."""
+    of_others = {name: fitted([part for part in parts if part.of != name]) for name in {part.of for part in parts}}
+    return tuple(
+        LeftOut(
+            name=part.name,
+            kind=part.kind,
+            n=len(part.correct),
+            loss=round(part.loss(of_others[part.of]), PLACES),
+            base=round(part.base, PLACES),
+            data=part.data,
+        )
+        for part in parts
+    )
+
+
+def main() -> None:
+    """Prints what was measured, and writes the numbers where that is asked for."""
+    words = argparse.ArgumentParser(description="Fit and measure the two numbers of the shipped default.")
+    words.add_argument("--data", type=Path, required=True, help="folder of the recorded sets")
+    words.add_argument("--write", type=Path, help="file for the numbers")
+    asked = words.parse_args()
+    parts = tuple(read_parts(asked.data))
+    numbers, command = fitted(parts), "python -m metajudge.benchmarks.shrink --data DIR --write FILE"
+    made = Prior(
+        level=numbers.level,
+        slope=numbers.slope,
+        made=datetime.now(UTC).date().isoformat(),
+        command=command,
+        sets=measured(parts),
+    )
+    print(f"log-odds {made.level:+.3f} {made.slope:+.3f} x log-odds of the share of peers")
+    print(f"{'log loss on':<50} left out    share  base rate  (judgments)")
+    share = Shrink(level=0.0, slope=1.0)
+    for one, part in zip(made.sets, parts, strict=True):
+        print(f"{one.name:<50} {one.loss:8.3f} {part.loss(share):8.3f} {one.base:10.3f}  ({one.n:,})")
+    print(*map(made.sentence, VERDICT_KINDS), sep="\n")
+    if asked.write is not None:
+        asked.write.write_text(made.model_dump_json(indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
