@@ -58,8 +58,8 @@ SCHEMA = pa.schema(
 
 ``correct`` says whether the judgment agrees with its label, absent without one; ``question`` is the digest of the
 question's text, ``guaranteed`` whether a promise covers the judgment, and ``decided_by`` the rule in words.
-``panel_assessment`` is what the
-panel found before calibration and policy, absent where there is neither. Parts of earlier versions lack some columns.
+``panel_assessment`` is what the panel found before calibration and policy, absent where there is neither. Parts of
+earlier versions lack some columns.
 """
 
 
@@ -241,10 +241,8 @@ class EarlierResults:
         codes: dict[Earlier, int] = {}
         columns = (table[name].to_pylist() for name in ("status", "accepted", "decided_by", "renormalised", "failure"))
         outcomes = [
-            Earlier(
-                Status(status), accepted, rule, bool(renormalised), None if failure is None else FailureKind(failure)
-            )
-            for status, accepted, rule, renormalised, failure in zip(*columns, strict=True)
+            Earlier(Status(status), kept, rule, bool(partial), None if failure is None else FailureKind(failure))
+            for status, kept, rule, partial, failure in zip(*columns, strict=True)
         ]
         self._outcome = np.array([codes.setdefault(one, len(codes)) for one in outcomes], dtype=np.uint8)[order]
         self._outcomes = list(codes)

@@ -96,7 +96,10 @@ def actions_by_day(connection: Connection, since: float, panel: str) -> list[Day
     return [DayCount(*row) for row in rows]
 
 
-_OUTCOME: Final = "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' WHEN NOT accepted THEN 'not_kept' ELSE 'asked' END"
+_OUTCOME: Final = (
+    "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' "
+    "WHEN NOT accepted THEN 'not_kept' ELSE 'asked' END"
+)
 
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
@@ -152,8 +155,8 @@ class RunTotals:
     """Counts of one run's own records.
 
     Attributes:
-        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by the newest
-            version that the run kept.
+        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by
+            the newest version that the run kept.
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 
