@@ -209,8 +209,8 @@ def reason_of(assessment: Assessment) -> str:
     """One sentence: what was decided about the judgment, and by what score."""
     by = ", ".join(f"{one.agent} ({one.model})" for one in assessment.agents) or "free evidence"
     if assessment.decision is not None or assessment.decided_by in ("probability", "agreement"):
-        verb = {"keep": "keeps the judgment", "discard": "discards the judgment", "ask": "leaves it to a person"}
-        return f"metajudge {verb[assessment.do.action]}: {assessment.do.reason}, by {by}"
+        done = {"keep": "keeps the judgment", "discard": "discards the judgment", "ask": "leaves it to a person"}
+        return f"metajudge {done[assessment.do.action]}: {assessment.do.reason}, by {by}"
     if assessment.accepted is None:
         failure = assessment.failure
         why = "no reason is known" if failure is None else f"{failure.kind.value}: {failure.message}"

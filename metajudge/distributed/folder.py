@@ -246,10 +246,8 @@ class EarlierResults:
         codes: dict[Earlier, int] = {}
         columns = (table[name].to_pylist() for name in ("status", "accepted", "decided_by", "renormalised", "failure"))
         outcomes = [
-            Earlier(
-                Status(status), accepted, rule, bool(renormalised), None if failure is None else FailureKind(failure)
-            )
-            for status, accepted, rule, renormalised, failure in zip(*columns, strict=True)
+            Earlier(Status(status), kept, rule, bool(partial), None if failure is None else FailureKind(failure))
+            for status, kept, rule, partial, failure in zip(*columns, strict=True)
         ]
         self._outcome = np.array([codes.setdefault(one, len(codes)) for one in outcomes], dtype=np.uint8)[order]
         self._outcomes = list(codes)

@@ -57,8 +57,8 @@ class PeerSupport:
 
     @property
     def share(self) -> float | None:
-        """The share of peers that agree, ``(agree + 1) / (n + 2)``, in (0, 1); None with nothing to compare."""
-        return None if self.value is None else (self.supporting + 1) / (self.peers + 2)
+        """``(agree + 1) / (n + 2)`` in (0, 1), of n peers; undecided ones agree by half. None: nothing to compare."""
+        return None if self.value is None else (self.supporting + self.undecided / 2 + 1) / (self.peers + 2)
 
     def signal(self) -> SignalValue:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)

@@ -206,8 +206,8 @@ class _Found:
         key = (row.calibration, row.judge, said.marks, said.category)
         if key not in self._below:
             calibration = self.calibrations.get(row.calibration)
-            promise = calibration and calibration.promise_for(row.judge, said.marks, said.category)
-            self._below[key] = promise and _stamp(promise.stamp().model_dump_json().encode())
+            promise = None if calibration is None else calibration.promise_for(row.judge, said.marks, said.category)
+            self._below[key] = None if promise is None else _stamp(promise.stamp().model_dump_json().encode())
         return replace(said, stamp=self._below[key])
 
     def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
