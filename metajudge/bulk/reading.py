@@ -59,7 +59,7 @@ class Intake:
     @property
     def unit_note(self) -> str | None:
         """What to know of the unit of dependence; see :func:`~metajudge.evidence.units.note_of`."""
-        return note_of(self.facts.items, self.unit)
+        return note_of(self.facts.asked, self.unit)
 
     def rules(self) -> Mapping[VerdictKind, Right]:
         """What counts as right, for each kind of verdict.

@@ -30,7 +30,7 @@ from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.facts import Codes, Facts
 from metajudge.evidence.games import answer_rows_of, games_of
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
-from metajudge.evidence.units import QUESTION, Asked
+from metajudge.evidence.units import QUESTION, Asked, unit_of
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import (
@@ -298,8 +298,8 @@ def table_of(
         judgment_ids=tuple(facts.judgment_ids[row] for row in rows.tolist()),
         item_ids=_named([item.id for item in facts.items], facts.item[rows]),
         questions=_named([item.question for item in facts.items], facts.item[rows]),
-        asked=tuple(map([item.asked for item in facts.items].__getitem__, facts.item[rows].tolist())),
-        unit=facts.unit,
+        asked=tuple(map(facts.asked.__getitem__, facts.item[rows].tolist())),
+        unit=unit_of(facts.asked),
         judges=_named(facts.judges, facts.judge[rows]),
         categories=_named([*facts.categories, ""], facts.category[rows]),
         orders=_named(["".join(order) for order in facts.orders], facts.order[rows]),

@@ -165,8 +165,9 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
         guessed = guess_tables(inputs, reading.mapping)
         if guessed is None:
             raise
-        given = {"prefix_ids": reading.prefix_ids, "strict": reading.strict, "unit": reading.unit}
-        return open_judgments(inputs, mapping=guessed, **given), guessed
+        source = open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict)
+        source.count_by(reading.unit)
+        return source, guessed
 
 
 def _told(inputs: Sequence[str], source: JudgmentSource, guessed: FieldMap | None) -> list[str]:

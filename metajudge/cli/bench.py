@@ -234,7 +234,7 @@ def benchmark(
         own,
     )
     refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], reading.strict)
-    if (note := note_of(work.records.facts.items, None if own is None else own.unit)) is not None:
+    if (note := note_of(work.records.facts.asked, None if own is None else own.unit)) is not None:
         say(note)
     plan = work.plan(dry_run=dry_run)
     if dry_run:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from struct import Struct
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,7 @@ from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules, scales_of
-from metajudge.evidence.units import Asked, unit_of
+from metajudge.evidence.units import Asked, ItemFact, unit_of
 from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
@@ -33,7 +33,7 @@ from metajudge.types import (
     kind_of,
     parse_verdict,
 )
-from metajudge.types.judgment import Scale, count_words
+from metajudge.types.judgment import count_words
 
 Codes: TypeAlias = NDArray[np.int32]
 """Places in a table of values; -1 where there is none."""
@@ -43,31 +43,6 @@ FactRow: TypeAlias = tuple[Any, ...]
 
 NO_VERDICT = -1
 """The code of an absent verdict or label in a column."""
-
-
-class ItemFact(NamedTuple):
-    """What evidence keeps of an item.
-
-    Attributes:
-        id: as the input names it.
-        digest: of its content; one id with two digests is a conflict.
-        question: name of its cluster among all the items (:mod:`metajudge.evidence.units`).
-        scale: the lowest and highest grade, or the categories from worst to best.
-        text, unit, stated: as :class:`~metajudge.evidence.units.Asked` has them.
-    """
-
-    id: str
-    digest: str
-    question: str
-    scale: Scale | None
-    text: str
-    unit: str
-    stated: bool
-
-    @property
-    def asked(self) -> Asked:
-        """What it says of its unit."""
-        return Asked(self.id, self.text, self.unit, self.stated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +136,10 @@ class Facts:
         rules.scales = scales_of(self.judges, self.verdicts, self.truths, columns, self.item, declared)
         return rules
 
-    @property
-    def unit(self) -> str:
-        """What a cluster of items is where nobody says: see :func:`~metajudge.evidence.units.unit_of`."""
-        return unit_of(self.items)
+    @cached_property
+    def asked(self) -> list[Asked]:
+        """[items] what each says of its unit."""
+        return [one.asked for one in self.items]
 
     def conflicts(self) -> Mapping[str, list[int]]:
         """Item id -> its places in ``items``, for ids that were used for different contents."""
@@ -379,9 +354,10 @@ class FactsBuilder:
     def facts(self) -> Facts:
         """The facts of everything added so far; the builder can go on."""
         rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
+        unit = unit_of([one.asked for one in self._item_facts])
         return Facts(
             judgment_ids=list(self._ids),
-            items=_clustered(self._item_facts),
+            items=[one._replace(question=one.asked.named(unit)) for one in self._item_facts],
             judges=self._judges.values,
             models=self._models.values,
             orders=self._orders.values,
@@ -459,12 +435,6 @@ class FactsBuilder:
         if found is None:
             found = self._parsed[key] = parse_verdict(value)
         return found
-
-
-def _clustered(items: Sequence[ItemFact]) -> list[ItemFact]:
-    """The items, each with the name of its cluster among all of them."""
-    unit = unit_of(items)
-    return [one._replace(question=one.asked.named(unit)) for one in items]
 
 
 _OfVerdict: TypeAlias = tuple[AnyVerdict | None, int, int, float]

@@ -7,7 +7,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from metajudge.evidence.facts import CODED, COUNTED, NUMBERS, Facts, ItemFact
+from metajudge.evidence.facts import CODED, COUNTED, NUMBERS, Facts
+from metajudge.evidence.units import ItemFact
 from metajudge.types import parse_verdict
 
 _HEAD: Final = 4

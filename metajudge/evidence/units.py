@@ -8,10 +8,11 @@ an instruction (moderation, faithfulness), and each item stands for itself. Whoe
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from metajudge.errors import InputError
 from metajudge.types import Item, Judgment, text_digest
+from metajudge.types.judgment import Scale
 
 QUESTION: Final = "question"
 ITEM: Final = "item"
@@ -61,17 +62,31 @@ class Asked(NamedTuple):
         return self.text if unit == TEXT else text_digest(self.item) if unit == ITEM else self.unit
 
 
-class Says(Protocol):
-    """What an input keeps of an item; see :class:`Asked`."""
+class ItemFact(NamedTuple):
+    """What evidence keeps of an item.
+
+    Attributes:
+        id: as the input names it.
+        digest: of its content; one id with two digests is a conflict.
+        question: name of its cluster among all the items .
+        scale: the lowest and highest grade, or the categories from worst to best.
+        text, unit, stated: as :class:`Asked` has them.
+    """
+
+    id: str
+    digest: str
+    question: str
+    scale: Scale | None
+    text: str
+    unit: str
+    stated: bool
 
     @property
-    def unit(self) -> str: ...
-
-    @property
-    def stated(self) -> bool: ...
+    def asked(self) -> Asked:
+        return Asked(self.id, self.text, self.unit, self.stated)
 
 
-def unit_of(items: Sequence[Says]) -> str:
+def unit_of(items: Sequence[Asked]) -> str:
     """The unit of the items of an input: :data:`ITEM` where one unstated text covers most of them, else the question.
 
     Args:
@@ -82,7 +97,7 @@ def unit_of(items: Sequence[Says]) -> str:
     return ITEM if _commonest(items) > MOST_SHARE * len(items) else QUESTION
 
 
-def note_of(items: Sequence[Says], given: str | None) -> str | None:
+def note_of(items: Sequence[Asked], given: str | None) -> str | None:
     """What to know of the unit, in a sentence; None where it is the question, and there are many.
 
     Args:
@@ -105,7 +120,7 @@ def note_of(items: Sequence[Says], given: str | None) -> str | None:
     return f"{texts} {covers} all {len(items):,} items: `--unit item` if {they}."
 
 
-def _commonest(items: Sequence[Says]) -> int:
+def _commonest(items: Sequence[Asked]) -> int:
     return max(Counter(one.unit for one in items).values())
 
 

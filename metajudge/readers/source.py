@@ -45,6 +45,7 @@ class JudgmentSource:
     Attributes:
         formats: the path as given -> the name of the format it was read as.
         strict: whether the first reject raises.
+        unit: of dependence, where it was asked for (:meth:`count_by`).
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class JudgmentSource:
         self._lines: int | None = _UNCOUNTED
         self._people: PeopleIndex | None = None
         self._changes: list[Callable[[Judgment], Judgment]] = []
-        self._unit: str | None = None
+        self.unit: str | None = None
         self._told: list[str] = []
         self._contents = contents
 
@@ -83,15 +84,10 @@ class JudgmentSource:
         self._changes.append(labelled)
         self._told += notices
 
-    @property
-    def unit(self) -> str | None:
-        """The unit of dependence that was asked for; None where it follows from the items."""
-        return self._unit
-
     def count_by(self, unit: str | None) -> None:
         """States the unit of dependence in every judgment; see :func:`metajudge.evidence.units.stated`."""
         if unit is not None:
-            self._unit = unit
+            self.unit = unit
             self._changes.append(stated(unit))
 
     @property

@@ -100,7 +100,6 @@ def actions_by_day(connection: Connection, since: float, panel: str) -> list[Day
 
 
 _OUTCOME: Final = (
-<<<<<<< HEAD
     "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' WHEN NOT accepted THEN 'not_kept' "
     "ELSE 'asked' END"
 )
@@ -121,11 +120,6 @@ def _apart(rows: Sequence[Any], silent: Sequence[Any]) -> list[Any]:
     without = dict(silent)
     rest = [(one, kind, n - without.get(one, 0) if kind == "failed" else n) for one, kind, n in rows]
     return sorted([row for row in rest if row[2]] + [(one, "no_verdict", n) for one, n in silent])
-=======
-    "CASE WHEN status <> 'assessed' THEN status WHEN accepted THEN 'kept' "
-    "WHEN NOT accepted THEN 'not_kept' ELSE 'asked' END"
-)
->>>>>>> A-decision
 
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
@@ -181,13 +175,8 @@ class RunTotals:
     """Counts of one run's own records.
 
     Attributes:
-<<<<<<< HEAD
         outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``no_verdict`` or ``failed`` -> judgments, each
             once for a panel, by the newest version that the run kept.
-=======
-        outcomes: ``kept``, ``not_kept``, ``asked``, ``unscored`` or ``failed`` -> judgments, each once for a panel, by
-            the newest version that the run kept.
->>>>>>> A-decision
         attempts: HTTP requests; ``failures``, the failed ones by kind; ``unpriced`` have no cost.
     """
 

@@ -89,7 +89,7 @@ class LabelledRecords:
             raise InputError(f"no judgment by {', '.join(map(repr, missing))}; the judges here are {present}")
         unit = self.records.unit if isinstance(self.records, JudgmentSource) else None
         table = table if unit is None else replace(table, unit=unit)
-        note = note_of(facts.items, unit)
+        note = note_of(facts.asked, unit)
         if note is not None:
             self.notify(note)
         return table if people is None else _relabelled(table, people, found.contents)
