@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metajudge.audit.card import CheckName, Status
+from metajudge.audit.card import CheckName
 from metajudge.audit.draft import FEWEST, Draft, Evidence, from_flips, from_slope
 from metajudge.audit.preferences import RELEVANT, RELEVANT_ON_SCALE
 from metajudge.audit.table import NOTHING
@@ -279,14 +279,15 @@ def copy(view: View) -> Draft | None:
     tests = {other: test for other, pair in found.items() if (test := _common_evidence(pair)) is not None}
     if not tests:
         most = max(len(pair.same) for pair in found.values())
-        fixed = [view.table.source.judges.values[other] for other, pair in found.items() if pair.forced]
+        fixed = next((view.table.source.judges.values[other] for other, pair in found.items() if pair.forced), None)
+        draft = Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "")
+        if fixed is None:
+            return draft
         reason = (
-            f"No estimate: for every label, it and {fixed[0]!r} are always right or always wrong, so that "
-            "independent judges would share all errors as well."
+            f"No estimate: for every label, it and {fixed!r} are always right or always wrong, so that independent "
+            "judges would share all errors as well."
         )
-        status: Status = "not_estimable" if fixed else "underpowered"
-        draft = Draft("copy", title, view.reference, unit, RELEVANT_COPY * 0.5, None, most, 0, most, "", status=status)
-        return replace(draft, reason=reason) if fixed else draft
+        return replace(draft, status="not_estimable", reason=reason)
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
     name, best = view.table.source.judges.values[closest], tests[closest]
     return Draft(

@@ -38,7 +38,7 @@ class Parts:
 
     notices: list[str] = field(default_factory=list)
 
-    def of(self, make: Callable[..., T], *data: Any, without: T, whose: str = "") -> T:
+    def of(self, make: Callable[..., T], *data: Any, without: Any, whose: str = "") -> T | Any:
         """What ``make`` gives for some data, or ``without`` and a notice."""
         found = attempt(make, *data)
         if not isinstance(found, Failed):

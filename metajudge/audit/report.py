@@ -243,7 +243,7 @@ def audit(
 def _card(view: View, people: CeilingTable, level: float, parts: Parts) -> JudgeCard:
     table, name = view.table, view.name
 
-    def of(make: Callable[..., T], *data: Any, without: T) -> T:
+    def of(make: Callable[..., T], *data: Any, without: Any) -> T:
         return parts.of(make, *data, without=without, whose=name)
 
     drafts = [draft for key, check in CHECKS.items() if (draft := drafted(check, key, view)) is not None]

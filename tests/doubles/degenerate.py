@@ -18,6 +18,7 @@ SHAPES = {
     "identical": lambda one, two, _: [
         (n, judge, (one, two)[n % 3 == 0], (one, two)[n % 2]) for n in range(60) for judge in "abc"
     ],
+    "few": lambda one, two, _: [(n, judge, (one, two)[n == ord(judge) % 4], one) for n in range(4) for judge in "abc"],
     "single": lambda one, _two, _: [(0, "a", one, one)],
     "unlabelled": lambda one, _two, _: [(n, judge, one, None) for n in range(60) for judge in "abcd"],
     "ties": lambda one, two, tie: [(n, judge, tie, (one, two)[n % 2]) for n in range(60) for judge in "ab"],
