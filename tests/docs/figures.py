@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
-    r"^<!-- figures (?P<name>[\w-]+): (?P<made>[^>]+?) -->\n(?P<text>.*?)^<!-- end figures(?:: (?P<run>.+?))? -->\n",
+    r"^<!-- figures (?P<name>[\w-]+):\s+(?P<made>[^>]+?) -->\n(?P<text>.*?)^<!-- end figures(?:: (?P<run>.+?))? -->\n",
     re.M | re.S,
 )
 EARLIER = re.compile(r"`([^`]+)`\s+of\s+(?:\[0\.2\.0\]|the\s+same\b)")
@@ -94,7 +94,7 @@ def printed(made: str) -> tuple[tuple[str, ...], float]:
     if made.startswith("recorded "):
         texts = [(RESULTS / f"{made.split()[1]}.json").read_text("utf-8")]
     elif made == "all pages":
-        texts = [json.dumps({"runs": list(listed())})]
+        texts = [json.dumps(list(listed()))]
     else:
         texts = list(run(made.split(" ; ")))
     return tuple(texts), time.process_time() - started
@@ -148,7 +148,9 @@ def date_of(paragraph: str, place: int) -> str:
     after = [date for start, date in dates if start > place] or [date for _, date in reversed(dates)]
     if not after:
         return ""
-    return after[0] if "-" in after[0] else datetime.strptime(after[0], "%d %B %Y").date().isoformat()
+    return (
+        after[0] if "-" in after[0] else datetime.strptime(after[0], "%d %B %Y").replace(tzinfo=UTC).date().isoformat()
+    )
 
 
 def script(command: str) -> str:
@@ -191,10 +193,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where a text differs")
     parser.add_argument("--slow", action="store_true", help="also those that take over 30 seconds of CPU")
     given = parser.parse_args()
-    if unknown := set(given.names) - {block.name for block in blocks()}:
-        parser.error(f"no block {', '.join(sorted(unknown))}: there are {', '.join(sorted({b.name for b in blocks()}))}")
-    wanted = [block for block in blocks() if block.name in given.names or not given.names]
-    wanted = [block for block in wanted if block.name in given.names or not block.run or given.slow]
+    found = blocks()
+    if unknown := set(given.names) - (known := {block.name for block in found}):
+        parser.error(f"no block {', '.join(sorted(unknown))}: there are {', '.join(sorted(known))}")
+    wanted = [one for one in found if (one.name in given.names if given.names else given.slow or not one.run)]
     wrong = 0
     for block in sorted(wanted, key=lambda one: one.made == "all pages"):  # the list shows dates of the others
         if block.by_hand or block.data_missing:
@@ -202,10 +204,10 @@ def main() -> int:
             print(f"{block.page.name}: {block.name} {why}", file=sys.stderr)
             continue
         text, slow = laid_out(block)
-        if found := difference(block, text):
+        if changed := difference(block, text):
             wrong += given.check
-            print(found)
-        if not given.check and (found or slow):
+            print(changed)
+        if not given.check and (changed or slow):
             write(block, text, slow)
     return 1 if wrong else 0
 

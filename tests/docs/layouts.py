@@ -1,32 +1,31 @@
 """How the blocks of :mod:`tests.docs.figures` look: from what was printed to Markdown, one function a block.
 
-Each takes one text a command: what it printed, or a recorded file. A layout reads names of fields and rows as they are
-printed and fails with a KeyError where one is gone.
+Each takes one text a command: what it printed, or a recorded file. A layout fails where a field or a row that it shows
+is no longer printed.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
 CALIBRATED = {at: f"calibrated out of fold, best {at} %" for at in (80, 60, 40)}
+BEST = "verdicts | all | best 80 % | best 60 % | best 40 %"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
-    lines = (f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
-    return re.sub(r"\|  (?=\|)", "| ", "\n".join(lines))
+def table(head: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown; the head has `` | `` between its names."""
+    cells = [head.split(" | "), ["---"] * (head.count(" | ") + 1), *rows]
+    return re.sub(r"\|  (?=\|)", "| ", "\n".join(f"| {' | '.join(row)} |" for row in cells))
 
 
-def fenced(text: str) -> str:
-    return f"```text\n{text.strip()}\n```"
+def fenced(text: str, language: str = "text") -> str:
+    return f"```{language}\n{text.strip()}\n```"
 
 
 def percent(estimate: Row) -> str:
-    """``74.2 (71.0 to 77.2)`` of a share with its interval; empty where there is none."""
-    if "absent" in estimate:
-        return ""
+    """``74.2 (71.0 to 77.2)`` of a share with its interval."""
     return "{:.1f} ({:.1f} to {:.1f})".format(*(100 * estimate[name] for name in ("share", "low", "high")))
 
 
@@ -45,78 +44,62 @@ def overall(judge: Row) -> dict[str, Row]:
 def kept(bench: str) -> str:
     """All verdicts, and what free evidence keeps of them."""
     rows = overall(json.loads(bench)["judges"][0])
-    named = {
-        "raw judgments": "all",
-        "both orders agree": "both orders agree",
-        "free evidence, best 60 %": "free evidence, best 60 %",
-        "free evidence above 4.5": "free evidence above 4.5",
-    }
+    shown = ("raw judgments", "both orders agree", "free evidence, best 60 %", "free evidence above 4.5")
     return table(
-        ["kept", "verdicts", "questions", "coverage", "precision", "against all"],
+        "kept | verdicts | questions | coverage | precision | against all",
         (
             [
-                name,
-                f"{rows[column]['selected']:,}",
-                str(rows[column]["precision"]["questions"]),
-                f"{100 * rows[column]['coverage']:.1f} %",
-                percent(rows[column]["precision"]),
-                points(rows[column]["against_raw"]),
+                "all" if name == "raw judgments" else name,
+                f"{(row := rows[name])['selected']:,}",
+                str(row["precision"]["questions"]),
+                f"{100 * row['coverage']:.1f} %",
+                percent(row["precision"]),
+                points(row["against_raw"]),
             ]
-            for column, name in named.items()
+            for name in shown
         ),
     )
+
+
+def best(judge: Row) -> Iterable[str]:
+    """Decided verdicts, precision of all and of the best; with the coverage where equal scores reach beyond it."""
+    rows = overall(judge)
+    yield f"{judge['decided']:,}"
+    yield percent(rows["raw judgments"]["precision"])
+    for at, column in CALIBRATED.items():
+        reached = 100 * rows[column]["coverage"]
+        yield percent(rows[column]["precision"]) + f", best {reached:.0f} %" * (abs(reached - at) > 1)
 
 
 def by_judge(bench: str) -> str:
     """What is right among the best of each judge, out of fold."""
-    return table(
-        ["judge", "verdicts", "all", *(f"best {at} %" for at in CALIBRATED)],
-        (
-            [judge["judge"].rpartition("/")[2], f"{judge['decided']:,}", *best(overall(judge))]
-            for judge in json.loads(bench)["judges"]
-        ),
-    )
-
-
-def best(rows: Mapping[str, Row]) -> Iterable[str]:
-    """Precision of all and of the best 80, 60 and 40 %, with the coverage where equal scores reach beyond."""
-    yield percent(rows["raw judgments"]["precision"])
-    for at, column in CALIBRATED.items():
-        reached = 100 * rows[column]["coverage"]
-        beyond = f", best {reached:.0f} %" if abs(reached - at) > 1 else ""
-        yield percent(rows[column]["precision"]) + beyond
+    judges = json.loads(bench)["judges"]
+    return table(f"judge | {BEST}", ([judge["judge"].rpartition("/")[2], *best(judge)] for judge in judges))
 
 
 def out_of_fold(*benches: str) -> str:
     """The best verdicts of whole benchmarks, and the precision aimed at."""
 
-    def cells(bench: str) -> list[str]:
-        found = json.loads(bench)
+    def cells(found: Row) -> Iterable[str]:
         judge = found["judges"][0]
-        rows = overall(judge)
-        who = judge["judge"] if len(found["judges"]) == 1 else "all judges"
-        aimed = [rows[f"aims at {at} % precision"] for at in (85, 90)]
-        return [
-            f"{found['title']}, {who}",
-            f"{judge['decided']:,}",
-            *best(rows),
-            *(part(one) for one in (rows.get("majority of peers agrees"), *aimed)),
-        ]
+        yield f"{found['title']}, {judge['judge'] if len(found['judges']) == 1 else 'all judges'}"
+        yield from best(judge)
+        for column in ("majority of peers agrees", "aims at 85 % precision", "aims at 90 % precision"):
+            row = overall(judge).get(column)
+            share = (
+                f"{percent(row['precision'])} of {100 * row['coverage']:.0f} %"
+                if row and row["selected"]
+                else "nothing"
+            )
+            yield share if row else ""
 
-    head = ["set", "verdicts", "all", *(f"best {at} %" for at in CALIBRATED)]
-    return table([*head, "majority of peers", "aims at 85 %", "aims at 90 %"], map(cells, benches))
-
-
-def part(row: Row | None) -> str:
-    """Precision and coverage of what a row keeps."""
-    if row is None:
-        return ""
-    return f"{percent(row['precision'])} of {100 * row['coverage']:.0f} %" if row["selected"] else "nothing"
+    head = f"set | {BEST} | majority of peers | aims at 85 % | aims at 90 %"
+    return table(head, (cells(json.loads(bench)) for bench in benches))
 
 
 RULES = {
     "ours: ranks (default)": "`ranks` (default)",
-    "ours: e_process": "`e_process`",
+    "ours: e_process": "`e_process`, at any time",
     "one drawn: ranks": "`ranks`, one judgment drawn",
     "Trust or Escalate": "Trust or Escalate",
     "one drawn: learn-then-test": "Learn then Test, fixed sequence",
@@ -127,38 +110,31 @@ RULES = {
     "oracle": "best threshold in hindsight",
 }
 PROMISES = {"kept": "all kept", "drawn": "one drawn", "average": "on average", "nothing": "nothing"}
-SETS = {
-    "judgebench": "JudgeBench",
-    "realmistake": "ReaLMistake",
-    "llmbar": "LLMBar",
-    "themis_rewardbench2": "RewardBench 2",
-    "mtbench": "MT-Bench",
-}
+SETS = ("judgebench", "realmistake", "llmbar", "themis_rewardbench2", "mtbench")
 
 
 def guarantees(recorded: str) -> dict[tuple[str, str], list[Row]]:
     """The rows of a rule on a set, by rising target."""
     found: dict[tuple[str, str], list[Row]] = {}
-    for row in json.loads(recorded)["figures"]["rows"]:
+    for row in sorted(json.loads(recorded)["figures"]["rows"], key=lambda row: row["target"]):
         found.setdefault((row["procedure"], row["set"]), []).append(row)
-    return {key: sorted(rows, key=lambda row: row["target"]) for key, rows in found.items()}
+    return found
 
 
 def rivals(recorded: str) -> str:
     """Coverage of each rule at .80 / .85 / .90, and the largest share of draws that broke the target."""
     rows = guarantees(recorded)
 
-    def cell(rule: str, of: str) -> str:
-        given = rows[rule, of]
+    def cell(rule: str, given: list[Row]) -> str:
         if given[0]["coverage"] is None:
             return "not applicable"
         broken = f" ({max(100 * row['broken'] for row in given):.0f})" * (rule != "oracle")
         return " / ".join(f"{row['coverage']:.3f}" for row in given).replace("0.", ".") + broken
 
     return table(
-        ["rule", "promises", *SETS.values()],
+        "rule | promises | JudgeBench | ReaLMistake | LLMBar | RewardBench 2 | MT-Bench",
         (
-            [name, PROMISES[rows[rule, "judgebench"][0]["promise"]], *(cell(rule, of) for of in SETS)]
+            [name, PROMISES[rows[rule, SETS[0]][0]["promise"]], *(cell(rule, rows[rule, of]) for of in SETS)]
             for rule, name in RULES.items()
         ),
     )
@@ -167,10 +143,8 @@ def rivals(recorded: str) -> str:
 def guarantee(recorded: str) -> str:
     """One sentence about the default on JudgeBench."""
     rows = guarantees(recorded)["ours: ranks (default)", "judgebench"]
-    coverage, broken = (
-        "{:.{}f}, {:.{}f} and {:.{}f} %".format(*(of for row in rows for of in (100 * row[name], digits)))
-        for name, digits in (("coverage", 0), ("broken", 1))
-    )
+    coverage = "{:.0f}, {:.0f} and {:.0f} %".format(*(100 * row["coverage"] for row in rows))
+    broken = "{:.1f}, {:.1f} and {:.1f} %".format(*(100 * row["broken"] for row in rows))
     return (
         f"With labels of 70 to 93 questions, guarantees of 80, 85 and 90 % keep {coverage} of the verdicts of four\n"
         f"judges of JudgeBench. They were broken in {broken} of draws, where 10 % are allowed."
@@ -180,10 +154,11 @@ def guarantee(recorded: str) -> str:
 def shared_mistakes(recorded: str) -> str:
     """Weak judges on LLMBar's adversarial subsets."""
     found = json.loads(recorded)["figures"]["llmbar"]["adversarial subsets"]
+    shown = ("raw", "orders agree", "same coverage")
     return table(
-        ["judge", "n", "raw", "orders agree", "calibrated, as many kept"],
+        "judge | n | raw | orders agree | calibrated, as many kept",
         (
-            [judge, str(row["n"]), *(f"{row[name]:.1f}" for name in ("raw", "orders agree", "same coverage"))]
+            [judge, str(row["n"]), *(f"{row[name]:.1f}" for name in shown)]
             for judge, row in sorted(found.items(), key=lambda one: one[1]["raw"])
         ),
     )
@@ -192,45 +167,35 @@ def shared_mistakes(recorded: str) -> str:
 def wrong_pairs(recorded: str) -> str:
     """What of exported pairs is wrong, by judge and over all judges."""
     rows = json.loads(recorded)["figures"]
-    chosen = {"all": "all", "vetted": "vetted", "probability": "P >= 0.8", "guarantee": "guarantee"}
+    judges = [judge for judge in dict.fromkeys(row["judge"] for row in rows) if judge.endswith("/CoT")]
 
     def cell(judge: str, selection: str) -> str:
-        given = [one for one in rows if one["selection"] == selection and judge in ("all twelve", one["judge"])]
-        pairs, wrong = (sum(one[name] for one in given) for name in ("pairs", "wrong"))
-        bounds = f" ({100 * given[0]['low']:.1f} to {100 * given[0]['high']:.1f})" * (len(given) == 1)
+        given = [row for row in rows if row["selection"] == selection and judge in ("all twelve", row["judge"])]
+        pairs, wrong = (sum(row[name] for row in given) for name in ("pairs", "wrong"))
+        bounds = f" ({100 * given[0]['low']:.1f} to {100 * given[0]['high']:.1f})" * (len(given) == 1 and pairs > 0)
         return f"{100 * wrong / pairs:.1f}{bounds} of {pairs:,}" if pairs else "none"
 
-    judges = [one for one in dict.fromkeys(row["judge"] for row in rows) if one.endswith("/CoT")]
     return table(
-        ["judge", *chosen.values()],
-        ([judge, *(cell(judge, one) for one in chosen)] for judge in ["all twelve", *judges]),
+        "judge | all | vetted | P >= 0.8 | guarantee",
+        (
+            [judge, *(cell(judge, one) for one in ("all", "vetted", "probability", "guarantee"))]
+            for judge in ("all twelve", *judges)
+        ),
     )
 
 
-def until_blank(text: str) -> str:
-    """The lines up to the first blank one."""
-    return text.partition("\n\n")[0]
-
-
-def fit(printed: str) -> str:
-    return fenced("\n".join(until_blank(printed).splitlines()[:-1]))  # the last says how figures below were made
+def without(text: str, *starts: str) -> str:
+    """The text without the lines that start so."""
+    return fenced("\n".join(line for line in text.splitlines() if not line.startswith(starts)))
 
 
 def promise(_: str, threshold: str) -> str:
     return fenced(next(line for line in threshold.splitlines() if line.startswith("Judgments by ")))
 
 
-def abstained(_: str, threshold: str) -> str:
-    """All but the first line, which has the time of the look."""
-    return fenced(threshold.partition("\n")[2])
-
-
 def diagnose(printed: str) -> str:
     """Two of the pairs of judges stand for all."""
-    lines = printed.splitlines()
-    pairs = [number for number, line in enumerate(lines) if line.endswith(" items")]
-    del lines[pairs[2] : pairs[-1] + 1]
-    return fenced("\n".join([*lines[: pairs[2]], "  ...", *lines[pairs[2] :]]))
+    return fenced(re.sub(r"((?:  .* items\n){2})(?:  .* items\n)+", r"\1  ...\n", printed, count=1))
 
 
 def audited(printed: str) -> str:
@@ -241,32 +206,27 @@ def audited(printed: str) -> str:
     return fenced(text.partition("Written: ")[0])
 
 
-def demonstrated(printed: str) -> str:
-    return fenced(printed).replace("```text", "```", 1)
-
-
 def recorded_figures(listed: str) -> str:
     """Every command that no test runs again, with the pages that show what it printed."""
     rows: dict[tuple[str, ...], dict[str, None]] = {}
-    for row in json.loads(listed)["runs"]:
-        key = tuple(row[name] for name in ("command", "of", "date", "seconds"))
-        rows.setdefault(key, {})[row["page"]] = None
+    for row in json.loads(listed):
+        key = (row["of"] != "now", row["command"], row["of"], row["date"], row["seconds"])
+        rows.setdefault(key, {})["README" if row["page"] == "README.md" else f"[{row['page'][:-3]}]({row['page']})"] = (
+            None
+        )
     return table(
-        ["command", "of", "last run", "seconds", "pages"],
-        (
-            [f"`{command}`", *rest, ", ".join(f"[{page.removesuffix('.md')}]({page})" for page in pages)]
-            for (command, *rest), pages in sorted(rows.items(), key=lambda one: (one[0][1] != "now", one[0]))
-        ),
-    ).replace("[README](README.md)", "README")
+        "command | of | last run | seconds | pages",
+        ([f"`{command}`", *rest, ", ".join(pages)] for (_, command, *rest), pages in sorted(rows.items())),
+    )
 
 
 LAYOUTS: dict[str, Callable[..., str]] = {
-    "abstained": abstained,
+    "abstained": lambda _, threshold: without(threshold, "This is look"),  # it has the time
     "audit": audited,
     "by-judge": by_judge,
-    "demo": demonstrated,
+    "demo": lambda printed: fenced(printed, ""),
     "diagnose": diagnose,
-    "fit": fit,
+    "fit": lambda printed: without(printed.partition("\n\n")[0], "The figures below"),
     "guarantee": guarantee,
     "kept": kept,
     "out-of-fold": out_of_fold,

@@ -46,28 +46,32 @@ def test_a_recorded_file_is_shown_or_referred_to_by_a_page():
     assert {name for name, command in recorded.items() if command not in referred} == set()
 
 
-def test_a_figure_that_differs_is_found_written_and_found_no_more(tmp_path, monkeypatch):
+def test_a_figure_that_differs_is_found_written_and_found_no_more(tmp_path, monkeypatch, capsys):
     page = tmp_path / "page.md"
     page.write_text(
         "Before.\n<!-- figures demo:\nmetajudge demo -->\n\n```\n40 of 41 right\n```\n\n<!-- end figures -->\nAfter.\n"
     )
     monkeypatch.setattr(figures, "PAGES", [page])
-    (block,) = figures.blocks()
-    text, slow = figures.laid_out(block)
-    assert "+  kept          36 of 40 right  90.0 %" in figures.difference(block, text)
-    figures.write(block, text, slow)
-    (now,) = figures.blocks()
-    assert (figures.difference(now, text), now.made, now.run) == ("", "metajudge demo", "")
+    monkeypatch.setattr("sys.argv", ["figures", "--check"])
+    assert figures.main() == 1
+    assert "+  kept          36 of 40 right  90.0 %" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["figures"])
+    assert figures.main() == 0
     assert page.read_text().startswith("Before.\n<!-- figures demo:\nmetajudge demo -->\n\n```\n96 recorded")
     assert page.read_text().endswith("```\n\n<!-- end figures -->\nAfter.\n")
-    figures.write(block, text, "2026-11-26, 95 s of CPU")
+    monkeypatch.setattr("sys.argv", ["figures", "--check"])
+    assert figures.main() == 0
+    figures.write(figures.blocks()[0], "\n40 of 41\n\n", "2026-11-26, 95 s of CPU")
+    assert figures.main() == 0, "a slow block is made only by its name"
     (listed,) = figures.listed()
     assert (listed["command"], listed["date"], listed["seconds"]) == ("metajudge demo", "2026-11-26", "95")
+    monkeypatch.setattr("sys.argv", ["figures", "--check", "demo"])
+    assert figures.main() == 1
 
 
 def test_a_command_that_fails_writes_nothing():
     block = dataclasses.replace(FAST[0], name="kept", made="metajudge bench file nowhere.jsonl --json")
-    with pytest.raises(RuntimeError, match=r"nowhere.jsonl --json: exit code 2"):
+    with pytest.raises(RuntimeError, match=r"bench file nowhere.jsonl --json: exit code 1: .*No such file"):
         figures.laid_out(block)
 
 
