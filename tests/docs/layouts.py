@@ -11,7 +11,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 CALIBRATED = {at: f"calibrated out of fold, best {at} %" for at in (80, 60, 40)}
-BEST = "verdicts | all | best 80 % | best 60 % | best 40 %"
+BEST = "decided | precision | best 80 % | best 60 % | best 40 %"
 
 
 def table(head: str, rows: Iterable[Iterable[str]]) -> str:
@@ -37,35 +37,37 @@ def points(difference: Row) -> str:
 
 
 def overall(judge: Row) -> dict[str, Row]:
-    """The rows of a judge by the names of their columns, over all categories."""
-    return {row["column"]: row["cells"]["Overall"] for row in judge["rows"]}
+    """The rows of a judge over all categories, by the names of their columns; ``decided`` is the first."""
+    return {"decided" if row["kind"] == "raw" else row["column"]: row["cells"]["Overall"] for row in judge["rows"]}
 
 
 def kept(bench: str) -> str:
     """All verdicts, and what free evidence keeps of them."""
-    rows = overall(json.loads(bench)["judges"][0])
-    shown = ("raw judgments", "both orders agree", "free evidence, best 60 %", "free evidence above 4.5")
-    return table(
-        "kept | verdicts | questions | coverage | precision | against all",
-        (
-            [
-                "all" if name == "raw judgments" else name,
-                f"{(row := rows[name])['selected']:,}",
-                str(row["precision"]["questions"]),
-                f"{100 * row['coverage']:.1f} %",
-                percent(row["precision"]),
-                points(row["against_raw"]),
-            ]
-            for name in shown
-        ),
-    )
+    judge = json.loads(bench)["judges"][0]
+    rows = overall(judge)
+    given = judge.get("counts", {}).get("all", {}).get("share")
+    cells = [
+        [
+            name,
+            f"{(row := rows[name])['selected']:,}",
+            str(row["precision"]["questions"]),
+            f"{100 * row['coverage']:.1f} %",
+            percent(row["precision"]),
+            points(row["against_raw"]),
+        ]
+        for name in ("decided", "both orders agree", "free evidence, best 60 %", "free evidence above 4.5")
+    ]
+    if given:
+        whole = percent({**given, "share": given["estimate"]})
+        cells.insert(0, ["all, ties are wrong", f"{given['n']:,}", str(given["clusters"]), "", whole, ""])
+    return table("kept | verdicts | questions | coverage | precision | against decided", cells)
 
 
 def best(judge: Row) -> Iterable[str]:
     """Decided verdicts, precision of all and of the best; with the coverage where equal scores reach beyond it."""
     rows = overall(judge)
     yield f"{judge['decided']:,}"
-    yield percent(rows["raw judgments"]["precision"])
+    yield percent(rows["decided"]["precision"])
     for at, column in CALIBRATED.items():
         reached = 100 * rows[column]["coverage"]
         yield percent(rows[column]["precision"]) + f", best {reached:.0f} %" * (abs(reached - at) > 1)
