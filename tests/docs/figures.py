@@ -4,17 +4,15 @@
 
 A block is ``<!-- figures NAME: MADE -->``, its text, ``<!-- end figures -->``. MADE is one of
 
-- commands with `` ; `` between them, run in this process, in an empty folder that has the sample. DATA stands for the
-  folder that METAJUDGE_DATA names;
-- ``recorded NAME``: the file ``benchmarks/results/NAME.json``, of a command that is no longer part of the package;
+- commands with `` ; `` between them, run in this process in an empty folder that has the sample; DATA is the folder
+  that METAJUDGE_DATA names;
+- ``recorded NAME``: ``benchmarks/results/NAME.json``, of a command that is no longer part of the package;
 - ``all pages``: the list of all that no test makes again.
 
-The function of :data:`tests.docs.layouts.LAYOUTS` under the block's name lays out the text; pages that have a block of
-the same name have the same text. A block that takes over 30 seconds of CPU ends with the date and the seconds of its
-last run, and is made again only by its name or with ``--slow``. One without a layout was written by hand, from a
-recorded file, or from a command that ran on the date with which it ends.
-
-Without NAME every other block is written. ``--check`` writes nothing and ends with 1 where a text differs.
+LAYOUTS has the function that lays out a block, by its name; blocks of one name on several pages have the same text. One
+that took over 30 seconds of CPU ends with date and seconds of that run, and is made again only by its name or with
+``--slow``. One without a layout was written by hand, from a recorded file, or on the date with which it ends.
+``--check`` writes nothing and ends with 1 where a text differs.
 """
 
 import argparse
@@ -46,7 +44,7 @@ BLOCK = re.compile(
     re.M | re.S,
 )
 EARLIER = re.compile(r"`([^`]+)`\s+of\s+(?:\[0\.2\.0\]|the\s+same\b)")
-DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\s+[A-Z][a-z]+\s+\d{4}\b")
+DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 FAST_S = 30.0
 ENVIRONMENT = {
     "COLUMNS": "80",
@@ -56,12 +54,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a page.
-
-    Attributes:
-        made: what its text is made of, on one line.
-        run: date and seconds of the last run, "" where every run of the tests makes it.
-    """
+    """A block of a page; ``run`` has the date and seconds of the last run, "" where every run of the tests makes it."""
 
     page: Path
     name: str
@@ -143,14 +136,9 @@ def listed() -> Iterator[dict[str, str]]:
 
 
 def date_of(paragraph: str, place: int) -> str:
-    """The first date in a paragraph after a place, else the last before it, as YYYY-MM-DD; "" where there is none."""
-    dates = [(found.start(), " ".join(found[0].split())) for found in DATE.finditer(paragraph)]
-    after = [date for start, date in dates if start > place] or [date for _, date in reversed(dates)]
-    if not after:
-        return ""
-    return (
-        after[0] if "-" in after[0] else datetime.strptime(after[0], "%d %B %Y").replace(tzinfo=UTC).date().isoformat()
-    )
+    """The first date in a paragraph after a place, else the last before it; "" where there is none."""
+    after = DATE.findall(paragraph, place) or DATE.findall(paragraph)[::-1]
+    return after[0] if after else ""
 
 
 def script(command: str) -> str:
@@ -182,8 +170,8 @@ def write(block: Block, text: str, slow: str) -> None:
 
 def difference(block: Block, text: str) -> str:
     """How the page differs from what the commands print now; "" where it does not."""
-    lines = difflib.unified_diff(block.text.splitlines(), text.splitlines(), block.page.name, block.made, lineterm="")
-    return "\n".join(lines)
+    shown, now = (one.splitlines() for one in (block.text, text))
+    return "\n".join(difflib.unified_diff(shown, now, block.page.name, block.made, lineterm=""))
 
 
 def main() -> int:

@@ -191,10 +191,6 @@ def without(text: str, *starts: str) -> str:
     return fenced("\n".join(line for line in text.splitlines() if not line.startswith(starts)))
 
 
-def promise(_: str, threshold: str) -> str:
-    return fenced(next(line for line in threshold.splitlines() if line.startswith("Judgments by ")))
-
-
 def diagnose(printed: str) -> str:
     """Two of the pairs of judges stand for all."""
     return fenced(re.sub(r"((?:  .* items\n){2})(?:  .* items\n)+", r"\1  ...\n", printed, count=1))
@@ -232,7 +228,7 @@ LAYOUTS: dict[str, Callable[..., str]] = {
     "guarantee": guarantee,
     "kept": kept,
     "out-of-fold": out_of_fold,
-    "promise": promise,
+    "promise": lambda _, threshold: without(threshold, "This is look", "Verdicts: ", "Written: "),
     "recorded-figures": recorded_figures,
     "rivals": rivals,
     "shared-mistakes": shared_mistakes,
