@@ -43,7 +43,7 @@ BLOCK = re.compile(
     r"^<!-- figures (?P<name>[\w-]+):\s+(?P<made>[^>]+?) -->\n(?P<text>.*?)^<!-- end figures(?:: (?P<run>.+?))? -->\n",
     re.M | re.S,
 )
-EARLIER = re.compile(r"`([^`]+)`\s+of\s+(?:\[0\.2\.0\]|the\s+same\b)")
+EARLIER = re.compile(r"`([^`]+)`\s+of\s+\[0\.2\.0\]")
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 FAST_S = 30.0
 ENVIRONMENT = {
@@ -114,11 +114,11 @@ def run(commands: list[str]) -> Iterator[str]:
 
 def listed() -> Iterator[dict[str, str]]:
     """All that no test makes again, a row a command and page: ``command``, ``of``, ``date``, ``seconds``, ``page``."""
-    recorded = {}
-    for path in sorted(RESULTS.glob("*.json")):
-        file = json.loads(path.read_text("utf-8"))
-        recorded[path.stem] = {"command": file["command"], "of": file["commit"], "date": file["date"]}
-        recorded[path.stem]["seconds"] = f"{file['seconds']:.0f}"
+    files = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(RESULTS.glob("*.json"))}
+    recorded = {
+        name: {"command": one["command"], "of": one["commit"], "date": one["date"], "seconds": f"{one['seconds']:.0f}"}
+        for name, one in files.items()
+    }
     for block in blocks():
         if block.made.startswith("recorded "):
             yield {**recorded[block.made.split()[1]], "page": block.page.name}
@@ -131,8 +131,10 @@ def listed() -> Iterator[dict[str, str]]:
         for paragraph in page.read_text("utf-8").split("\n\n"):
             for found in EARLIER.finditer(paragraph):
                 command = " ".join(found[1].split())
-                named = {"command": command, "of": "0.2.0", "date": date_of(paragraph, found.end()), "seconds": ""}
-                yield {**scripts.get(script(command), named), "page": page.name}
+                same, options = scripts.get(script(command)), {word for word in command.split() if word[:2] == "--"}
+                if not same or not options <= set(same["command"].split()):
+                    same = {"command": command, "of": "0.2.0", "date": date_of(paragraph, found.end()), "seconds": ""}
+                yield {**same, "page": page.name}
 
 
 def date_of(paragraph: str, place: int) -> str:
@@ -142,18 +144,16 @@ def date_of(paragraph: str, place: int) -> str:
 
 
 def script(command: str) -> str:
-    """The script that a command runs, without the ways of naming it: ``voting`` of ``python benchmarks/voting.py``."""
-    words = command.split()
-    named = words[2] if words[1] == "-m" else words[1]
-    return command if words[0] != "python" else re.split(r"[./]", named.removesuffix(".py"))[-1]
+    """The script that a command runs, however it names it, and whether with arguments: ``memory ...``."""
+    found = re.match(r"python (?:-m )?(?:\w+[./])*?(\w+)(?:\.py)?( [^-]|$| )", command)
+    return f"{found[1]}{' ...' * bool(found[2].strip())}" if found else command
 
 
 def laid_out(block: Block) -> tuple[str, str]:
     """The text that a block should have now, and the date and seconds with which it ends."""
     outputs, seconds = printed(block.made)
-    text = LAYOUTS[block.name](*outputs).strip()
     slow = f"{datetime.now(UTC):%Y-%m-%d}, {seconds:.0f} s of CPU" if seconds > FAST_S else ""
-    return f"\n{text}\n\n", slow
+    return f"\n{LAYOUTS[block.name](*outputs).strip()}\n\n", slow
 
 
 def write(block: Block, text: str, slow: str) -> None:
@@ -197,7 +197,7 @@ def main() -> int:
             print(changed)
         if not given.check and (changed or slow):
             write(block, text, slow)
-    return 1 if wrong else 0
+    return min(wrong, 1)
 
 
 if __name__ == "__main__":
