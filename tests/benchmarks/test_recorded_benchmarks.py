@@ -103,22 +103,6 @@ def test_precision_of_order_consistent_judgments_is_the_recorded_one():
         assert (cell.selected, round(100 * cell.precision.share, 1)) == AGREEING[judge.judge]
 
 
-@pytest.mark.slow
-def test_the_headline_intervals_take_judgments_of_one_question_as_one():
-    """As independent judgments they were half as wide: 2,369 judgments are of 444 questions."""
-    bench = Bench(Request(benchmark="judgebench", data=Path(DATA)))
-    (everyone,) = [one for one in bench.findings(bench.plan()).judges if one.judge == ALL_JUDGES]
-    rows = {row.name: row.cells[OVERALL].precision for row in everyone.rows}
-    expected = {
-        "decided verdicts": (444, 71.0, 77.2),
-        "free evidence, best 60 %": (299, 83.8, 92.2),
-        "free evidence above 4.5": (136, 85.4, 95.5),
-    }
-    for name, (questions, low, high) in expected.items():
-        assert rows[name].questions == questions
-        assert (100 * rows[name].low, 100 * rows[name].high) == pytest.approx((low, high), abs=0.3)
-
-
 def peak_kb(status):
     return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text()).group(1))
 

@@ -80,19 +80,6 @@ class TestANewcomer:
         assert run(*words[1:], "--dry-run").returncode == 0
 
 
-def test_the_transcript_of_the_documentation_is_what_is_printed(run, tmp_path):
-    page = (SAMPLE.parents[2] / "docs" / "audit.md").read_text()
-    shown = page.split("<!-- transcript -->\n```text\n")[1].split("```")[0].splitlines()
-    copied = tmp_path / "benchmarks" / "sample" / "audit"
-    copied.mkdir(parents=True)
-    for name in ("grades.csv", "people.csv"):
-        (copied / name).write_text((FOLDER / name).read_text())
-    grades, people = (f"benchmarks/sample/audit/{name}" for name in ("grades.csv", "people.csv"))
-    printed = iter(run("audit", grades, "--labels", people, "--out", "audit").stdout.splitlines())
-    assert len(shown) > 80
-    assert [line for line in shown if line != "..." and line not in printed] == []
-
-
 class TestOutputs:
     def test_an_input_in_the_folder_is_not_replaced(self, run, files, tmp_path):
         (tmp_path / "out").mkdir()

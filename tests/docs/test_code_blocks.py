@@ -21,9 +21,8 @@ import yaml
 
 from metajudge.cli.app import app
 from metajudge.cli.bench_perf import MEASUREMENTS, command_of
+from tests.docs.figures import PAGES, ROOT
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s#]*)(?:#([^)\s]*))?\)")
 COMMAND = re.compile(r"^(?:\$ )?((?:\w+=\S+ )*)metajudge ")
