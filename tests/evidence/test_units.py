@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from metajudge.vetting.label_count import LabelCount
 from scipy.stats import t
 
 from metajudge.audit.report import audit
 from metajudge.errors import InputError
+from metajudge.evidence.counting import Counts
 from metajudge.evidence.facts import collected
 from metajudge.evidence.units import Asked, Clusters, note_of, stated, unit_of
 from metajudge.types import Item, Judgment
@@ -116,9 +116,10 @@ def test_the_interval_under_one_instruction_is_that_by_item():
     assert (found.estimate, found.questions) == (0.75, 80)
     # By item the variance is p (1 - p) / 79: as 79 independent ones, with the quantile of Student's t.
     assert found.interval == pytest.approx(wilson(0.75 * 79, 79, t.ppf(0.975, 79)), abs=1e-9)
-    count = LabelCount(clusters=Clusters(judgments))
+    count = Counts(clusters=Clusters(judgments))
     for at, judgment in enumerate(judgments):
-        count.count_key(judgment.id, int(count.clusters.name(judgment.item)[:16], 16), True, at % 4 > 0)
-    told = count.all.proportion()
+        number = count.clusters.number(judgment.item)
+        count.count(judgment.id, number, "decided", "kept_without_guarantee", int(at % 4 > 0))
+    told = count.rows()["kept"].share
     assert (told.low, told.high) == pytest.approx(wilson(60, 80), abs=1e-9)
     assert told.clusters == 80
