@@ -59,29 +59,6 @@ def judges(server):
 
 
 @pytest.mark.slow
-def test_three_judges_of_two_protocols_two_runs_and_a_third(run, data):
-    with LLMServer(answer=answers(wrong=0.3)) as server:
-        words = ["reliability", "--data", data, *judges(server), "--runs", "2", "--targeted-third", "--third-size", "5"]
-        done = run(*words, "--records", "r.jsonl", "--json-out", "f.json", "--report", "r.html")
-        assert done.exit_code == 0, done.output
-        asked = server.count
-        figures = json.loads(Path("f.json").read_text())
-        third = figures["third.chosen"]["n"]
-        assert asked == (16 + third) * 3
-        again = run(*words, "--records", "r.jsonl", "--json-out", "g.json")
-        assert again.exit_code == 0, again.output
-        assert server.count == asked
-    assert Path("f.json").read_text() == Path("g.json").read_text()
-    assert figures["run1.n"]["value"] == 8
-    assert figures["panels"]["value"]
-    assert len(Path("r.jsonl").read_text().splitlines()) == 16 + third
-    assert "Reliability of a judge panel" in Path("r.html").read_text()
-    recorded = run("reliability", "--data", "r.jsonl", "--json-out", "h.json")
-    assert recorded.exit_code == 0, recorded.output
-    assert json.loads(Path("h.json").read_text())["run1.concordance"] == figures["run1.concordance"]
-
-
-@pytest.mark.slow
 def test_a_judge_that_cannot_be_asked_is_shown_and_asked_again(run, data):
     def broken(request):
         return "401" if request.body["model"] == "gpt-4.1-mini" else None

@@ -84,13 +84,6 @@ def test_an_audited_share_is_weighted_and_said(metajudge):
     assert "360 of them a random share" in done.stdout
 
 
-def test_records_may_come_from_files(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=False)
-    write_jsonl(metajudge.folder / "records.jsonl", UNLABELLED)
-    done = fit(metajudge, "--data", "records.jsonl")
-    assert done.returncode == 0, done.stderr
-
-
 def test_without_labels_it_says_where_to_get_them(metajudge):
     fill(metajudge.folder / "metajudge.duckdb", audited=False, decided=slice(0))
     done = fit(metajudge)

@@ -115,26 +115,6 @@ class TestFiles:
         assert found["cycles.stable"]["value"] == (100.0 if winners[1] == winners[2] else 0.0)
         assert found["cycles.digests"]["n"] == 2
 
-    def test_a_line_cut_off_by_a_kill_is_dropped(self, run):
-        write_items("items.jsonl", 2)
-        with LLMServer(answer=answer) as server:
-            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
-            run(*command)
-            whole = Path("clash.jsonl").read_text()
-            Path("clash.jsonl").write_text(whole[:-100])
-            done = run(*command)
-        assert done.exit_code == 0
-        assert len(records()) == 2
-
-    def test_a_file_of_something_else_is_refused_and_stays_as_it_is(self, run):
-        write_items("items.jsonl", 2)
-        Path("notes.txt").write_text("a line without an end")
-        with LLMServer(answer=answer) as server:
-            with pytest.raises(InputError, match="choose another --out"):
-                run("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "notes.txt")
-            assert server.count == 0
-        assert Path("notes.txt").read_text() == "a line without an end"
-
     @pytest.mark.slow
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
     def test_a_run_that_is_stopped_goes_on_without_asking_twice(self, metajudge, how):

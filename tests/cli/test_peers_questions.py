@@ -211,32 +211,6 @@ class TestResumption:
             run("peers", *command(server, 3, NAMES[:3], "--store", "two.duckdb"))
             assert server.count == 18
 
-    def test_a_torn_last_line_is_cut_off_and_asked_again_from_the_store(self, run):
-        with LLMServer(answer=answer) as server:
-            run("peers", *command(server))
-            whole = Path("b.jsonl").read_bytes()
-            Path("b.jsonl").write_bytes(whole[:-40])
-            assert run("peers", *command(server)).exit_code == 0
-            assert server.count == 18
-        assert len(lines("b.jsonl")) == 9
-
-    def test_a_last_line_that_only_lacks_its_end_is_a_record(self, run):
-        with LLMServer(answer=answer) as server:
-            run("peers", *command(server))
-            whole = Path("b.jsonl").read_bytes()
-            Path("b.jsonl").write_bytes(whole.rstrip(b"\n"))
-            assert run("peers", *command(server)).exit_code == 0
-        assert Path("b.jsonl").read_bytes() == whole
-
-    def test_a_file_of_something_else_is_refused_and_stays_as_it_is(self, run):
-        with LLMServer(answer=answer) as server:
-            for text in ("notes without an end", "two lines\nof notes"):
-                Path("b.jsonl").write_text(text)
-                with pytest.raises(InputError, match="choose another --out"):
-                    run("peers", *command(server))
-                assert Path("b.jsonl").read_text() == text
-            assert server.count == 0
-
     def test_another_seed_in_the_same_file_is_refused(self, run):
         with LLMServer(answer=answer) as server:
             run("peers", *command(server))

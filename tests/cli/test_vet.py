@@ -79,49 +79,6 @@ class TestOffline:
         assert done.returncode == 2
         assert "contains no readable judgments: 6 bad lines" in done.stderr
 
-    @pytest.mark.slow
-    def test_forget(self, metajudge):
-        metajudge("vet", SAMPLE)
-        refused = metajudge("forget", "math-1")
-        assert (refused.returncode, "give --yes" in refused.stderr) == (2, True)
-        counted = metajudge("forget", "math-1", "--dry-run")
-        assert counted.returncode == 0
-        assert "6 judgments" in counted.stdout
-        assert metajudge("forget", "math-1", "--dry-run").stdout == counted.stdout, "nothing was changed"
-        assert metajudge("forget", "math-1", "--yes").returncode == 0
-        question = next(
-            one["item"]["question"]
-            for one in map(json.loads, filter(lambda t: '"math-1"' in t, SAMPLE.read_text().splitlines()))
-        )
-        assert question.encode() not in (metajudge.folder / "metajudge.duckdb").read_bytes()
-        assert metajudge("forget", "math-1", "--yes").returncode == 2
-
-
-class TestWithModels:
-    @pytest.mark.slow
-    def test_some_without_a_score_is_exit_code_1(self, metajudge, crowd):
-        with LLMServer(answer=lambda _: "prose") as server:
-            summary, code = metajudge.json("vet", crowd, *agents(server), "--limit", 2)
-        assert (code, summary["unscored"], summary["failures"]) == (1, 2, {"bad_reply": 2})
-
-    @pytest.mark.slow
-    def test_a_budget_reached_is_exit_code_3(self, metajudge, crowd):
-        with LLMServer(answer=score_answer(5)) as server:
-            summary, code = metajudge.json("vet", crowd, *agents(server), "--budget-usd", 0.2, "--concurrency", 2)
-        assert (code, summary["end"]) == (3, "budget")
-        assert 0 < summary["assessed"] < 60
-        assert summary["cost_usd"] <= 0.2
-
-    @pytest.mark.slow
-    def test_check_tells_the_schema_mode_and_the_failure(self, metajudge):
-        with LLMServer(answer=score_answer(5)) as server:
-            done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}", "--json")
-            assert done.returncode == 0
-            assert json.loads(done.stdout)["agents"][0]["output"] == "json_schema"
-        with LLMServer(faults=lambda _: "401") as server:
-            done = metajudge("check", "--agent", f"openai:gpt-4o-mini@{server.url}")
-            assert (done.returncode, "FAILED (auth)" in done.stdout) == (1, True)
-
 
 class TestUsage:
     @pytest.mark.slow

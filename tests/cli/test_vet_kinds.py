@@ -37,22 +37,3 @@ def test_the_share_of_peers_decides_and_the_headline_gives_its_cut(metajudge, wr
     assert f"Vetted by free evidence alone, uncalibrated; kept {rule}" in printed
     assert "Verdicts that are no pairs kept without labels were right in " in printed
     assert "expected right" not in printed
-
-
-@pytest.mark.slow
-def test_the_rule_of_what_is_right_can_be_given(metajudge, write):
-    rows = [graded(item, judge, grade) for item in range(3) for judge, grade in (("x", 4), ("y", 4.4), ("z", 4.2))]
-    strict, _ = metajudge.json("vet", write(*rows), "--right", "equal")
-    near, _ = metajudge.json("vet", write(*rows), "--right", "within:0.5", "--store", "near.duckdb")
-    assert (strict["kept"], near["kept"]) == (0, 9)
-    assert near["rules"] == {"grade": "within:0.5"}
-    wrong = metajudge("vet", write(*rows), "--right", "nearly")
-    assert wrong.returncode == 2
-    assert "no rule of what is right" in wrong.stderr
-
-
-@pytest.mark.slow
-def test_nine_identical_rankings_are_kept(metajudge, write):
-    rows = [graded(1, f"j{n}", [["B"], ["A"], ["C"]], responses=3) for n in range(9)]
-    summary, code = metajudge.json("vet", write(*rows))
-    assert (summary["kept"], code) == (9, 0)

@@ -1,4 +1,4 @@
-"""The commands that wrote the stored data, and how they are run: once to write it, again to test that it still counts.
+"""The commands that wrote the stored data, and how they are run again to test that it still counts.
 
 The models have one fixed address, ``http://models.test``: an endpoint's URL is part of what replies are stored under.
 No such host exists. Every request goes through the proxy that the environment names, and that is a
@@ -33,8 +33,6 @@ from tests.peers import fake_models
 
 DATA = Path(__file__).with_name("data")
 STORE = "store.db"
-COMPRESSED = (STORE, f"{STORE}.service")
-"""Files that lie in the data folder with ``.gz`` at their end."""
 
 OPENAI_STYLE = "vllm:{}@http://models.test/v1"
 ANTHROPIC_STYLE = "anthropic:{}@http://models.test"
@@ -81,9 +79,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Name -> the command, in the order in which they ran."""
 
-_CALIBRATE = ("calibrate", "fit", "--data", "many.jsonl", "--out", "calibration.json")
-"""Written before ``vet_calibrated``; its file is an input of the second run."""
-
 
 @dataclass(frozen=True)
 class Done:
@@ -113,11 +108,6 @@ def run(*arguments: str) -> Done:
     finally:
         signal.signal(signal.SIGINT, before)
     raise AssertionError("main always exits")
-
-
-def calibrate() -> Done:
-    """Fits the calibration that ``vet_calibrated`` applies."""
-    return run(*_CALIBRATE)
 
 
 @contextlib.contextmanager
