@@ -68,21 +68,6 @@ class TestDraws:
         assert (second.status, second.agents[0].valid_samples) == (Status.ASSESSED, 3)
         assert (second.calls, second.cached_calls) == (2, 1)
 
-    async def test_draws_whose_assessment_stands_are_not_asked_again(self, tmp_path):
-        with LLMServer() as server:
-            config = panel(server, options={"samples": 3})
-            await run(config, store=tmp_path / "s.duckdb")
-            summary, _, _ = await run(config, store=tmp_path / "s.duckdb")
-            assert (server.count, summary.calls, summary.reused) == (12, 0, 4)
-
-    async def test_early_exit_leaves_out_all_draws_of_later_agents(self):
-        with LLMServer(answer=score_answer(1)) as server:
-            agents = [{"name": n, "model": f"openai:{n}@{server.url}", "samples": 3} for n in ("a", "b", "c")]
-            config = panel_config({"agents": agents, "early_exit": True, "strategy": "majority_vote"})
-            summary, found, _ = await run(config)
-            assert server.count == summary.calls == 4 * 2 * 3
-        assert [one.agents[2].skipped for one in found] == ["early_exit"] * 4
-
     async def test_the_budget_ends_the_run_and_no_half_sampled_judgment_is_kept(self):
         options = {"samples": 4, "price": {"input": 100.0, "output": 100.0}, "max_tokens": 50}
         with LLMServer() as server:
@@ -93,22 +78,6 @@ class TestDraws:
         assert summary.end is RunEnd.BUDGET
         assert cost <= 1.0
         assert all(one.agents[0].valid_samples == 4 for one in found)
-
-    @pytest.mark.parametrize(("rounds", "calls"), [("independent_first", 2 * 2 + 2), ("sequential", 1 * 2 + 1 + 1)])
-    async def test_a_discussion_draws_in_every_round(self, rounds, calls):
-        with LLMServer(answer=self.scores(4, 5)) as server:
-            agents = [
-                {"name": "a", "model": f"openai:a@{server.url}", "samples": 2},
-                {"name": "b", "model": f"openai:b@{server.url}"},
-            ]
-            summariser = {"summariser": {"model": f"openai:s@{server.url}"}} if rounds == "sequential" else {}
-            config = panel_config(
-                {"agents": agents, "strategy": "panel_discussion", "discussion": {"rounds": rounds, **summariser}}
-            )
-            _, (found, *_), _ = await run(config, CROWD[:1])
-            assert server.count == found.calls == calls
-        if rounds == "independent_first":
-            assert found.agents[0].opening.samples == 2
 
     async def test_all_draws_stand_under_the_judgment_and_are_forgotten_with_it(self, tmp_path):
         with LLMServer() as server:

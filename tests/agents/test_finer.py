@@ -7,11 +7,10 @@ import pytest
 from metajudge.agents import Agent, score_of
 from metajudge.agents.finer import MAX_SAMPLES
 from metajudge.errors import BudgetExceeded, ConfigurationError, ConnectionFailedError, FailureKind, ServerError
-from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.rubric import Rubric, load_rubric
+from metajudge.rubric import Rubric
 from metajudge.types import AgentResult, Reply, Usage
-from tests.doubles.judgments import judgment, reply
+from tests.doubles.judgments import judgment
 
 TWO = Rubric.model_validate(
     {
@@ -31,7 +30,6 @@ TWO = Rubric.model_validate(
         ],
     }
 )
-BINARY = load_rubric("binary")
 
 
 def agent(*replies, rubric=TWO, **options):
@@ -129,75 +127,13 @@ class TestDraws:
         with pytest.raises(BudgetExceeded):
             await mini.assess(judgment())
 
-    async def test_draws_of_one_seed_would_be_one_answer_so_each_has_its_own(self):
-        mini, model = agent(*[answer(4)] * 3, samples=3, parameters=Parameters(seed=7))
-        await mini.assess(judgment())
-        assert [request.parameters.seed for request in model.requests] == [7, 8, 9]
-
-    async def test_the_first_draw_is_the_call_of_an_agent_without_draws(self):
-        many, _ = agent(*[answer(4)] * 2, samples=2, parameters=Parameters(seed=7))
-        one, _ = agent(answer(4), parameters=Parameters(seed=7))
-        first, second = (await many.assess(judgment())).draws
-        assert first.prompt_digest == (await one.assess(judgment())).prompt_digest
-        assert second.prompt_digest != first.prompt_digest
-
     @pytest.mark.parametrize("samples", [0, -1, MAX_SAMPLES + 1])
     def test_no_draw_or_endlessly_many_are_refused(self, samples):
         with pytest.raises(ConfigurationError, match="samples must be a whole number from 1 to 100"):
             agent(samples=samples)
 
 
-class TestBinaryDraws:
-    async def vote(self, *scores):
-        replies = [ConnectionFailedError("cut") if score is None else reply(score, BINARY) for score in scores]
-        mini, _ = agent(*replies, rubric=BINARY, samples=len(scores))
-        return await mini.assess(judgment())
-
-    async def test_more_than_half_of_the_draws_decide_and_their_share_is_kept(self):
-        result = await self.vote(5, 5, 1)
-        assert (result.score, result.criteria["correct"].score) == (5.0, 5.0)
-        assert result.fine_score == pytest.approx(1 + 4 * 2 / 3)
-        assert result.spread == pytest.approx(4 / 3**0.5)
-        result = await self.vote(5, 1, 1)
-        assert (result.score, result.fine_score) == (1.0, pytest.approx(1 + 4 / 3))
-
-    async def test_half_is_not_more_than_half(self):
-        assert (await self.vote(5, 1)).score == 1.0
-
-    async def test_missing_draws_that_could_turn_the_vote_leave_none(self):
-        result = await self.vote(5, 5, 1, None, None)
-        assert (result.score, result.fine_score, result.spread) == (None, None, None)
-        assert "the missing ones could turn their vote" in result.failure.message
-
-    async def test_missing_draws_that_could_not_turn_it_leave_it(self):
-        assert (await self.vote(5, 5, 5, None, None)).score == 5.0
-        assert (await self.vote(1, 1, 1, None, 5)).score == 1.0
-
-
 class TestRecord:
-    async def test_a_plain_result_is_written_as_before(self):
-        mini, _ = agent(answer(4))
-        data = json.loads((await mini.assess(judgment())).model_dump_json())
-        assert list(data) == [
-            "agent",
-            "model",
-            "role",
-            "weight",
-            "score",
-            "criteria",
-            "failure",
-            "skipped",
-            "opening",
-            "calls",
-            "cached_calls",
-            "cost_usd",
-            "usage",
-            "latency_s",
-            "prompt_digest",
-            "reported_model",
-        ]
-        assert list(data["criteria"]["a"]) == ["score", "explanation"]
-
     async def test_a_finer_result_is_read_back_as_it_was(self):
         mini, _ = agent(answer(4, 2), answer(5, 2), samples=2)
         result = await mini.assess(judgment())

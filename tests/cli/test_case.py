@@ -1,16 +1,12 @@
 """``metajudge case`` as a user runs it, against a server that speaks the providers' protocols."""
 
-import asyncio
 import json
 
 import pytest
 
 from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError
-from metajudge.reviews.queue import ReviewFilter
-from metajudge.store import open_store
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
-from tests.doubles.webhook_receiver import Receiver
 
 
 @pytest.fixture
@@ -75,30 +71,6 @@ def test_a_users_mistakes_end_the_run_before_anything_is_sent(run, cases, tmp_pa
         run("case", "bad.json", "--judge", "openai:gpt-4o-mini")
 
 
-@pytest.mark.slow
-def test_decisions_are_sent_to_a_webhook_once(run, cases, monkeypatch):
-    monkeypatch.setenv("METAJUDGE_WEBHOOK_SECRET", "a secret of many characters")
-    with LLMServer(by_stage) as server, Receiver(503, 200) as receiver:
-        first = run("case", cases, *judge(server), "--webhook", receiver.url)
-        again = run("case", cases, *judge(server), "--webhook", receiver.url)
-        assert len(receiver.requests) == 4  # three decisions, one of them twice
-    assert "Webhook: 3 delivered, 0 before, 0 failed." in first.stdout
-    assert "Webhook: 0 delivered, 3 before, 0 failed." in again.stdout
-    body = json.loads(receiver.requests[-1][2])
-    assert (body["type"], body["data"]["action"]) == ("outcome.approved", "APPROVE")
-    assert "north bank" not in json.dumps(body)
-
-
-def test_a_webhook_that_refuses_is_told_and_tried_again_by_the_next_run(run, cases, monkeypatch):
-    monkeypatch.setenv("METAJUDGE_WEBHOOK_SECRET", "a secret of many characters")
-    with LLMServer(by_stage) as server, Receiver(404) as receiver:
-        done = run("case", cases, *judge(server), "--webhook", receiver.url)
-        assert done.exit_code == 1
-        assert "0 delivered, 0 before, 3 failed" in done.stdout
-        receiver.answers = [200]
-        assert "3 delivered" in run("case", cases, *judge(server), "--webhook", receiver.url).stdout
-
-
 def test_a_webhook_without_a_secret_ends_before_anything_is_asked(run, cases):
     with LLMServer(by_stage) as server:
         with pytest.raises(ConfigurationError, match="METAJUDGE_WEBHOOK_SECRET"):
@@ -125,50 +97,6 @@ def test_simulating_a_stricter_policy_on_judged_cases(run, cases, tmp_path):
     )
     assert against["changed"] == against["total"] == 3
     assert [len(row["examples"]) for row in against["transitions"]] == [1]
-
-
-@pytest.mark.slow
-def test_what_the_policy_sends_to_people_waits_in_the_queue_once(run, cases, tmp_path):
-    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
-    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
-        first = run("case", cases, *judge(server))
-        again = run("case", cases, *judge(server), "--json")
-    assert "3 are waiting for review" in first.stdout
-    assert json.loads(again.stdout)["reviews"] == 0
-    taken = json.loads(run("review", "next", "--reviewer", "ada", "--json").stdout)
-    assert taken["action"] == "REVIEW"
-    assert taken["subject"] == "case"
-    assert "north bank" in json.dumps(taken["responses"])
-    shown = run("review", "show", taken["review_id"]).stdout
-    assert "A flood warning was issued for the north bank." in shown
-    assert "completeness" in shown  # the judges' scores and reasons, where the policy does not ask for blindness
-    assert run("review", "decide", taken["review_id"], "--reviewer", "ada", "--outcome", "approve").exit_code == 0
-
-
-@pytest.mark.slow
-def test_an_audited_share_of_approved_cases_waits_after_the_doubtful_ones_with_its_probability(run, tmp_path):
-    given = [flood(f"climate-{number}") for number in range(40)]
-    (tmp_path / "many.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in given))
-    with LLMServer(by_stage) as server:
-        done = json.loads(run("case", "many.jsonl", *judge(server), "--audit-share", "0.3", "--json").stdout)
-        again = json.loads(run("case", "many.jsonl", *judge(server), "--audit-share", "0.3", "--json").stdout)
-    assert done["actions"] == {"APPROVE": 40}
-    assert 4 <= done["reviews"] <= 20
-    assert again["reviews"] == 0
-    assert "APPROVE" not in run("review", "list", "--json").stdout  # the review sample is decided blind
-    assert asyncio.run(_kept(tmp_path / "metajudge.duckdb")) == {("audit", 0.3, 2, "APPROVE")}
-    with pytest.raises(ConfigurationError, match=r"in \[0, 1\], not 1\.5"):
-        run("case", "many.jsonl", "--judge", "openai:gpt-4o-mini", "--audit-share", "1.5")
-
-
-async def _kept(path):
-    store = await open_store(path)
-    try:
-        page = await store.reviews.page(ReviewFilter(), now=1.0, limit=100)
-    finally:
-        await store.close()
-    found = [one.review for one in page.reviews]
-    return {(one.origin.value, one.inclusion, one.priority, one.action) for one in found}
 
 
 @pytest.mark.slow

@@ -64,9 +64,6 @@ class TestForbid:
         assert "--families warn" in result.failure.message
         assert model.requests == []
 
-    async def test_other_judgments_of_the_run_are_vetted(self):
-        assert (await vetter("forbid")[0].vet(judgment(**BY_CLAUDE))).accepted is True
-
     def test_what_was_assessed_under_another_policy_is_not_taken_over(self):
         kin, stranger = judgment(**BY_O3), judgment(**BY_CLAUDE)
         warn, ignore, forbid = (vetter(policy)[0] for policy in ("warn", "ignore", "forbid"))
@@ -78,9 +75,3 @@ class TestForbid:
         one, other = written_by(A="gpt-4o", B="claude-3-opus"), written_by(A="glm-4.7", B="claude-3-opus")
         assert forbid.key(one) != forbid.key(other)
         assert warn.key(one) == warn.key(other)
-
-
-async def test_ignored_kin_are_asked_without_a_word():
-    said = Notices()
-    assert (await vetter("ignore", said)[0].vet(judgment(**BY_O3))).accepted is True
-    assert said.lines == ()

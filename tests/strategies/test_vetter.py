@@ -3,36 +3,10 @@
 import pytest
 
 from metajudge.agents import Agent
-from metajudge.errors import FailureKind
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.strategies import Panel, StrategyName, Vetter
-from metajudge.types import Status
 from tests.doubles.judgments import judgment, reply
 from tests.strategies.vetted import SHORT, panel
-
-
-class TestRoutes:
-    async def test_an_items_category_chooses_its_panel(self):
-        vetter = Vetter(panel(5), {"math": panel(1, rubric=SHORT, route="math")})
-        plain = await vetter.vet(judgment(category="code"))
-        math = await vetter.vet(judgment(category="math"))
-        assert (plain.accepted, plain.route, plain.rubric) == (True, None, "baseline")
-        assert (math.accepted, math.route, math.rubric) == (False, "math", "short")
-
-    async def test_no_category_takes_the_default(self):
-        assert (await Vetter(panel(5), {"math": panel(1)}).vet(judgment())).accepted is True
-
-
-class TestNoVerdict:
-    async def test_it_is_failed_without_asking_anybody(self):
-        given = panel(5)
-        result = await Vetter(given).vet(judgment(verdict=None, no_verdict="cut at max_tokens"))
-        assert (result.status, result.failure.kind) == (Status.FAILED, FailureKind.NO_VERDICT)
-        assert "cut at max_tokens" in result.failure.message
-        assert given.agents[0].model.requests == []
-
-    async def test_a_tie_is_a_verdict_and_is_vetted(self):
-        assert (await Vetter(panel(5)).vet(judgment(verdict="A=B"))).accepted is True
 
 
 class TestProvenance:
