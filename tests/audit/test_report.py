@@ -72,7 +72,7 @@ def test_swapping_names_of_responses_changes_no_figure():
 
 def test_without_labels_judges_are_held_against_each_other():
     careless = {**UNBIASED, "plover-2": SimulatedJudge(accuracy=0.5)}
-    report = audit(simulate(careless, items=400, seed=3, labelled=0.0, kind="category"))
+    report = audit(simulate(careless, items=400, seed=3, labelled=False, pairs=False))
     assert ("plover-2", "weaker_than_peers") in findings(report)
     assert {judge for judge, _ in findings(report)} == {"plover-2"}
     card = report.judges[0]
@@ -102,7 +102,7 @@ def test_kinds_are_never_mixed():
 
 def test_one_judgment_is_enough_for_a_card():
     card = audit([pair("i", "j", "A>B", label="A>B")]).judges[0]
-    assert (card.n, card.accuracy.estimate, card.accuracy.interval) == (1, 1.0, pytest.approx((0.206549, 1.0)))
+    assert (card.n, card.accuracy.estimate, card.accuracy.interval) == (1, 1.0, pytest.approx((0.206549, 1.0), abs=1e-6))
 
 
 def test_people_who_are_always_tied_make_no_standard():

@@ -54,17 +54,6 @@ def write_items(path, count=4, **changes):
 
 
 class TestOneprompt:
-    def test_a_model_that_names_itself_is_hidden_from_the_judges(self, run):
-        def telling(body):
-            return "I am gpt-4o-mini." if requested_schema(body) is None else answer(body)
-
-        with LLMServer(answer=telling) as server:
-            flags = ("--candidate", f"openai:gpt-4o-mini@{server.url}", "--candidate", f"openai:small@{server.url}")
-            run("clash", PROMPT, *flags, *judges(server), "--out", "clash.jsonl")
-            ranked = [body for body in server.bodies if requested_schema(body)]
-        assert not any("gpt-4o-mini" in json.dumps(body["messages"]) for body in ranked)
-        assert records()[0].candidates[0].text == "I am gpt-4o-mini."
-
     def test_a_lost_candidate_and_an_empty_one(self, run):
         def silent(body):
             return "" if body["model"] == "small" else answer(body)

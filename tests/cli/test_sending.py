@@ -7,7 +7,6 @@ import time
 import pytest
 
 from tests.doubles.batch_server import BatchServer
-from tests.doubles.judgebench import game, pair
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
@@ -39,13 +38,6 @@ def agent(server):
 def assessments(path):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     return [(row["judgment_id"], row["final_score"], row["accepted"]) for row in rows]
-
-
-def small_folder(folder):
-    folder.mkdir()
-    files = {"pairs": map(pair, range(6)), "judgments": (game(number, "AB", "A>B") for number in range(6))}
-    for name, rows in files.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 class TestBatches:
@@ -101,14 +93,6 @@ class TestBatches:
         assert batch == live
         assert sum(costs[0]) == pytest.approx(sum(costs[1]) * (1 + 39 / 2) / 40, rel=0.01)
 
-    @pytest.mark.slow
-    def test_bench_in_batches(self, metajudge, crowd):
-        small_folder(metajudge.folder / "small")
-        with BatchServer() as server:
-            done = metajudge("bench", "judgebench", "--data", "small", *agent(server), *POLL)
-            assert done.returncode == 0, done.stderr
-            assert len(server.batches) >= 1
-
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
@@ -123,13 +107,6 @@ class TestBatches:
         done = metajudge("vet", crowd, "--agent", "openai:gpt-4o-mini", *arguments)
         assert done.returncode == 2
         assert said in " ".join(done.stderr.replace("│", " ").split())
-
-    def test_a_dollar_budget_with_an_unknown_price_is_refused_before_anything_is_sent(self, metajudge, crowd):
-        with BatchServer() as server:
-            done = metajudge("vet", crowd, "--agent", f"openai:own@{server.url}", *POLL, "--budget-usd", "1")
-        assert done.returncode == 2
-        assert "price of own" in done.stderr
-        assert (server.live, server.batches) == ([], [])
 
 
 def test_commands_that_share_a_budgets_file_stop_together_and_a_raised_budget_goes_on(metajudge, crowd):

@@ -3,50 +3,30 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import Item, Judgment, Label
-from metajudge.types.verdict import AnyVerdict, Category, Grade, Pairwise
-
-SimulatedKind: TypeAlias = Literal["pairwise", "category", "grade"]
+from metajudge.types.verdict import AnyVerdict, Category, Pairwise
 
 MODELS = ("osprey-8b", "kestrel-8b", "heron-8b", "merlin-8b", "plover-8b")
 """Writers of the responses, each of another family."""
-
-CATEGORIES = ("knowledge", "reasoning", "writing")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOISE = 0.05
 """The chance that a second look at the same pair gives the other answer."""
-
 DIFFICULTY = 0.5
 """Standard deviation of the questions' difficulty in log-odds: it makes the errors of all judges alike."""
+PERSON = 0.9
+"""The chance that a person is right."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedJudge:
-    """A judge and what is planted in it; every bias is a chance, in [0, 1], that it alone decides a verdict.
-
-    Attributes:
-        accuracy: chance of a right verdict without bias, on an item of mean difficulty.
-        position: the response shown first wins.
-        length: the longer response wins; a single response passes (or gets the best grade) where it is longer than
-            most, else fails.
-        own_family: a response of its own family wins, or passes.
-        lenient: a single response passes.
-        drift: loss of accuracy from the first verdict to the last.
-        copies: another judge whose answers are repeated, 19 of 20.
-    """
+    """``accuracy`` on an item of mean difficulty; ``position``: the chance that what is shown first wins; ``copies``: a
+    judge before it whose answers are repeated, 19 of 20."""
 
     accuracy: float = 0.8
     position: float = 0.0
-    length: float = 0.0
-    own_family: float = 0.0
-    lenient: float = 0.0
-    drift: float = 0.0
     copies: str | None = None
 
 
@@ -61,127 +41,52 @@ def simulate(
     *,
     items: int,
     seed: int,
-    kind: SimulatedKind = "pairwise",
-    orders: Literal["both", "one"] = "both",
-    labelled: float = 1.0,
+    pairs: bool = True,
+    labelled: bool = True,
     annotators: int = 0,
-    person: float = 0.9,
-    per_question: int = 1,
 ) -> Iterator[Judgment]:
-    """Judgments of all judges on all items, in the order of their times.
+    """Judgments of all judges on all items in the order of their times, pairs in both orders.
 
-    Args:
-        judges: name -> what is planted.
-        items: number of items.
-        seed: of all draws; the same one gives the same judgments.
-        kind: of the verdicts: pairs, ``pass``/``fail``, or grades from 1 to 5.
-        orders: of pairs: each pair in both orders, or in one drawn at random.
-        labelled: share of items with a label, the first ones.
-        annotators: people for each labelled item; 0: the truth itself is the label.
-        person: chance that a person is right.
-        per_question: items that share a question.
-
-    Raises:
-        InputError: no items, or a judge that copies one that does not come before it.
+    ``annotators``: people for each labelled item; 0: the truth itself is the label.
     """
-    if items < 1 or per_question < 1:
-        raise InputError(f"{items} items, {per_question} for each question: give at least one of both")
-    world = _World(items, seed, kind, per_question)
-    answers: dict[str, Bools] = {}
+    rng = np.random.default_rng([seed, 23])
+    truth = rng.random(items) < 0.5
+    difficulty = rng.normal(0, DIFFICULTY, items)
+    writers = np.array([rng.permutation(len(MODELS))[:2] for _ in range(items)])
+    answers: dict[str, np.ndarray] = {}
     for name, judge in judges.items():
-        if judge.copies is not None and judge.copies not in answers:
-            raise InputError(f"{name} copies {judge.copies!r}, which must come before it")
-        answers[name] = world.answers(name, judge, answers)
-    made = [world.item(at, at < labelled * items, annotators, person) for at in range(items)]
-    places = (0, 1) if kind == "pairwise" and orders == "both" else (None,)
-    for at in range(items):
-        for name, judge in judges.items():
-            for place in places:
-                yield world.judgment(at, made[at], name, judge, bool(answers[name][at]), place)
-
-
-class _World:
-    """All draws of one simulation.
-
-    The truth of an item is True where the first response is better, or where the single response is good.
-    """
-
-    def __init__(self, items: int, seed: int, kind: SimulatedKind, per_question: int) -> None:
-        self.rng = np.random.default_rng([seed, 23])
-        self.kind = kind
-        self.truth: Bools = self.rng.random(items) < 0.5
-        questions = -(-items // per_question)
-        self.difficulty: Floats = np.repeat(self.rng.normal(0, DIFFICULTY, questions), per_question)[:items]
-        self.per_question = per_question
-        self.lengths: Indices = self.rng.integers(40, 400, (items, 2))
-        first = self.rng.integers(0, len(MODELS), items)
-        self.models: Indices = np.column_stack(
-            (first, (first + self.rng.integers(1, len(MODELS), items)) % len(MODELS))
-        )
-        self.items = items
-
-    def answers(self, name: str, judge: SimulatedJudge, before: Mapping[str, Bools]) -> Bools:
-        """[items] what a judge thinks, before the place of a response or a second look changes it."""
-        share = np.arange(self.items) / max(1, self.items - 1)
-        logit = np.log(judge.accuracy / (1 - judge.accuracy)) if judge.accuracy < 1 else 20.0
-        chance = 1 / (1 + np.exp(-(logit - self.difficulty))) - judge.drift * (share - 0.5)
-        right = self.rng.random(self.items) < chance
-        answer = np.where(right, self.truth, ~self.truth)
+        chance = 1 / (1 + np.exp(-(np.log(judge.accuracy / (1 - judge.accuracy)) - difficulty)))
+        answers[name] = np.where(rng.random(items) < chance, truth, ~truth)
         if judge.copies is not None:
-            answer = np.where(self.rng.random(self.items) < 0.95, before[judge.copies], answer)
-        longer = self.lengths[:, 0] > (self.lengths[:, 1] if self.kind == "pairwise" else 220)
-        answer = np.where(self.rng.random(self.items) < judge.length, longer, answer)
-        own = np.array([model.partition("-")[0] == name.partition("-")[0] for model in MODELS])[self.models]
-        concerned = own.any(axis=1) if self.kind == "pairwise" else own[:, 0]
-        answer = np.where(concerned & (self.rng.random(self.items) < judge.own_family), own[:, 0], answer)
-        if self.kind != "pairwise":
-            answer = answer | (self.rng.random(self.items) < judge.lenient)
-        return np.asarray(answer, dtype=np.bool_)
-
-    def item(self, at: int, labelled: bool, annotators: int, person: float) -> Item:
-        ids = ("A", "B") if self.kind == "pairwise" else ("A",)
-        truth = bool(self.truth[at])
-        people: tuple[Label, ...] = ()
-        if labelled and annotators:
-            right = self.rng.random(annotators) < person
-            people = tuple(
-                Label(value=self.verdict(truth if ok else not truth), annotator=f"person-{number + 1}")
-                for number, ok in enumerate(right)
-            )
-        return Item(
+            answers[name] = np.where(rng.random(items) < 0.95, answers[judge.copies], answers[name])
+    for at in range(items):
+        said = [bool(truth[at]) == bool(right) for right in rng.random(annotators) < PERSON]
+        item = Item(
             id=f"item-{at:05d}",
-            question=f"Question {at // self.per_question}",
-            responses={name: ("word " * 80)[: self.lengths[at, place]] for place, name in enumerate(ids)},
-            category=CATEGORIES[at % len(CATEGORIES)],
-            label=self.verdict(truth) if labelled and not annotators else None,
-            labels=people,
-            models={name: MODELS[self.models[at, place]] for place, name in enumerate(ids)},
+            question=f"Question {at}",
+            responses={name: ("word " * 80)[: rng.integers(40, 400)] for name in ("AB" if pairs else "A")},
+            label=_verdict(truth[at], pairs) if labelled and not annotators else None,
+            labels=tuple(Label(value=_verdict(one, pairs), annotator=f"person-{n}") for n, one in enumerate(said)),
+            models=dict(zip("AB" if pairs else "A", (MODELS[one] for one in writers[at]), strict=False)),
         )
+        for name, judge in judges.items():
+            for order in ("AB", "BA") if pairs else ("A",):
+                answer = answers[name][at]
+                if pairs:
+                    answer = answer != (rng.random() < NOISE)
+                    answer = order == "AB" if rng.random() < judge.position else answer
+                yield Judgment(
+                    id=f"{item.id}/{name}/{order}",
+                    item=item,
+                    judge=name,
+                    verdict=_verdict(answer, pairs),
+                    order=tuple(order),
+                    meta={"time": (START + timedelta(minutes=at)).isoformat()},
+                )
 
-    def verdict(self, answer: bool) -> AnyVerdict:
-        if self.kind == "pairwise":
-            return Pairwise("A", "B", 1) if answer else Pairwise("B", "A", 1)
-        if self.kind == "category":
-            return Category("pass" if answer else "fail")
-        low = 4 if answer else 1
-        return Grade(float(low + self.rng.integers(0, 2)))
 
-    def judgment(
-        self, at: int, item: Item, name: str, judge: SimulatedJudge, answer: bool, place: int | None
-    ) -> Judgment:
-        order: tuple[str, ...] = tuple(item.responses)
-        if self.kind == "pairwise":
-            first = int(self.rng.integers(0, 2)) if place is None else place
-            order = ("A", "B") if first == 0 else ("B", "A")
-            if self.rng.random() < NOISE:
-                answer = not answer
-            if self.rng.random() < judge.position:
-                answer = first == 0
-        return Judgment(
-            id=f"{item.id}/{name}/{''.join(order)}",
-            item=item,
-            judge=name,
-            verdict=self.verdict(answer),
-            order=order,
-            meta={"time": (START + timedelta(minutes=at)).isoformat()},
-        )
+def _verdict(answer: bool, pairs: bool) -> AnyVerdict:
+    """``answer``: the first response is better, or the single one is good."""
+    if pairs:
+        return Pairwise("A", "B", 1) if answer else Pairwise("B", "A", 1)
+    return Category("pass" if answer else "fail")

@@ -159,18 +159,6 @@ def test_every_format_passes_its_own_check(tmp_path, kind, layout):
     assert named == set(rows[0]) - {"split"}
 
 
-def test_conversations_hold_roles_and_contents(tmp_path):
-    one = judgment(0)
-    _, (row,) = exported(tmp_path / "d", [one], format="trl-conversational")
-    assert row["prompt"] == [{"role": "user", "content": one.item.question}]
-    assert row["chosen"] == [{"role": "assistant", "content": one.item.responses["A"]}]
-    _, (row,) = exported(tmp_path / "e", [one], format="ultrafeedback")
-    assert [message["role"] for message in row["chosen"]] == ["user", "assistant"]
-    assert row["messages"] == row["chosen"]
-    assert row["score_chosen"] == 0.75
-    assert row["score_rejected"] == 0.25
-
-
 def test_a_store_gives_the_same_rows_as_the_files_it_was_made_from(tmp_path):
     judgments = [judgment(number, label="A>B", category="C") for number in range(6)]
     judgments += [judgment(6, verdict=[["A"], ["B"]]), judgment(7, verdict="B>>A", order=("B", "A"))]

@@ -8,15 +8,12 @@ import sys
 import pytest
 
 from metajudge.errors import (
-    AuthError,
     BudgetExceeded,
-    ConfigurationError,
     ConnectionFailedError,
     ModelTimeoutError,
     ProviderError,
 )
 from metajudge.providers.budget import Budget
-from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters
 from metajudge.providers.prices import FlatPrice
 from metajudge.providers.retry import RetryPolicy
@@ -118,43 +115,12 @@ async def test_no_fault_makes_a_storm_leaks_the_key_or_escapes_untyped(protocol,
     assert KEY not in " ".join(said)
 
 
-@pytest.mark.parametrize(("fault", "most"), [("no_json_schema", 1), ("no_json_object", 2)])
-async def test_concurrent_first_calls_share_the_discovery_of_what_a_server_supports(fault, most, monkeypatch):
-    monkeypatch.setattr("metajudge.providers.stack._LOCAL_GRACE_S", 5.0)  # a busy machine must not fail the test
-    with LLMServer(faults=lambda _: fault, latency_s=0.002) as server:
-        async with resources() as shared:
-            model = model_at(server, "openai", shared)
-            outcomes = await ask_all([model], 60)
-            mode = shared.output_mode(parse_agent_spec(f"openai:m@{server.url}"))
-        assert all(isinstance(o, Reply) for o in outcomes)
-        assert server.count == 60 + most == shared.meter.sent == sum(o.attempts for o in outcomes)
-        assert mode == {1: "json_object", 2: "text"}[most]
-
-
 async def test_agents_that_ask_the_same_model_share_what_is_known_about_it():
     with LLMServer(faults=lambda _: "no_json_schema") as server:
         async with resources() as shared:
             for _ in range(3):
                 await model_at(server, "openai", shared).complete(ask())
         assert server.count == 4
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_unsupported_parameters_are_dropped_and_said(protocol):
-    with LLMServer(faults=lambda _: "unsupported:" + {"openai": "seed", "anthropic": "effort"}[protocol]) as server:
-        async with resources() as shared:
-            reply = await model_at(server, protocol, shared).complete(ask(seed=3, effort="low"))
-        assert reply.attempts == 2
-        assert any("the server does not support it" in line for line in shared.notices.lines)
-
-
-async def test_a_wrong_key_costs_a_handful_of_requests_and_not_seven_hundred():
-    with LLMServer(faults=lambda _: "401", latency_s=0.002) as server:
-        async with resources() as shared:
-            outcomes = await ask_all([model_at(server, "openai", shared)], 700, workers=16)
-        assert {type(o) for o in outcomes} == {AuthError}
-        assert server.count <= 16
-        assert sum(o.attempts for o in outcomes) == server.count == shared.meter.sent
 
 
 async def test_a_dead_url_is_unsent_and_costs_no_call():
@@ -203,22 +169,6 @@ async def test_an_answer_that_trickles_in_does_not_outlive_its_time():
     await asyncio.sleep(0.1)
 
 
-async def test_concurrency_is_bounded_where_it_counts_at_the_server():
-    with LLMServer(latency_s=0.02) as server:
-        async with resources(limits=LimitSettings(concurrency=7)) as shared:
-            await ask_all([model_at(server, p, shared) for p in PROTOCOLS], 60)
-        assert server.max_in_flight == 7
-
-
-async def test_identical_calls_in_flight_are_one_request():
-    with LLMServer(latency_s=0.05) as server:
-        async with resources() as shared:
-            model = model_at(server, "openai", shared)
-            replies = await asyncio.gather(*(model.complete(ask()) for _ in range(20)))
-        assert server.count == 1
-    assert sum(reply.cached for reply in replies) == 19
-
-
 async def test_a_dollar_budget_holds_over_two_models_and_many_workers():
     usage = Usage(1000, 0, 0, 100)
     async with resources(budget=Budget(usd=0.05)) as shared:
@@ -238,15 +188,6 @@ async def test_a_dollar_budget_holds_over_two_models_and_many_workers():
     assert shared.meter.cost_usd <= 0.05
     assert shared.meter.cost_usd > 0.05 - 0.003
     assert stopped == 100 - shared.meter.sent
-
-
-async def test_a_dollar_budget_without_a_price_is_refused_before_anything_is_sent():
-    with LLMServer() as server:
-        async with resources(budget=Budget(usd=1)) as shared:
-            with pytest.raises(ConfigurationError, match="price of m"):
-                model_at(server, "openai", shared)
-            model_at(server, "openai", shared, price=FlatPrice.of(0, 0))
-        assert server.count == 0
 
 
 @pytest.mark.slow

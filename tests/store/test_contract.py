@@ -5,20 +5,12 @@ import asyncio
 import pytest
 
 from metajudge.errors import FailureKind, StoreError
-from metajudge.providers.model import CallCache, CallLedger
 from metajudge.store import RunRecord, Store
 from metajudge.types import Reply, Status, Usage
 
 
 def run(name: str = "run-1", started_at: float = 10.0) -> RunRecord:
     return RunRecord(name, "vet", started_at, "running", {"panel": {"threshold": 4.5}})
-
-
-async def test_store_is_a_cache_and_a_ledger(store: Store) -> None:
-    cache: CallCache = store
-    ledger: CallLedger = store
-    assert await cache.find_reply("unknown") is None
-    assert callable(ledger.record_call)
 
 
 class TestReplies:
@@ -76,10 +68,6 @@ class TestReplies:
             ("failed", "timeout"),
         ]
         await again.close()
-
-    async def test_reply_of_another_draw_or_model_is_not_found(self, store, records) -> None:
-        store.record_call(records.call(1))
-        assert await store.find_reply(records.key(2)) is None
 
     @pytest.mark.parametrize("text", ["", "nul \x00 inside", "emoji 😀 und Umlaut ä", "x" * 2_000_000])
     async def test_odd_texts_come_back_unchanged(self, store, reopen, records, text) -> None:
@@ -143,17 +131,6 @@ class TestAssessments:
         assert {a["judgment_id"] for a in shown["assessments"]} == {"judgment-1", "judgment-2"}
         assert len(shown["assessments"] + shown["history"]) == 4
 
-    async def test_same_judgment_again_after_reopening(self, store, reopen, records) -> None:
-        judgment = records.judgment(1)
-        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
-        await store.close()
-        again = await reopen()
-        newer = records.assessment(judgment, accepted=True)
-        await again.save_assessment("key", judgment, newer, "run-2")
-        assert await again.find_assessments(["key"]) == {"key": newer}
-        assert len((await again.show("judgment-1"))["judgments"]) == 1
-        await again.close()
-
     async def test_durable_assessment_implies_its_calls_are(self, store, reopen, records) -> None:
         for n in range(100):
             store.record_call(records.call(n))
@@ -167,44 +144,12 @@ class TestShow:
     async def test_unknown_name_is_none(self, store) -> None:
         assert await store.show("nothing") is None
 
-    async def test_judgment_item_and_run_show_the_same_records(self, store, records) -> None:
-        await store.start_run(run())
-        store.record_call(records.call(7))
-        store.record_call(records.call(8, run_id="run-0"))
-        judgment = records.judgment(1)
-        await store.save_assessment("key", judgment, records.assessment(judgment, 7), "run-1")
-        by_judgment = await store.show("judgment-1")
-        assert by_judgment["judgments"][0]["judgment"] == judgment.model_dump(mode="json")
-        assert [c["key"] for c in by_judgment["calls"]] == [records.key(7)]
-        by_item = await store.show("item-1")
-        assert {**by_item, "name": ""} == {**by_judgment, "name": ""}
-        by_run = await store.show("run-1")
-        assert by_run["runs"][0]["config"] == {"panel": {"threshold": 4.5}}
-        assert [c["key"] for c in by_run["calls"]] == [records.key(7)]
-        assert by_run["assessments"] == by_judgment["assessments"]
-
     async def test_queued_calls_are_shown(self, store, records) -> None:
         store.record_call(records.call(1))
         assert (await store.show("run-1"))["calls_total"] == 1
 
 
 class TestRuns:
-    async def test_newest_first_and_limited(self, store) -> None:
-        for n in range(5):
-            await store.start_run(run(f"run-{n}", 10.0 + n))
-        assert [r.run_id for r in await store.runs()] == ["run-4", "run-3", "run-2", "run-1", "run-0"]
-        assert [r.run_id for r in await store.runs(2)] == ["run-4", "run-3"]
-
-    async def test_start_and_finish(self, store) -> None:
-        await store.start_run(run())
-        assert await store.runs() == [run()]
-        await store.finish_run("run-1", "budget", 20.0, {"assessed": 3})
-        ended = RunRecord("run-1", "vet", 10.0, "budget", run().config, 20.0, {"assessed": 3})
-        assert await store.runs() == [ended]
-        await store.finish_run("run-1", "finished", 30.0, {"assessed": 4})
-        (last,) = await store.runs()
-        assert (last.status, last.finished_at, last.summary) == ("finished", 30.0, {"assessed": 4})
-
     async def test_run_without_an_end_is_interrupted_once_the_store_is_opened_again(self, store, reopen) -> None:
         await store.start_run(run("cut"))
         await store.start_run(run("done"))

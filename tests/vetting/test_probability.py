@@ -7,7 +7,6 @@ import pytest
 
 from metajudge import Engine
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
@@ -16,7 +15,7 @@ from metajudge.monitor.report import promise_id
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName
-from metajudge.types import GuaranteedThreshold, Status
+from metajudge.types import Status
 from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
 from tests.doubles.graders import graded
@@ -103,13 +102,6 @@ class TestProbabilities:
         before = {one.id: overlay.complete(one, found[one.id], PANEL) for one in FRESH}
         assert all(one == before[one.judgment_id] for one in after if one.judge != "owl")
 
-    async def test_a_file_gives_the_same(self, calibration, tmp_path):
-        path = tmp_path / "calibration.json"
-        save_calibration(calibration, path)
-        by_path, _ = await vetted(FRESH[:12], calibration=path)
-        by_object, _ = await vetted(FRESH[:12], calibration=load_calibration(path))
-        assert by_path == by_object
-
     async def test_one_judgment_is_weighed_among_the_others_given(self, calibration):
         found, _ = await vetted(FRESH, calibration=calibration)
         one = FRESH[0]
@@ -140,11 +132,6 @@ class TestProbabilities:
         )
         assert 0 < found["other"].probability < 1
         assert "other_judge" in found["other"].probability_marks
-
-    async def test_without_a_calibration_nothing_is_said(self):
-        found, summary = await vetted(FRESH[:6])
-        assert {(one.probability, one.calibrated, one.calibration) for one in found.values()} == {(None, False, None)}
-        assert summary.calibrated is False
 
 
 @pytest.fixture(scope="module")
@@ -193,11 +180,6 @@ class TestGuarantee:
         assert "at least 80 % of them are right, one judgment drawn per question" in summary.guarantees[0]
         assert "Judgments by jay, owl and wren, taken together and not each judge alone" in summary.guarantees[0]
         assert {found[name].guarantee.judges for name in stamped} == {("jay", "owl", "wren")}
-
-    async def test_a_probability_at_the_threshold_is_kept(self):
-        exact = GuaranteedThreshold(threshold=0.3, target=0.8, delta=0.1)
-        assert exact.keeps(0.1 + 0.2)
-        assert not exact.keeps(0.3 - 2e-9)
 
     async def test_what_has_no_probability_is_not_kept_under_a_guarantee(self, calibration):
         tie = judgment("tie", judge="owl", verdict="A=B")
@@ -297,29 +279,6 @@ class TestStore:
         assert {name: one.final_score for name, one in found.items()} == {n: o.final_score for n, o in plain.items()}
         assert all(one.probability is not None for one in found.values())
 
-    async def test_without_it_the_plain_assessment_comes_back(self, calibration, tmp_path):
-        store = tmp_path / "metajudge.duckdb"
-        plain, _ = await vetted(FRESH[:12], [scripted()], store=store)
-        await vetted(FRESH[:12], [scripted()], store=store, calibration=calibration)
-        assert (await vetted(FRESH[:12], [scripted()], store=store))[0] == plain
-
-    async def test_the_store_shows_probability_and_calibration(self, calibration, tmp_path):
-        store = tmp_path / "metajudge.duckdb"
-        async with Engine(store=store, calibration=calibration) as engine:
-            await engine.vet_all(FRESH[:12])
-            shown = await engine.store.show(FRESH[0].id)
-        kept = [one["payload"] for one in shown["assessments"]]
-        assert calibration.digest in [one["calibration"] for one in kept]
-
-    async def test_the_same_run_twice_keeps_one_record(self, calibration, tmp_path):
-        store = tmp_path / "metajudge.duckdb"
-        for _ in range(2):
-            await vetted(FRESH[:12], [scripted()], store=store, calibration=calibration)
-        async with Engine(store=store) as engine:
-            shown = await engine.store.show(FRESH[0].id)
-        assert (shown["assessments_total"], shown["history_total"]) == (1, 1)  # with its probability; as vetted
-        assert shown["assessments"][0]["payload"]["calibration"] == calibration.digest
-
 
 def test_ids_given_twice_are_refused(calibration):
     with pytest.raises(InputError, match="twice"):
@@ -368,12 +327,6 @@ class TestShipped:
         again, _ = asyncio.run(vetted(FRESH, calibration="shipped", cut=0.5))
         kept, fewer = (sum(one.kept is True for one in each.values()) for each in (again, found))
         assert kept > fewer
-
-    def test_one_judge_alone_has_no_probability(self) -> None:
-        judge = FRESH[0].judge
-        found, _ = asyncio.run(vetted([one for one in FRESH if one.judge == judge], calibration="shipped"))
-        assert {one.probability for one in found.values()} == {None}
-        assert {one.probability_marks for one in found.values()} == {("absent_signal", "transferred")}
 
     def test_with_a_threshold_given_agents_decide_and_it_stands_beside(self) -> None:
         found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped", threshold=4.0))

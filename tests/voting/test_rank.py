@@ -22,12 +22,6 @@ def test_every_rule_counts_as_its_own_function_does(rule):
     assert json.loads(json.dumps(found.to_json())) == found.to_json()
 
 
-def test_kemeny_is_the_rule_where_none_is_named():
-    found = rank(THREE)
-    assert found.consensus.rule == "kemeny"
-    assert dict(found.options) == {"ties": "half", "unranked": "below", "max_optima": 10, "time_limit": 60.0}
-
-
 def test_weights_are_votes():
     pair = [[["a"], ["b"]], [["b"], ["a"]]]
     assert rank(pair, rule="borda").ranking == (("a", "b"),)
@@ -45,10 +39,6 @@ def test_every_equally_good_order_is_counted_and_said():
     assert found.to_json()["n_optima"] == 3
     assert found.warnings == tuple(found.to_json()["warnings"])
     assert found.warnings
-
-
-def test_no_warning_where_there_is_nothing_to_say():
-    assert rank([[["a"], ["b"], ["c"]]] * 3, rule="borda").warnings == ()
 
 
 @pytest.mark.parametrize(

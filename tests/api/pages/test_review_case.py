@@ -68,17 +68,6 @@ class TestDeciding:
         assert state_of(visitor, one)["decisions"] == []
 
     @pytest.mark.slow
-    def test_the_same_again_changes_nothing_and_another_is_refused(self, filled):
-        visitor, one = self.taken(filled)
-        for _ in range(2):
-            assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"}).status_code == 303
-        assert visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject"}).status_code == 409
-        assert len(state_of(visitor, one)["decisions"]) == 1
-        page = words(visitor.see(f"/reviews/{one}"))
-        assert "You have decided this review" in page
-        assert "approve by Ada" in page
-
-    @pytest.mark.slow
     def test_others_are_not_seen_until_one_has_decided_oneself(self, filled):
         visitor = filled(1, cases=False, reviewers=2)
         one = visitor.reviews[0]

@@ -1,7 +1,6 @@
 """The queue, called as a browser without scripts would."""
 
 import re
-import time
 
 import pytest
 
@@ -10,24 +9,6 @@ from tests.api.pages.review_pages import state_of
 
 
 class TestQueue:
-    def test_filters(self, filled):
-        visitor = filled(6)
-        assert words(visitor.see("/reviews?category=math")).count("How long") == 2
-        assert "case-1" in words(visitor.see("/reviews?category=climate"))
-        assert "No matching reviews" in words(visitor.see("/reviews?judge=nobody"))
-        assert "No matching reviews" in words(visitor.see("/reviews?status=decided"))
-        visitor.see("/reviews?status=nonsense", 422)
-
-    @pytest.mark.slow
-    def test_pages_go_on_where_the_one_before_ended(self, filled):
-        visitor = filled(120, cases=False)
-        first = visitor.see("/reviews")
-        more = re.search(r'href="(/reviews\?cursor=[^"]+)"', first)[1]
-        second = visitor.see(more)
-        ids = re.compile(r'data-row href="/reviews/([0-9a-f]{16})"')
-        assert len(ids.findall(first)) == 25
-        assert not set(ids.findall(first)) & set(ids.findall(second))
-
     def test_a_name_is_asked_for_before_anything_is_taken(self, filled):
         visitor = filled(6, name=None)
         assert "Before you review" in visitor.see("/reviews")
@@ -78,17 +59,6 @@ class TestClaims:
         assert "my long thoughts" in response.text
         assert re.search(r'<button name="outcome" value="approve"[^>]* disabled>', response.text)
         assert state_of(visitor, one)["decisions"] == []
-
-    @pytest.mark.slow
-    def test_a_lease_that_ended_records_nothing_and_keeps_the_note(self, filled):
-        visitor = filled(6)
-        one = visitor.reviews[0]
-        visitor.post(f"/v1/reviews/{one}/claim", json={"reviewer": "Ada", "lease_s": 1})
-        time.sleep(1.05)
-        response = visitor.submit(f"/reviews/{one}/decide", {"outcome": "reject", "reason": "late"})
-        assert response.status_code == 409
-        assert "expired" in words(response.text)
-        assert "late</textarea>" in response.text
 
     @pytest.mark.parametrize("name", ["nope", "<script>", "../x"])
     def test_an_unknown_review(self, filled, name):

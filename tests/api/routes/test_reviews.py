@@ -1,7 +1,6 @@
 import pytest
 
 from tests.api.nouns import changes, record, vetted
-from tests.doubles.judgments import judgment
 
 
 def opened(client, count):
@@ -62,12 +61,6 @@ class TestReviews:
         assert told in answer.json()["detail"]
         assert client.get(f"/v1/reviews/{waiting[0]}").json()["state"]["decisions"] == []
         assert [change["action"] for change in changes(client, waiting[0])] == ["review.claim"]
-
-    def test_a_blind_verdict_is_compared(self, client, waiting):
-        client.post(f"/v1/reviews/{waiting[0]}/claim", json={"reviewer": "ada", "blind": True})
-        said = {"reviewer": "ada", "verdict": str(judgment().verdict)}
-        decided = client.post(f"/v1/reviews/{waiting[0]}/decide", json=said).json()["state"]["decisions"][0]
-        assert (decided["outcome"], decided["blind"]) == ("approve", True)
 
     @pytest.mark.parametrize(("verdict", "own", "kept"), [(4, 2, 2.0), (True, False, False), ("fair", "poor", "poor")])
     def test_a_grade_or_category_is_corrected_in_its_own_kind(self, client, verdict, own, kept):

@@ -58,15 +58,6 @@ def test_every_kind_of_verdict_is_vetted_with_a_policy_and_comes_back_out_of_the
     assert server.count == len(KINDS)
 
 
-def test_the_same_judgment_is_not_asked_about_twice(serve, models, tmp_path):
-    server = models(answer=score_answer(5))
-    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
-    first = client.post("/v1/vet", json=record()).json()
-    second = client.post("/v1/vet", json=record()).json()
-    assert server.count == 1
-    assert first == second
-
-
 def test_a_models_failure_is_an_answer_with_a_typed_reason_not_a_server_error(serve, models):
     server = models(faults=["401"] * 10)
     response = serve(panels={"default": panel(server)}).post("/v1/vet", json=record())
@@ -103,15 +94,6 @@ class TestCalibration:
         path = tmp_path / "calibration.json"
         save_calibration(fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1), path)
         return path
-
-    def test_evidence_in_the_request_changes_the_probability(self, serve, calibration):
-        client = serve(panels={"default": panel_config({})}, calibration=calibration)
-        fresh = [one.model_dump(mode="json") for one in crowd(1, seed=9, prefix="new")]
-        alone = client.post("/v1/vet", json=fresh[0]).json()
-        among = client.post("/v1/vet", json={"judgment": fresh[0], "others": fresh[1:]}).json()
-        assert 0 < alone["probability"] < 1
-        assert 0 < among["probability"] < 1
-        assert alone["probability"] != among["probability"]
 
     def test_an_unknown_judge_has_no_probability_and_is_no_error(self, serve, calibration):
         client = serve(panels={"default": panel_config({})}, calibration=calibration)

@@ -6,10 +6,9 @@ from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.errors import InputError
-from metajudge.providers.scripted import ScriptedModel
 from metajudge.report.html import to_html
 from tests.benchmarks.reliability.panels import steady
-from tests.doubles.reliability import fond_of, pair, ranking
+from tests.doubles.reliability import fond_of, pair
 
 
 async def test_records_survive_a_file_and_are_analysed_alone(tmp_path):
@@ -48,27 +47,3 @@ async def test_one_judge_or_one_model_under_several_names_is_never_called_unanim
         assert any("No verdict is called unanimous" in sentence for sentence in found.summary)
         page = to_html(report_of(found.figures, title="Panel", summary=found.summary, provenance={}))
         assert "cannot agree with itself" in page
-
-
-async def test_a_judge_that_takes_the_first_answer_shown_is_reported_in_the_summary():
-    judges = (
-        Judge("fond", ScriptedModel(lambda request: ranking(0), name="fond")),
-        Judge("owl", fond_of("good", "owl")),
-    )
-    done = await run_panel([pair(n) for n in range(14)], Clash(judges), Protocol(runs=1))
-    (sentence,) = [one for one in analyse_records(done.records).summary if "shown first" in one]
-    assert "judge fond preferred the answer it was shown first in 14 of 14 evaluations" in sentence
-
-
-async def test_makers_and_families_never_reach_a_judge_and_the_summary_counts_them():
-    text = "I am ChatGPT, an AI by OpenAI; good 1"
-    items = [
-        pair(1, responses={"A": text, "B": "As Claude by Anthropic: bad 1"}, models={"A": "x-1", "B": "claude-v1"})
-    ]
-    clash = steady()
-    done = await run_panel(items, clash, Protocol(runs=1))
-    for judge in clash.judges:
-        for request in judge.model.requests:
-            prompt = request.messages[0].text.lower()
-            assert not [name for name in ("chatgpt", "openai", "claude", "anthropic") if name in prompt]
-    assert any("4 names hidden in 2 answers" in sentence for sentence in analyse_records(done.records).summary)
