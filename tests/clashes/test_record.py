@@ -1,8 +1,17 @@
+import json
+
+import pytest
+
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.files import judgments_of_clash, open_asked
 from metajudge.clashes.record import ClashRecord, recount
 from metajudge.clashes.reviews import wants_person
+from metajudge.clashes.summary import by_category, self_preference
+from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
+from metajudge.types import Ranking
 from tests.clashes.evaluations import LONG, SHORT, one
-from tests.doubles.ranking import panel, question, ranks_by
+from tests.doubles.ranking import fails, panel, question, ranks_by, says
 
 
 async def test_the_verdict_can_be_recomputed_by_hand_from_the_stored_record():
@@ -33,3 +42,66 @@ class TestNobodyAgreesAlone:
         assert (record.tally.unanimous, record.tally.triage) == (False, "escalate")
         assert record.tally.why == "one voter cannot agree with itself"
         assert wants_person(record)
+
+
+ITEM = {"id": "q1", "question": "Why?", "responses": {"a": "x", "b": "y"}, "category": "c", "label": "a>b"}
+
+
+@pytest.fixture
+def items(tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps(ITEM) + "\n" + json.dumps(ITEM | {"id": "q2"}) + "\nnonsense\n")
+    return str(path)
+
+
+def test_a_file_of_items_gives_questions_or_items_with_their_responses(items):
+    asked, given = open_asked(items, given=False), open_asked(items, given=True)
+    assert [(one.id, one.domain) for one in asked.items] == [("q1", "c"), ("q2", "c")]
+    assert [(one.id, one.responses) for one in given.items] == [(name, ITEM["responses"]) for name in ("q1", "q2")]
+    assert [one.line for one in asked.rejects] == [one.line for one in given.rejects] == [3]
+    assert asked.from_file is given.from_file is True
+    assert len(open_asked(items, given=True, limit=1).items) == 1
+
+
+def test_given_responses_need_a_file_that_holds_some(tmp_path):
+    with pytest.raises(InputError, match="takes the responses from a file of items"):
+        open_asked("Why?", given=True)
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"id": "q", "question": "Why?"}\n')
+    with pytest.raises(InputError):
+        open_asked(str(path), given=True)
+
+
+async def test_rankings_become_judgments_by_the_labels_the_judge_saw():
+    record = await one(
+        question(x="xx", y="y", z="zzz"), panel(ranks_by(LONG), says("no"), fails(ModelTimeoutError("l")))
+    )
+    first, second = judgments_of_clash(record)
+    assert first.verdict == Ranking((("z",), ("x",), ("y",)))
+    assert first.order == record.votes[0].order
+    assert first.labels == ("A0", "A1", "A2")
+    assert (second.verdict, second.no_verdict) == (None, record.votes[1].failure.message)
+    assert first.item.responses == {"x": "xx", "y": "y", "z": "zzz"}
+
+
+async def test_categories_count_every_evaluation_once_and_name_all_that_won_most():
+    maths = [question(f"q{n}").model_copy(update={"category": "maths"}) for n in range(2)]
+    split = await one(maths[0], panel(ranks_by(LONG), ranks_by(SHORT)))
+    won = await one(maths[1], panel(ranks_by(LONG), ranks_by(LONG)))
+    other = await one(question("q9"), panel(ranks_by(SHORT), ranks_by(SHORT)))
+    rows = by_category([split, won, other])
+    assert [(row.category, row.evaluations, row.decided, row.tied, row.escalated) for row in rows] == [
+        ("maths", 2, 1, 1, 2),
+        (None, 1, 1, 0, 1),
+    ]
+    assert (rows[0].best, rows[0].won) == (("x",), 1)
+    assert by_category([other]) == []
+
+
+async def test_a_judge_on_its_own_answers_beside_the_panel():
+    watching = (Judge("y", ranks_by(SHORT), own="y"),)
+    clash = Clash(judges=(Judge("a", ranks_by(LONG)), Judge("b", ranks_by(LONG))), observers=watching)
+    (found,) = self_preference([await one(question(f"q{n}"), clash) for n in range(4)])
+    assert (found.judge, found.first, found.n, found.panel) == ("candidate:y", 4, 4, 0)
+    assert found.low < 0.6  # four of four are no certainty
+    assert "4 of 4 evaluations" in found.sentence()

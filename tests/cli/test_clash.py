@@ -1,5 +1,6 @@
 """``metajudge clash`` as a user runs it: against a server of both protocols, resumed, killed, with wrong input."""
 
+import asyncio
 import json
 import signal
 import time
@@ -8,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.run import ClashTotals
+from metajudge.cli.clash_report import (
+    best_answers,
+    took,
+)
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.store import open_store
+from metajudge.types import Item
+from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
-from tests.doubles.ranking import criteria_answer, shown_in
+from tests.doubles.ranking import criteria_answer, panel, question, ranks_by, shown_in
 
 PROMPT = "Explain entanglement to a child."
 
@@ -217,3 +226,44 @@ class TestOneJudge:
         assert sentence in found["sentence"]
         assert sentence in Path("c.html").read_text()
         assert "Blinding: no name to hide." in many.output
+
+
+def test_labels_in_a_file_of_records_are_calls(run):
+    async def made():
+        plain = [{**question(f"q{n}").model_dump(), "label": "x>y" if n else "y>x"} for n in range(4)]
+        judges = panel(ranks_by(LONG, name="a"), ranks_by(LONG, name="b"), ranks_by(SHORT, name="c"))
+        return [await one(Item.model_validate(item), judges) for item in plain]
+
+    records = asyncio.run(made())
+    Path("clash.jsonl").write_text("".join(record.model_dump_json() + "\n" for record in records))
+    done = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb", "--json")
+    found = json.loads(done.stdout)["concordance"]
+    assert (found["overall"]["agreed"], found["overall"]["n"]) == (3, 4)
+    assert (found["divided"]["n"], found["unanimous"]) == (4, None)
+
+
+def test_without_any_call_the_message_says_how_to_get_some(run):
+    async def empty():
+        await (await open_store(Path("s.duckdb"))).close()
+
+    asyncio.run(empty())
+    with pytest.raises(InputError, match=r"no call of people on a clash is in the store \(0 reviews wait\)"):
+        run("clash", "--compare-people", "--store", "s.duckdb")
+
+
+class TestBestAnswer:
+    async def test_answers_that_share_the_first_place_are_all_printed_and_terminal_codes_are_not(self):
+        record = await one(question("q", x="a\x1b[31mb", y="c"), panel(ranks_by(LONG), ranks_by(SHORT)))
+        said = "\n".join(best_answers(record))
+        assert said.count("Shares the first place") == 2
+        assert "\x1b" not in said
+
+
+class TestCost:
+    def test_an_unknown_cost_is_no_zero_and_says_whose_and_how_to_state_it(self):
+        totals = ClashTotals()
+        totals.calls, totals.cost_usd, totals.known_cost_usd = 3, None, 0.0
+        said = took(totals, [])
+        assert "an unknown cost" in said
+        assert "$0" not in said
+        assert "price = { input = USD, output = USD }" in said

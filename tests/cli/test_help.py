@@ -3,13 +3,22 @@
 import shlex
 from itertools import takewhile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
 
 from metajudge.cli.app import app
 from metajudge.cli.examples import EXAMPLES
+from metajudge.cli.options import (
+    STRATEGIES,
+    complete_agent,
+    complete_engine,
+    complete_policy,
+    complete_strategy,
+)
 from metajudge.cli.reference import leaves, reference
+from metajudge.panels.config import Strategy
 
 ROOT = typer.main.get_command(app)
 LEAVES = dict(leaves(ROOT, ""))
@@ -34,3 +43,11 @@ def test_examples_parse_with_everything_that_is_required(name):
 
 def test_the_page_of_the_documentation_is_that_of_the_code():
     assert PAGE.read_text("utf-8") == reference(), "run: python -m metajudge.cli.reference > docs/cli.md"
+
+
+def test_values_are_completed_with_their_meanings_and_from_what_there_is():
+    assert [value for value, _ in complete_strategy("s")] == ["single", "signals"]
+    assert [value for value, _ in complete_engine("")] == ["local", "ray"]
+    assert complete_policy("verdict") == ["verdict", "verdict_score"]
+    assert "openai:" in complete_agent("open")
+    assert {value for value, _ in STRATEGIES} == set(get_args(Strategy)), "every strategy, and no other"

@@ -2,11 +2,15 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metajudge.providers.batch_protocol import Ending
+from metajudge.providers.batch_protocol import BatchAnswer, Ending
 from metajudge.providers.batch_results import read_results
+from metajudge.providers.prices import FlatPrice, find_batch_price, find_price
+from metajudge.providers.spec import AgentSpec
+from metajudge.types import Usage
 from tests.providers.batch_lines import ANTHROPIC, OPENAI
 
 
@@ -72,3 +76,49 @@ def test_whatever_json_a_line_holds_it_counts_once_and_answers_only_the_request_
         assert (list(found.answers), found.repeated, found.cut) == (["a"], 0, False)
         assert found.unreadable + found.unknown + answered == 1
         assert names_it or not answered
+
+
+def anthropic_line(name, **result):
+    return json.dumps({"custom_id": name, "result": result}).encode() + b"\n"
+
+
+def test_anthropics_errors_get_the_status_they_have_live():
+    for kind, status in (("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)):
+        error = {"type": "error", "error": {"type": kind, "message": "m"}}
+        line = json.loads(anthropic_line("a", type="errored", error=error))
+        assert ANTHROPIC.read(line)[1].status == status
+    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="canceled")))[1].ending is Ending.CANCELED
+    assert ANTHROPIC.read(json.loads(anthropic_line("a", type="unheard_of"))) is None
+
+
+def test_openais_errors_keep_their_status_and_reason():
+    expired = {"custom_id": "a", "response": None, "error": {"code": "batch_expired", "message": "late"}}
+    broken = {"custom_id": "a", "response": None, "error": {"code": "other", "message": "oh"}}
+    assert OPENAI.read(expired) == ("a", BatchAnswer(None, ending=Ending.EXPIRED))
+    assert OPENAI.read(broken)[1].status == 500
+    assert OPENAI.read({"custom_id": "a"}) is None
+    assert OPENAI.read({"response": {"status_code": 200}}) is None
+
+
+USAGE = Usage(10_000, 2_000, 0, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [("openai", "gpt-4o-mini"), ("openai", "gpt-4.1"), ("anthropic", "claude-sonnet-4-5"), ("openai", "gpt-4")],
+)
+def test_the_big_two_take_half(provider, model):
+    spec = AgentSpec(model, provider, model)
+    live, batch = find_price(spec), find_batch_price(spec)
+    assert batch.cost(Usage(10_000, 0, 0, 1_000)) == pytest.approx(live.cost(Usage(10_000, 0, 0, 1_000)) / 2)
+
+
+def test_a_users_own_price_is_halved_too_where_the_provider_takes_half():
+    own = FlatPrice.of(1.0, 10.0)
+    assert find_batch_price(AgentSpec("m", "openai", "m"), own).cost(USAGE) == pytest.approx(own.cost(USAGE) / 2)
+    assert find_batch_price(AgentSpec("m", "together", "m"), own).cost(USAGE) == pytest.approx(own.cost(USAGE))
+
+
+def test_an_unknown_price_stays_unknown():
+    assert find_batch_price(AgentSpec("m", "openai", "nobody-knows")) is None
+    assert find_batch_price(AgentSpec("m", "ollama", "m")) is None

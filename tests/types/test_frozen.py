@@ -1,7 +1,11 @@
 import pytest
 from pydantic import ValidationError
 
-from metajudge.types.frozen import Finite, Frozen
+from metajudge.errors import InputError
+from metajudge.readers.in_memory import as_judgment
+from metajudge.types import Judgment
+from metajudge.types.frozen import DEEPEST, Finite, Frozen, shallow
+from metajudge.types.usage import Usage
 from tests.doubles.judgments import judgment
 
 
@@ -46,3 +50,35 @@ def test_a_copy_without_changes_keeps_what_was_computed():
     one = judgment()
     assert one.digest
     assert "digest" in one.model_copy().__dict__
+
+
+def nested(levels, outer=lambda inner: {"a": inner}):
+    data = outer("") if levels else ""
+    for _ in range(levels - 1):
+        data = outer(data)
+    return data
+
+
+@pytest.mark.parametrize("outer", [lambda inner: {"a": inner}, lambda inner: [1, inner], lambda inner: (inner, 1)])
+def test_data_may_be_nested_so_deep_and_no_deeper(outer):
+    assert shallow(nested(DEEPEST, outer)) == nested(DEEPEST, outer)
+    with pytest.raises(ValueError, match="nested more than 198 levels deep"):
+        shallow(nested(DEEPEST + 1, outer))
+
+
+def test_what_is_accepted_is_written_and_read_again():
+    one = Judgment.model_validate(judgment().model_dump() | {"meta": nested(DEEPEST)})
+    assert Judgment.model_validate_json(one.model_dump_json()) == one
+
+
+def test_in_python_too_deep_data_and_data_that_contains_itself_are_errors_of_the_record():
+    itself = {}
+    itself["a"] = itself
+    for meta in (nested(500), itself):
+        with pytest.raises(InputError, match="'meta': nested more than 198 levels deep"):
+            as_judgment(judgment().model_dump() | {"meta": meta})
+
+
+def test_sums_are_kind_by_kind():
+    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
+    assert Usage() + Usage(5, 0, 0, 1) == Usage(input_tokens=5, output_tokens=1)

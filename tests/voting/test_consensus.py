@@ -1,6 +1,14 @@
+import doctest
+from pathlib import Path
+
 import pytest
 
 from metajudge import voting
+from metajudge.errors import InputError
+from metajudge.voting import (
+    bradley_terry,
+    plackett_luce,
+)
 from tests.voting.tennessee import TENNESSEE, rank
 
 
@@ -14,3 +22,120 @@ def test_consensus_ranks_are_mid_ranks():
     found = voting.copeland([["a", "b", "c"], ["b", "a", "c"]])
     assert found.ranks == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert [set(group) for group in found.ties] == [{"a", "b"}]
+
+
+def test_borda_on_tennessee():
+    assert rank(voting.borda, TENNESSEE).scores == {
+        "Nashville": 194.0,
+        "Chattanooga": 173.0,
+        "Memphis": 126.0,
+        "Knoxville": 107.0,
+    }
+
+
+def test_borda_of_a_pair_not_compared_is_half_a_point_not_none():
+    found = voting.borda([["a", "b"], ["c"]], unranked="ignore")
+    assert found.scores == {"a": 2.5, "b": 1.5, "c": 2.0}
+
+
+def test_ties_on_ballots_share_borda_points_and_first_places():
+    assert voting.borda([[["a", "b"], "c"]]).scores == {"a": 1.5, "b": 1.5, "c": 0.0}
+    found = voting.plurality([[["a", "b", "c"]], ["a", "b"]], weights=[1, 0.5])
+    assert found.scores == {"a": pytest.approx(5 / 6), "b": pytest.approx(1 / 3), "c": pytest.approx(1 / 3)}
+    assert [set(group) for group in found.ranking] == [{"a"}, {"b", "c"}]
+
+
+def test_copeland_counts_level_contests_half():
+    found = voting.copeland([["a", "b", "c"], ["b", "a", "c"]])
+    assert found.scores == {"a": 1.5, "b": 1.5, "c": 0.0}
+
+
+def test_plurality_on_tennessee_elects_what_most_rank_last():
+    found = rank(voting.plurality, TENNESSEE)
+    assert found.winners == ("Memphis",)
+    assert found.scores["Memphis"] == 42.0
+
+
+def test_thirds_of_a_first_place_add_up_to_a_tie_exactly():
+    ballots = [[["a", "b", "c"]], [["a", "b", "c"]], [["a", "b", "c"]], ["d"]]
+    assert [set(group) for group in voting.plurality(ballots).ranking] == [set("abcd")]
+
+
+def test_median_rank_takes_weights_mid_ranks_and_both_middles():
+    found = voting.median_rank([["a", "b", "c"], ["b", "a", "c"], [["a", "c"], "b"]], weights=[1, 1, 2])
+    ranks = {name: 3 - score for name, score in found.scores.items()}
+    assert ranks == {"a": 1.5, "b": 2.5, "c": 2.25}
+
+
+def test_median_rank_of_a_candidate_nobody_ranks_is_an_error_not_a_rank():
+    with pytest.raises(InputError, match="no ballot ranks 'c'"):
+        voting.median_rank([["a", "b"]], candidates=["a", "b", "c"], unranked="ignore")
+    assert voting.median_rank([["a", "b"]], candidates=["a", "b", "c"]).ranking[-1] == ("c",)
+
+
+def test_ranked_pairs_names_everyone_who_wins_under_some_order_of_equal_majorities():
+    circle = [list("abc"), list("bca"), list("cab")]
+    found = voting.ranked_pairs(circle)
+    assert (found.outcomes, found.exact) == (3, True)
+    assert set(found.winners) == set("abc")
+
+
+def test_ranked_pairs_falls_back_to_a_neutral_answer_and_says_so():
+    ballots = [list("abcdef"), list("bcdefa"), list("cdefab"), list("defabc"), list("efabcd"), list("fabcde")]
+    exact = voting.ranked_pairs(ballots)
+    found = voting.ranked_pairs(ballots, max_outcomes=2)
+    assert exact.exact
+    assert not found.exact
+    assert found.outcomes is None
+    assert set(found.winners) == set(exact.winners) == set("abcdef")
+
+
+def test_the_price_of_borda_against_kemeny():
+    found = voting.kemeny_borda_gap([list("abc")] * 3 + [list("bca")] * 2)
+    assert found.borda.winners == ("b",)
+    assert (found.kemeny.cost, found.borda_cost, found.gap, found.relative) == (4.0, 5.0, 1.0, 0.25)
+    agreed = voting.kemeny_borda_gap([list("abc")])
+    assert (agreed.gap, agreed.relative) == (0.0, None)
+
+
+def test_gap_of_tied_borda_points_takes_the_mean_of_both_ways():
+    found = voting.kemeny_borda_gap([["a", "b"], ["b", "a"]], weights=[1, 1])
+    assert (found.borda_cost, found.gap) == (1.0, 0.0)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "voting.md"
+
+
+def test_the_examples_of_the_page_give_what_they_show():
+    text = "\n".join("" if line.startswith("```") else line for line in PAGE.read_text("utf-8").splitlines())
+    example = doctest.DocTestParser().get_doctest(text, {}, "voting.md", str(PAGE), 0)
+    assert len(example.examples) > 15
+    said = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(example, out=said.append)
+    assert not failed, "".join(said)
+
+
+@pytest.mark.parametrize("model", [bradley_terry, plackett_luce])
+def test_a_candidate_that_always_wins_has_no_finite_strength_and_is_no_huge_number(model):
+    ballots = [["a", "b", "c"], ["a", "c", "b"]]
+    with pytest.raises(InputError, match=r"'a' never lost to 'b', 'c'.*infinite.*prior"):
+        model(ballots)
+    found = model(ballots, prior=0.5)
+    assert 0 < found.scores["a"] < 5
+    assert found.scores["b"] == pytest.approx(found.scores["c"])
+    assert found.ranking == (("a",), ("b", "c"))
+    assert found.prior == 0.5
+
+
+@pytest.mark.parametrize("model", [bradley_terry, plackett_luce])
+def test_groups_that_no_ballot_joins_have_no_common_scale(model):
+    ballots = [["a", "b"], ["b", "a"], ["x", "y"], ["y", "x"]]
+    with pytest.raises(InputError, match="no ballot compares 'a', 'b' with 'x', 'y'"):
+        model(ballots)
+    assert list(model(ballots, prior=1).scores.values()) == pytest.approx([0.0] * 4, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [bradley_terry, plackett_luce])
+def test_one_candidate_is_not_compared(model):
+    with pytest.raises(InputError, match="there is only 'a'"):
+        model([["a"]])
