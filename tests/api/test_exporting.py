@@ -20,6 +20,7 @@ from metajudge.store import open_store
 from tests.api.service_process import process
 from tests.doubles.filled_store import fill
 from tests.doubles.postgres_urls import stores_on_postgres
+from tests.doubles.waiting import until
 from tests.preferences.stored import exported_from, filled, vetted
 from tests.preferences.vetted import assessment, judgment
 
@@ -68,14 +69,6 @@ def asking(client, body=None):
         yield answers
     finally:
         thread.join(175)
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 30
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -183,16 +176,16 @@ class TestInterrupted:
     @pytest.mark.parametrize("killed", [signal.SIGKILL, signal.SIGTERM])
     def test_a_service_that_is_killed_leaves_no_export_and_no_process(self, store, killed):
         with process(store) as (one, client), asking(client):
-            (child,) = wait_for(lambda: children(one.pid))
+            (child,) = until(lambda: children(one.pid))
             os.kill(one.pid, killed)
             one.wait(60)
-        wait_for(lambda: not os.path.exists(f"/proc/{child}"))
-        wait_for(lambda: not left_behind(store))
+        until(lambda: not os.path.exists(f"/proc/{child}"))
+        until(lambda: not left_behind(store))
         assert left_behind(store) == []
 
     def test_what_two_kills_left_behind_goes_with_the_next_start(self, store):
         with process(store) as (one, client), asking(client):
-            (child,) = wait_for(lambda: children(one.pid))
+            (child,) = until(lambda: children(one.pid))
             os.kill(child, signal.SIGSTOP)
             os.kill(one.pid, signal.SIGKILL)
             os.kill(child, signal.SIGKILL)
@@ -206,13 +199,13 @@ class TestInterrupted:
         with process(store) as (one, client):
             with pytest.raises(httpx2.TimeoutException):
                 httpx2.post(f"{client.base_url}{URL}", json={}, timeout=0.5)
-            wait_for(lambda: not children(one.pid) and not left_behind(store))
+            until(lambda: not children(one.pid) and not left_behind(store))
             assert client.post(URL, json={}, timeout=100).status_code == 200
 
     def test_an_export_process_that_dies_is_an_error_and_not_an_empty_archive(self, store):
         with process(store) as (one, client):
             with asking(client) as answers:
-                (child,) = wait_for(lambda: children(one.pid))
+                (child,) = until(lambda: children(one.pid))
                 os.kill(child, signal.SIGKILL)
             assert answers[0].status_code == 500
             assert left_behind(store) == []

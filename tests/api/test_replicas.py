@@ -21,6 +21,7 @@ from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.postgres_server import PostgresServer
 from tests.doubles.postgres_urls import stores_on_postgres
+from tests.doubles.waiting import until
 
 pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
 
@@ -259,14 +260,6 @@ def budget_of(client):
     return {name.removeprefix("metajudge_budget_").removesuffix("_usd"): float(value) for name, value in lines}
 
 
-def until(said, within=100.0):
-    """Waits for what has to become true."""
-    deadline = time.monotonic() + within
-    while not said():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.slow
 def test_limits_and_the_day_s_dollars_hold_over_two_replicas_though_one_is_killed(url, tmp_path):
     with LLMServer(answer=long_answer) as server, ThreadPoolExecutor(16) as pool:
@@ -283,7 +276,7 @@ def test_limits_and_the_day_s_dollars_hold_over_two_replicas_though_one_is_kille
             assert [at["spent"] for at in map(budget_of, (one, other))] == pytest.approx([3.6, 3.6], rel=1e-3)
             server._latency_s = 3_600.0
             held = [pool.submit(vet, one, n) for n in range(100, 104)]
-            until(lambda: server.count == 16)
+            until(lambda: server.count == 16, within=100.0)
             assert budget_of(other)["held"] == pytest.approx(4.0, rel=1e-3)
             waiting = pool.submit(vet, other, 200)
             os.kill(first.pid, signal.SIGKILL)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.doubles.waiting import until
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import os, sys, time
@@ -76,14 +78,6 @@ def logged(folder, what):
     return []
 
 
-def wait_for(condition, within=20.0):
-    deadline = time.monotonic() + within
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
-
-
 def alive(pid):
     return Path(f"/proc/{pid}").exists()
 
@@ -94,11 +88,11 @@ def alive(pid):
 def test_a_worker_killed_soon_after_its_start_is_started_again_and_the_service_goes_on(supervised, tmp_path, after_s):
     """The first kill comes while the worker is starting, the last one when it has served for a second."""
     parent = supervised("steady", 0.5)
-    first, second = wait_for(lambda: logged(tmp_path, "started")[:2] if len(logged(tmp_path, "started")) > 1 else None)
+    first, second = until(lambda: logged(tmp_path, "started")[:2] if len(logged(tmp_path, "started")) > 1 else None)
     time.sleep(after_s)
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: len(logged(tmp_path, "started")) == 3)
-    wait_for(lambda: len(set(logged(tmp_path, "serving")) - {first}) == 2)
+    until(lambda: len(logged(tmp_path, "started")) == 3)
+    until(lambda: len(set(logged(tmp_path, "serving")) - {first}) == 2)
     assert parent.poll() is None, "one kill ended the service"
     assert alive(second), "the other worker was ended, too"
     parent.send_signal(signal.SIGTERM)
@@ -109,10 +103,10 @@ def test_a_worker_killed_soon_after_its_start_is_started_again_and_the_service_g
 @pytest.mark.slow
 def test_a_worker_killed_again_and_again_is_restarted_after_longer_and_longer_pauses(supervised, tmp_path):
     parent = supervised("steady")
-    other = wait_for(lambda: logged(tmp_path, "serving")[1:2])[0]
+    other = until(lambda: logged(tmp_path, "serving")[1:2])[0]
     killed = 0
-    until = time.monotonic() + 4.0
-    while time.monotonic() < until:
+    end = time.monotonic() + 4.0
+    while time.monotonic() < end:
         for pid in set(logged(tmp_path, "serving")) - {other}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -140,14 +134,14 @@ def test_workers_that_cannot_start_end_the_service_with_the_reason(supervised, t
 def test_a_worker_that_cannot_start_does_not_end_the_service_while_another_one_serves(supervised, tmp_path):
     """Such as while the database is away: what serves goes on, and the rest comes back after the repair."""
     parent = supervised("steady")
-    first, second = wait_for(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
+    first, second = until(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
     (tmp_path / "broken").touch()
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: len(logged(tmp_path, "started")) >= 2 + 4)
+    until(lambda: len(logged(tmp_path, "started")) >= 2 + 4)
     assert parent.poll() is None
     assert alive(second)
     (tmp_path / "broken").unlink()
-    wait_for(lambda: len(logged(tmp_path, "serving")) == 3, within=20)
+    until(lambda: len(logged(tmp_path, "serving")) == 3, within=20)
     parent.send_signal(signal.SIGTERM)
     assert parent.wait(10) == 0
 
@@ -155,7 +149,7 @@ def test_a_worker_that_cannot_start_does_not_end_the_service_while_another_one_s
 @pytest.mark.slow
 def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path):
     parent = supervised("deaf")
-    wait_for(lambda: len(logged(tmp_path, "deaf")) == 2)
+    until(lambda: len(logged(tmp_path, "deaf")) == 2)
     parent.send_signal(signal.SIGTERM)
     assert parent.wait(10) == 0
     assert not any(alive(pid) for pid in logged(tmp_path, "started"))
@@ -164,10 +158,10 @@ def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path)
 @pytest.mark.slow
 def test_told_to_stop_in_a_pause_it_ends_at_once(supervised, tmp_path):
     parent = supervised("steady")
-    first, second = wait_for(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
+    first, second = until(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
     (tmp_path / "broken").touch()
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: len(logged(tmp_path, "started")) >= 2 + 3)
+    until(lambda: len(logged(tmp_path, "started")) >= 2 + 3)
     began = time.monotonic()
     parent.send_signal(signal.SIGTERM)
     assert parent.wait(10) == 0

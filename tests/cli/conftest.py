@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.cli import main
+from metajudge.readers import write_jsonl
+from tests.doubles.judgments import judgment
 
 
 class Command:
@@ -56,3 +58,15 @@ def in_process(tmp_path, monkeypatch, capsys):
         return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
 
     return _run
+
+
+@pytest.fixture
+def sixty(tmp_path):
+    """A file of 60 judgments."""
+    path = tmp_path / "judgments.jsonl"
+    write_jsonl(path, [judgment(f"j{i}") for i in range(60)])
+    return path
+
+
+def agents(server):
+    return ("--agent", f"openai:gpt-4o-mini@{server.url}", "--agent", f"anthropic:claude-sonnet-4-5@{server.url}")

@@ -1,15 +1,12 @@
 """Foreign tables in ``metajudge inspect`` and ``vet``: mappings, words and labels that cannot be read or joined."""
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from metajudge.cli import main
 from metajudge.cli.inputs import Labelling, Reading
 from metajudge.readers import open_judgments
 from metajudge.types import Grade
@@ -27,21 +24,8 @@ MAP = "verdict=winner,question=prompt,responses.A=output_1,responses.B=output_2,
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command, in this process (a new one costs a second) and in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.delenv("METAJUDGE_STORE", raising=False)
-
-    def _run(*arguments: str, stdin: str = "") -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["metajudge", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
-
-    return _run
+def run(in_process: Run) -> Run:
+    return in_process
 
 
 @pytest.fixture

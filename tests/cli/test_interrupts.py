@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from metajudge.readers import write_jsonl
-from tests.doubles.judgments import judgment
+from tests.cli.conftest import agents
 from tests.doubles.llm_server import LLMServer, score_answer
 
 pytestmark = pytest.mark.timeout(240)
@@ -49,17 +48,6 @@ DuckDBStore._close = stuck
 """A database that takes its time to close."""
 
 
-@pytest.fixture
-def crowd(tmp_path):
-    path = tmp_path / "judgments.jsonl"
-    write_jsonl(path, [judgment(f"j{i}") for i in range(60)])
-    return path
-
-
-def agents(server):
-    return ("--agent", f"openai:gpt-4o-mini@{server.url}", "--agent", f"anthropic:claude-sonnet-4-5@{server.url}")
-
-
 def started(metajudge, *arguments, before=""):
     """A command of its own process, ready to run."""
     process = subprocess.Popen(
@@ -95,8 +83,8 @@ def test_an_interrupt_while_a_command_still_loads_is_130_without_a_trace(metajud
 
 
 @pytest.mark.slow
-def test_a_second_interrupt_ends_a_run_at_once_and_loses_nothing_acknowledged(metajudge, crowd):
-    command = ("vet", crowd, "--concurrency", 4, "--no-early-exit")
+def test_a_second_interrupt_ends_a_run_at_once_and_loses_nothing_acknowledged(metajudge, sixty):
+    command = ("vet", sixty, "--concurrency", 4, "--no-early-exit")
     slow = True
 
     def held_back(_request):
@@ -122,8 +110,8 @@ def test_a_second_interrupt_ends_a_run_at_once_and_loses_nothing_acknowledged(me
 
 @pytest.mark.slow
 @pytest.mark.parametrize("before", [STUCK_IN_THE_LOOP, STUCK_IN_CLOSING], ids=["blocked loop", "closing database"])
-def test_a_second_interrupt_ends_a_command_that_is_stuck(metajudge, crowd, before):
-    process = started(metajudge, "vet", crowd, before=before)
+def test_a_second_interrupt_ends_a_command_that_is_stuck(metajudge, sixty, before):
+    process = started(metajudge, "vet", sixty, before=before)
     assert process.stdout.readline() == "stuck\n"
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
@@ -132,9 +120,9 @@ def test_a_second_interrupt_ends_a_command_that_is_stuck(metajudge, crowd, befor
 
 
 @pytest.mark.slow
-def test_interrupts_in_quick_succession_are_130(metajudge, crowd):
+def test_interrupts_in_quick_succession_are_130(metajudge, sixty):
     with LLMServer(answer=score_answer(5), latency_s=1.0) as server:
-        process = started(metajudge, "vet", crowd, *agents(server))
+        process = started(metajudge, "vet", sixty, *agents(server))
         while server.count == 0:
             time.sleep(0.01)
         while process.poll() is None:

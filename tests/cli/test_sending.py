@@ -2,13 +2,13 @@
 
 import json
 import signal
-import time
 
 import pytest
 
 from tests.doubles.batch_server import BatchServer
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 
@@ -21,14 +21,6 @@ def crowd(metajudge):
     (metajudge.folder / "in.jsonl").write_text("\n".join(lines) + "\n")
     metajudge.env["OPENAI_API_KEY"] = "sk-test-key"
     return "in.jsonl"
-
-
-def wait_for(condition, seconds=30.0):
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to that")
 
 
 def agent(server):
@@ -47,7 +39,7 @@ class TestBatches:
         with BatchServer(polls=10_000, submit_faults=[fault]) as server:
             command = ("vet", crowd, *agent(server), *POLL, "--out", "out.jsonl")
             process = metajudge.start(*command)
-            wait_for(lambda: server.batches and (fault or server.batches[0].looks > 1))
+            until(lambda: server.batches and (fault or server.batches[0].looks > 1))
             process.kill()
             process.communicate()
             server.polls = 0
@@ -65,7 +57,7 @@ class TestBatches:
         with BatchServer(polls=10_000) as server:
             command = ("vet", crowd, *agent(server), *POLL)
             process = metajudge.start(*command)
-            wait_for(lambda: server.batches and server.batches[0].looks > 1)
+            until(lambda: server.batches and server.batches[0].looks > 1)
             process.send_signal(signal.SIGINT)
             out, said = process.communicate(timeout=20)
             assert process.returncode == 130

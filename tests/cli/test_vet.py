@@ -9,25 +9,13 @@ import pytest
 
 from metajudge.cli.fail_under import parse_fail_under, tell_missed
 from metajudge.errors import ConfigurationError
-from metajudge.readers import write_jsonl
 from metajudge.vetting.bars import Bar, Reached
+from tests.cli.conftest import agents
 from tests.doubles.jsonl import lines
-from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
 BROKEN = SAMPLE.with_name("broken.jsonl")
-
-
-@pytest.fixture
-def crowd(tmp_path):
-    path = tmp_path / "judgments.jsonl"
-    write_jsonl(path, [judgment(f"j{i}") for i in range(60)])
-    return path
-
-
-def agents(server):
-    return ("--agent", f"openai:gpt-4o-mini@{server.url}", "--agent", f"anthropic:claude-sonnet-4-5@{server.url}")
 
 
 def without_effort(assessment):
@@ -88,8 +76,6 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["vet"], "Missing argument"),
-            (["vet", "nowhere.jsonl"], "nowhere.jsonl"),
             (["vet", SAMPLE, "--agent", "gpt-4o"], "has no model"),
             (["vet", SAMPLE, "--agent", "nobody:gpt-4o"], "unknown provider 'nobody'"),
             (["vet", SAMPLE, "--agent", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
@@ -98,16 +84,11 @@ class TestUsage:
                 "a is given more than once",
             ),
             (["vet", SAMPLE, "--strategy", "majority_vote"], "at least one agent"),
-            (["vet", SAMPLE, "--strategy", "best_of_three"], "strategy"),
             (["vet", SAMPLE, "--threshold", "7"], "outside the scale 1..5"),
             (["vet", SAMPLE, "--agent", "ollama:m", "--rubric", "shorts"], "unknown rubric 'shorts'"),
             (["vet", SAMPLE, "--config", "nowhere.toml"], "no such panel file"),
-            (["vet", SAMPLE, "--limit", "0"], "limit"),
             (["vet", SAMPLE, "--out", SAMPLE], "is read and would be overwritten"),
-            (["vet", SAMPLE, "--judge", "nobody"], "no judgment by 'nobody'"),
             (["vet", SAMPLE, "--budget-usd", "-1", "--agent", "ollama:m"], "budget"),
-            (["rubric", "show", "shorts"], "unknown rubric"),
-            (["show", "x"], "no such store"),
             (["serve", "--host", "0.0.0.0"], "METAJUDGE_API_KEY"),
         ],
     )
@@ -132,12 +113,12 @@ class TestUsage:
         assert message in done.stderr
 
     @pytest.mark.slow
-    def test_a_second_process_on_the_store_is_told_so(self, metajudge, crowd):
+    def test_a_second_process_on_the_store_is_told_so(self, metajudge, sixty):
         with LLMServer(answer=score_answer(5), latency_s=0.3) as server:
-            first = metajudge.start("vet", crowd, *agents(server), "--concurrency", 2)
+            first = metajudge.start("vet", sixty, *agents(server), "--concurrency", 2)
             while server.count == 0:
                 time.sleep(0.02)
-            second = metajudge("vet", crowd, *agents(server))
+            second = metajudge("vet", sixty, *agents(server))
             first.kill()
             first.communicate()
         assert second.returncode == 2
@@ -147,11 +128,11 @@ class TestUsage:
 
 @pytest.mark.slow
 class TestStoppedInTheMiddle:
-    def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(self, metajudge, crowd):
+    def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(self, metajudge, sixty):
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
             command = (
                 "vet",
-                crowd,
+                sixty,
                 *agents(server),
                 "--concurrency",
                 4,
@@ -174,9 +155,9 @@ class TestStoppedInTheMiddle:
         assert (code, second["assessed"]) == (0, 60)
         assert len(lines(metajudge.folder / "out.jsonl")) == 60
 
-    def test_after_kill_9_finished_calls_are_not_repeated_and_results_are_the_same(self, metajudge, crowd):
+    def test_after_kill_9_finished_calls_are_not_repeated_and_results_are_the_same(self, metajudge, sixty):
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
-            command = ("vet", crowd, *agents(server), "--concurrency", 4, "--no-early-exit")
+            command = ("vet", sixty, *agents(server), "--concurrency", 4, "--no-early-exit")
             process = metajudge.start(*command, "--out", "killed.jsonl")
             while server.count < 40:
                 time.sleep(0.01)

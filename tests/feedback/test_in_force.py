@@ -8,13 +8,7 @@ from metajudge.errors import PolicyError
 from metajudge.feedback.in_force import FRESH_S, PoliciesInForce
 from metajudge.feedback.loop import ACTIVATION
 from metajudge.store import open_store
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
+from tests.doubles.waiting import Clock
 
 
 @pytest.fixture

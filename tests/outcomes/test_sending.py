@@ -17,6 +17,7 @@ from metajudge.store.outbox import WAITS_S
 from metajudge.webhooks.webhook import Delivery, Webhook, verify
 from tests.doubles.outcomes import KINDS, decide
 from tests.doubles.postgres_urls import stores_on_postgres
+from tests.doubles.waiting import Clock
 from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret of many characters"
@@ -32,16 +33,6 @@ class Hook:
         self.sent.append((key, event))
         fine = self.fails != "all" and key not in self.fails
         return Delivery(key, fine, 1, 204 if fine else 400, None if fine else "it answered 400")
-
-
-class Clock:
-    """Seconds that pass when told."""
-
-    def __init__(self):
-        self.now = time.time()
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture(params=["duckdb", "postgres"])
@@ -79,7 +70,7 @@ async def test_what_is_decided_after_a_receiver_is_known_is_sent_once(store):
 
 
 async def test_a_poisonous_event_blocks_no_other_and_is_given_up_visibly_and_resumed(store):
-    clock = Clock()
+    clock = Clock(time.time())
     sender = Sender(store, hook := Hook(), clock=clock)
     await sender.start()
     for number in range(12):

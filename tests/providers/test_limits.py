@@ -11,6 +11,7 @@ from metajudge.providers.retry import RetryingModel
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.slots import AdaptiveSlots
 from metajudge.providers.usage_estimate import UsageEstimate
+from tests.doubles.waiting import Clock
 
 REQUEST = ModelRequest("s", (Message("user", "q"),))
 HERE, THERE = Endpoint("openai", "http://here/v1"), Endpoint("openai", "http://there/v1")
@@ -65,19 +66,8 @@ async def test_a_failed_or_cancelled_call_gives_its_slot_back():
         assert (await model.complete(REQUEST)).text == "fine"
 
 
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-    async def sleep(self, seconds):
-        self.now += seconds
-
-
 async def test_starts_are_spread_over_the_minute():
-    clock = Clock()
+    clock = Clock(100.0)
     rate = Rate(60, clock=clock, sleep=clock.sleep)
     starts = []
     for _ in range(5):
@@ -87,7 +77,7 @@ async def test_starts_are_spread_over_the_minute():
 
 
 async def test_at_most_one_seconds_worth_starts_at_once_also_after_a_pause():
-    clock = Clock()
+    clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     clock.now += 1000
     begin = clock.now
@@ -97,7 +87,7 @@ async def test_at_most_one_seconds_worth_starts_at_once_also_after_a_pause():
 
 
 async def test_a_call_larger_than_the_burst_starts_on_a_full_bucket_and_is_paid_for_by_the_next():
-    clock = Clock()
+    clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     await rate.take(100)
     assert clock.now == 100
@@ -106,7 +96,7 @@ async def test_a_call_larger_than_the_burst_starts_on_a_full_bucket_and_is_paid_
 
 
 async def test_a_wrong_estimate_of_tokens_is_corrected():
-    clock = Clock()
+    clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     await rate.take(100)
     rate.correct(-90)
@@ -207,7 +197,7 @@ async def test_who_waits_for_one_endpoints_minute_keeps_no_other_from_being_aske
 
 
 async def test_a_cancelled_wait_for_a_rate_takes_nothing_and_blocks_nobody():
-    clock = Clock()
+    clock = Clock(100.0)
     rate = Rate(6, clock=clock, sleep=asyncio.sleep)
     await rate.take(1)
     waiting = asyncio.create_task(rate.take(1))

@@ -22,21 +22,9 @@ from metajudge.providers.model import Message, ModelRequest
 from metajudge.providers.negotiation import RenegotiatedError
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.scripted import ScriptedModel
+from tests.doubles.waiting import Clock
 
 REQUEST = ModelRequest("system", (Message("user", "question"),))
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-        self.waits = []
-
-    def __call__(self):
-        return self.now
-
-    async def sleep(self, seconds):
-        self.waits.append(seconds)
-        self.now += seconds
 
 
 def retrying(script, clock=None, **policy):

@@ -6,6 +6,7 @@ from metajudge.errors import FailureKind
 from metajudge.providers.metering import Meter
 from metajudge.runs.progress import Progress
 from metajudge.vetting.summary import VetSummary
+from tests.doubles.waiting import Clock
 
 
 @pytest.fixture
@@ -47,15 +48,6 @@ def test_how_much_of_the_input_is_read_before_there_are_results(clock):
     assert progress.line() == "reading: 25 % of 1.0 MB, 3:30 left", "results take about as long as reading"
     progress.heard((2_000, None))
     assert progress.line() == "reading: 2,000 judgments"
-
-
-class Clock:
-    """A clock that is set."""
-
-    now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 def seconds_left(line):

@@ -14,6 +14,7 @@ import standardwebhooks
 from metajudge.errors import ConfigurationError
 from metajudge.webhooks import webhook
 from metajudge.webhooks.webhook import Webhook, sign, verify
+from tests.doubles.waiting import Clock
 from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret of many characters"
@@ -21,23 +22,8 @@ CONTINUE = [b"HTTP/1.1 100 Continue\r\n\r\n"]
 EVENT = {"case_id": "c1", "action": "APPROVE", "text": "Überflutung"}
 
 
-class Clock:
-    """A clock that only waits move."""
-
-    def __init__(self):
-        self.now = 1_700_000_000.0
-        self.waits = []
-
-    def __call__(self):
-        return self.now
-
-    async def sleep(self, seconds):
-        self.waits.append(seconds)
-        self.now += seconds
-
-
 def send(hook, clock=None, key="k1"):
-    clock = clock or Clock()
+    clock = clock or Clock(1_700_000_000.0)
     return asyncio.run(hook.send(EVENT, key, clock=clock, sleep=clock.sleep))
 
 
@@ -121,7 +107,7 @@ def test_a_secret_that_is_not_encoded_is_the_key_itself():
 @pytest.mark.parametrize("fault", [500, 503, 429, 408, "drop"])
 def test_a_fault_that_may_pass_is_sent_again_with_the_same_key_and_body(fault):
     with Receiver(fault, fault, 200) as receiver:
-        clock = Clock()
+        clock = Clock(1_700_000_000.0)
         delivery = send(Webhook.at(receiver.url, SECRET), clock)
     assert (delivery.delivered, delivery.attempts) == (True, 3)
     assert clock.waits == [0.5, 1.0]
@@ -147,7 +133,7 @@ def test_a_redirect_is_not_followed(status):
 
 def test_attempts_and_waits_are_bounded():
     with Receiver(503, headers=[("Retry-After", "3600")]) as receiver:
-        clock = Clock()
+        clock = Clock(1_700_000_000.0)
         delivery = send(Webhook.at(receiver.url, SECRET, attempts=4), clock)
     assert delivery.attempts == len(receiver.requests)
     assert delivery.attempts <= 4

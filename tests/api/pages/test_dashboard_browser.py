@@ -4,7 +4,6 @@ import html
 import importlib
 import json
 import re
-import time
 import urllib.request
 
 import pytest
@@ -15,6 +14,7 @@ from tests.api.pages.dashboard_store import fill_dashboard
 from tests.api.pages.filled_store import SCRIPT, fill
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 pytestmark = needs_browser
 standing_module = importlib.import_module("metajudge.api.pages.standing")
@@ -34,14 +34,6 @@ def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("browser") / "s.duckdb"
     fill_dashboard(found, 40)
     return found
-
-
-def until(true):
-    """Waits; the pages' policy lets no test wait by evaluating a text."""
-    deadline = time.monotonic() + 15
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def ladder_on(page):

@@ -13,6 +13,7 @@ from metajudge.webhooks.webhook import Webhook
 from tests.api.conftest import app_module, running
 from tests.doubles.crowds import crowd
 from tests.doubles.promised import decide, guaranteed, vetted
+from tests.doubles.waiting import until
 from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret shared with the receiver"
@@ -33,14 +34,6 @@ async def _filled(path, calibration, leave):
         return [one.to_json() for one in await reports(store, now=time.time())]
     finally:
         await store.close()
-
-
-def until(found, what):
-    deadline = time.monotonic() + 15
-    while not (value := found()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-    return value
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from metajudge.webhooks.webhook import Webhook, verify
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
 from tests.doubles.outcomes import KINDS, decide
+from tests.doubles.waiting import until
 from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret shared with the receiver"
@@ -31,14 +32,6 @@ def filled(path):
 
     asyncio.run(fill())
     return path
-
-
-def until(found, what):
-    deadline = time.monotonic() + 15
-    while not (value := found()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-    return value
 
 
 def events(client, **options):
