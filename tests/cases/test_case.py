@@ -1,4 +1,4 @@
-"""Cases as records."""
+"""Cases as records, and judging them: rules that combine, quotes, what is refused."""
 
 import json
 

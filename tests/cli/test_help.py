@@ -1,4 +1,4 @@
-"""Help and reference: examples that parse, a page that is what the code says."""
+"""Help, reference and completion: examples that parse, a page that is what the code says."""
 
 import shlex
 from itertools import takewhile

@@ -1,4 +1,4 @@
-"""What a policy is, and what is refused and why."""
+"""What a policy and its profiles are, and what is refused and why."""
 
 import pytest
 

@@ -2,11 +2,8 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence.confidence import stated_confidence
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.strength import stated_strength
 from metajudge.types import Item, Judgment, Right, default_right, parse_right, parse_verdict
-from tests.evidence.verdicts import judged
 
 
 def graded(verdict: Any, label: Any = None) -> Judgment:
@@ -39,30 +36,3 @@ def test_the_kinds_are_those_of_the_verdicts() -> None:
     rules.add(parse_verdict(3), None)
     rules.add(parse_verdict("pass"), None)
     assert rules.kinds == {"grade", "category"}
-
-
-@pytest.mark.parametrize(
-    ("meta", "value", "state"),
-    [
-        ({"confidence": 0.8}, 0.8, "stated"),
-        ({"confidence": 4}, 4.0, "stated"),
-        ({}, None, "not_stated"),
-        ({"confidence": "high"}, None, "no_number"),
-        ({"confidence": True}, None, "no_number"),
-        ({"confidence": float("nan")}, None, "no_number"),
-    ],
-)
-def test_a_number_is_read_and_nothing_else(meta: dict[str, Any], value: float | None, state: str) -> None:
-    found = stated_confidence(judged("A>B", meta=meta))
-    assert (found.value, found.state) == (value, state)
-
-
-class TestStrength:
-    def test_strengths(self) -> None:
-        assert [stated_strength(judged(v).verdict).value for v in ("A>>B", "B>A", "A=B")] == [2, 1, 0]
-        assert stated_strength(judged("A=B").verdict).state == "tied"
-
-    def test_absent_where_nothing_is_stated(self) -> None:
-        assert stated_strength(judged([["A"], ["B"]]).verdict).state == "not_stated"
-        assert stated_strength(judged(None).verdict).state == "no_verdict"
-        assert stated_strength(judged(2.5, order=("A",)).verdict).state == "grade"

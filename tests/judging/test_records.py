@@ -2,16 +2,12 @@
 
 import pytest
 
-from metajudge.errors import ConfigurationError, RateLimitedError
-from metajudge.judging.estimate import estimate_judging
+from metajudge.errors import RateLimitedError
 from metajudge.judging.pairwise import PairwiseJudge
 from metajudge.judging.records import judgment_of
-from metajudge.judging.run import grade_items, judge_items
-from metajudge.panels.config import panel_config
 from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.readers import open_judgments, write_jsonl
-from metajudge.session import Session
 from metajudge.types import Reply, Usage
 from tests.doubles.judging import item, verdict
 
@@ -52,38 +48,3 @@ async def test_a_stored_reply_makes_the_same_record():
     fresh = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=3)
     stored = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=0, cached=True)
     assert judgment_of(await game(fresh)) == judgment_of(await game(stored))
-
-
-ITEMS = [item(f"i{number}") for number in range(3)]
-TWO = panel_config({"agents": [{"model": "openai:gpt-4o-mini"}, {"model": "anthropic:claude-sonnet-4-5"}]})
-
-
-@pytest.mark.parametrize(
-    ("options", "grade", "calls"),
-    [({}, False, 12), ({"orders": "given"}, False, 6), ({"with_reference": True}, False, 12), ({}, True, 12)],
-)
-async def test_as_many_calls_as_the_run_makes(options, grade, calls):
-    found = estimate_judging(TWO, ITEMS, grade=grade, **options)
-    models = [ScriptedModel(lambda _request: verdict("A>B"), name=name) for name in ("one", "two")]
-    async with Session(models) as session:
-        await (grade_items if grade else judge_items)(session, ITEMS, **options)
-    first_asked = [request for model in models for request in model.requests if len(request.messages) == 1]
-    assert (found.calls, found.judgments) == (calls, calls) == (len(first_asked), calls)
-    assert found.cost_usd > 0
-
-
-def test_a_panel_for_vetting_is_no_obstacle_and_needs_no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    panel = panel_config(
-        {
-            "strategy": "majority_vote",
-            "agents": [{"name": name, "model": "openai:gpt-4o", "role": "r"} for name in "ab"],
-        }
-    )
-    assert estimate_judging(panel, ITEMS).by_agent.keys() == {"a", "b"}
-
-
-def test_two_judges_of_one_name_are_refused():
-    panel = panel_config({"agents": [{"model": "openai:gpt-4o"}] * 2})
-    with pytest.raises(ConfigurationError, match="given more than once"):
-        estimate_judging(panel, ITEMS)

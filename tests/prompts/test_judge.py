@@ -1,4 +1,4 @@
-"""The pairwise judge's prompts: blindness, and judged text that stays in its fence."""
+"""The prompts of judges: blindness, judged text that stays in its fence, and what a meta-judge sees of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Files of results, read by custom id."""
+"""Files of results of both protocols, read by custom id, and what batches cost."""
 
 import json
 

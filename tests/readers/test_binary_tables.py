@@ -1,4 +1,4 @@
-"""Parquet files and datasets on disk."""
+"""Parquet and Arrow files, and datasets on disk."""
 
 import gc
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Output files: the order of the input, nothing half-written, nothing of anyone else's touched."""
+"""Output files and tables: the order of the input, nothing half-written, nothing of anyone else's touched."""
 
 import errno
 import json

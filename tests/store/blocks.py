@@ -1,5 +1,7 @@
 """Blocks of made assessments, for tests of stores."""
 
+from random import Random
+
 from metajudge.store import Store
 from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
 from metajudge.store.bulk import AnnotationRow, Annotations, AssessmentBlock, ItemRow, JudgmentRow
@@ -112,3 +114,17 @@ async def rows(store: Store) -> dict[str, list[tuple]]:
 
 def decided(one: Assessment, probability: float = 0.75) -> Assessment:
     return one.model_copy(update={"probability": probability, "calibrated": True, "calibration": "c1"})
+
+
+async def write_some(store: Store, rng: Random, drawn: list[Judgment], number: int) -> None:
+    """Results of a run on judgments, half of them decided, as a block or one by one."""
+    some = []
+    for judgment in drawn:
+        one = found(judgment, rng.choice((4.2, 4.9)), panel_digest=rng.choice(("p1", "p2")))
+        some.append(decided(one, rng.choice((0.5, 0.75))) if rng.random() < 0.5 else one)
+    if rng.random() < 0.5:
+        await store.blocks.append_block(block(*some, run=f"run-{number}"))
+        return
+    for one in some:
+        judgment = next(j for j in drawn if j.digest == one.judgment_digest)
+        await store.save_assessment(key_of(one), judgment, one, f"run-{number}", without_annotation(one))

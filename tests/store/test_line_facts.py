@@ -7,11 +7,11 @@ import random
 import pytest
 
 from metajudge.store import line_facts
-from metajudge.store.annotations import without_annotation
 from metajudge.store.line_facts import TIE, Fact, short
 from metajudge.types import Judgment
 from tests.api.pages.filled_store import made_assessment, made_judgment
-from tests.store.test_bulk import block, decided, found, keep, key_of
+from tests.store.blocks import write_some
+from tests.store.test_bulk import keep
 
 GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
 
@@ -83,16 +83,7 @@ async def test_after_any_writes_and_at_any_time_facts_are_those_of_lines(store, 
     judgments = [records.judgment(n) for n in range(6)]
     await keep(store, *judgments)
     for number in range(14):
-        some = []
-        for judgment in rng.sample(judgments, k=rng.randrange(1, 4)):
-            one = found(judgment, rng.choice((4.2, 4.9)), panel_digest=rng.choice(("p1", "p2")))
-            some.append(decided(one, rng.choice((0.5, 0.75))) if rng.random() < 0.5 else one)
-        if rng.random() < 0.5:
-            await store.blocks.append_block(block(*some, run=f"run-{number}"))
-        else:
-            for one in some:
-                judgment = next(j for j in judgments if j.digest == one.judgment_digest)
-                await store.save_assessment(key_of(one), judgment, one, f"run-{number}", without_annotation(one))
+        await write_some(store, rng, rng.sample(judgments, k=rng.randrange(1, 4)), number)
         lines = await store.ask(lambda c: [n for (n,) in c.execute("SELECT number FROM lines ORDER BY 1").fetchall()])
         assert {fact.number for fact in await facts_of(store)} <= set(lines)
         if rng.random() < 0.5:

@@ -6,12 +6,12 @@ import random
 import pytest
 
 from metajudge.store import open_store
-from metajudge.store.annotations import without_annotation
 from metajudge.store.copying import copy_store
 from metajudge.store.database import Database
 from metajudge.store.duckdb_store import opened_tables
 from metajudge.types.location import store_location
-from tests.store.test_bulk import block, decided, found, keep, key_of
+from tests.store.blocks import write_some
+from tests.store.test_bulk import block, decided, found, keep
 
 _WANTED = """
     SELECT coalesce(n.annotation_id, a.assessment_id) AS number, a.assessment_id,
@@ -43,16 +43,7 @@ async def test_after_any_writes_there_is_a_line_for_each_judgment_and_panel(stor
     judgments = [records.judgment(n) for n in range(5)]
     await keep(store, *judgments)
     for number in range(12):
-        some = []
-        for judgment in rng.choices(judgments, k=rng.randrange(1, 4)):
-            one = found(judgment, rng.choice((4.2, 4.9)), panel_digest=rng.choice(("p1", "p2")))
-            some.append(decided(one, rng.choice((0.5, 0.75))) if rng.random() < 0.5 else one)
-        if rng.random() < 0.5:
-            await store.blocks.append_block(block(*some, run=f"run-{number}"))
-        else:
-            for one in some:
-                judgment = next(j for j in judgments if j.digest == one.judgment_digest)
-                await store.save_assessment(key_of(one), judgment, one, f"run-{number}", without_annotation(one))
+        await write_some(store, rng, rng.choices(judgments, k=rng.randrange(1, 4)), number)
         assert await check(store) > 0
         if number == 6:
             await store.close()

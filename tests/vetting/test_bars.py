@@ -1,4 +1,4 @@
-"""Bars: what counts as reached, and of what the share is."""
+"""Bars and lines about labels: what counts as reached, and of what the share is."""
 
 from types import SimpleNamespace
 

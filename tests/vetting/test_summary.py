@@ -7,11 +7,9 @@ import pytest
 
 from metajudge import Engine
 from metajudge.cli.vet_report import print_json
-from metajudge.errors import ConfigurationError
 from metajudge.evidence.counting import Counts
-from metajudge.panels.config import PanelConfig, panel_config, with_flags
+from metajudge.panels.config import panel_config
 from metajudge.rubric import load_rubric
-from metajudge.vetting.agent_check import check_agents
 from metajudge.vetting.summary import VetSummary
 from metajudge.vetting.summary_schema import summary_schema
 from tests.doubles.judgments import judgment, reply
@@ -72,29 +70,6 @@ async def test_no_analysis_is_missing_where_none_was_asked_for():
 def alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-
-
-async def test_each_agent_is_asked_alone_and_reports_for_itself():
-    with LLMServer(answer=score_answer(5)) as server:
-        agents = [f"a=openai:gpt-4o-mini@{server.url}", f"b=openai:no-such-price@{server.url}"]
-        first, second = await check_agents(with_flags(PanelConfig(), agents))
-    assert server.count == 2
-    assert (first.answer.agent, first.ok, first.price_known) == ("a", True, True)
-    assert (second.answer.agent, second.ok, second.price_known) == ("b", True, False)
-    assert server.url in first.to_json()["endpoint"]
-
-
-async def test_an_agent_that_cannot_be_reached_is_a_result_and_no_error():
-    config = with_flags(PanelConfig(), ["openai:gpt-4o-mini@http://127.0.0.1:9"])
-    config = config.model_copy(update={"retry": config.retry.model_copy(update={"attempts": 1})})
-    (found,) = await check_agents(config)
-    assert not found.ok
-    assert found.to_json()["failure"]["kind"] == "connection"
-
-
-async def test_without_agents_there_is_nothing_to_check():
-    with pytest.raises(ConfigurationError, match="nothing to check"):
-        await check_agents(PanelConfig())
 
 
 def test_what_is_printed_fits_the_schema(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""The audit log's page."""
+"""The audit log's page, and search over everything that was stored."""
 
 import importlib
 import re

@@ -1,3 +1,5 @@
+"""Figures of the recomputed study on small made evaluations: what is counted, what is not, and what is explained."""
+
 import json
 import random
 

@@ -1,3 +1,5 @@
+"""From records of a panel to its report: what is counted, left out and said."""
+
 import json
 from dataclasses import replace
 

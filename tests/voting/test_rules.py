@@ -1,3 +1,5 @@
+"""Each voting rule on examples worked out by hand."""
+
 import doctest
 from pathlib import Path
 

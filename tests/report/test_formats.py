@@ -1,3 +1,5 @@
+"""A report in each format: escaped, well-formed, with every figure."""
+
 import html
 import re
 from xml.etree import ElementTree as ET
