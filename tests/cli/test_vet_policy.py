@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from metajudge import Engine
-from metajudge.decision import Policy, decide_verdict, list_policies, load_policy
-from metajudge.errors import ConfigurationError, ModelTimeoutError, PolicyError
+from metajudge.decision import Policy, load_policy
+from metajudge.errors import ConfigurationError, PolicyError
 from metajudge.readers import write_jsonl
 from tests.doubles.jsonl import lines
 from tests.doubles.judgments import judgment
@@ -149,89 +148,3 @@ async def test_a_name_is_the_version_that_was_activated_last_and_a_file_is_itsel
         assert [entry.payload["digest"] for entry in kept] == [shipped.digest, stricter.digest]
     finally:
         await store.close()
-
-
-def test_learned_corrections_are_made_before_the_bands_and_recorded():
-    shipped = load_policy("verdict_score").model_dump(mode="json")
-    policy = Policy.model_validate({**shipped, "adjustment": {"offsets": {"accuracy": -1.0}}})
-    from metajudge.types import CriterionScore
-
-    plain = _assessment(5, 5, final=5.0)
-    criteria = {name: CriterionScore(score=5.0) for name in ("accuracy", "clarity")}
-    agents = tuple(agent.model_copy(update={"criteria": criteria}) for agent in plain.agents)
-    scored = plain.model_copy(update={"agents": agents})
-    decision = decide_verdict(policy, scored, {"accuracy": 0.6, "clarity": 0.4})
-    assert decision.inputs.value == pytest.approx(4.4)
-    assert decision.inputs.unadjusted == 5.0
-    assert decision.action == "REVIEW"
-    assert decide_verdict(load_policy("verdict_score"), scored).action == "APPROVE"
-    assert "unadjusted" not in decide_verdict(load_policy("verdict_score"), scored).inputs.model_dump()
-
-
-def _assessment(*scores, final=None, threshold=4.5, probability=None):
-    from metajudge.types import AgentResult, Assessment, Status
-
-    return Assessment(
-        judgment_id="j",
-        item_id="i",
-        judge="judge",
-        status=Status.ASSESSED,
-        final_score=final,
-        accepted=True,
-        agents=tuple(AgentResult(agent=f"a{n}", model="m", weight=1, score=s) for n, s in enumerate(scores)),
-        probability=probability,
-        strategy="weighted_average",
-        threshold=threshold,
-        panel_digest="p",
-        judgment_digest="d",
-        metajudge_version="0",
-    )
-
-
-@pytest.mark.parametrize(
-    ("scores", "share"),
-    [((5, 5), 1.0), ((5, 1), 0.5), ((5, 4.5), 0.5), ((5, 5, 4), 2 / 3), ((1, 1, 1, 5), 0.75), ((4.6, 4.7), 1.0)],
-)
-def test_same_side_is_the_share_on_the_more_frequent_side_of_the_threshold(scores, share):
-    decision = decide_verdict(load_policy("verdict_score"), _assessment(*scores, final=4.8))
-    assert decision.inputs.confidence == pytest.approx(share)
-
-
-@pytest.mark.parametrize(("scores", "agreement"), [((5, 5), 1.0), ((1, 5), 0.0), ((4, 5, 3), 0.5)])
-def test_range_is_one_less_the_spread_over_the_scale(scores, agreement):
-    data = {**load_policy("verdict_score").model_dump(mode="json"), "agreement": "range"}
-    decision = decide_verdict(Policy.model_validate(data), _assessment(*scores, final=4.8))
-    assert decision.inputs.confidence == pytest.approx(agreement)
-
-
-def test_one_agent_has_no_agreement_and_the_reason_is_recorded():
-    for policy in list_policies()[:2]:
-        decision = decide_verdict(policy, _assessment(5, final=5.0, probability=0.99))
-        assert decision.inputs.confidence is None
-        assert "two agents" in decision.inputs.absent["confidence"]
-        assert decision.action == ("APPROVE" if policy.name == "verdict" else "REVIEW_PRIORITY")
-
-
-@pytest.mark.slow
-def test_agents_that_failed_do_not_count_as_agreeing():
-    from metajudge.providers.scripted import ScriptedModel
-
-    answer = score_answer(5)
-
-    async def vetted():
-        good = [ScriptedModel(lambda r: _reply(answer, r), name=f"good{n}") for n in range(2)]
-        bad = ScriptedModel(lambda _: ModelTimeoutError("no answer"), name="bad")
-        async with Engine([*good, bad], policy="verdict_score") as engine:
-            return await engine.vet(judgment("j1"))
-
-    import asyncio
-
-    found = asyncio.run(vetted())
-    assert found.decision.inputs.confidence == 1.0
-    assert found.decision.action == "APPROVE"
-    assert found.agents[2].failure.kind == "timeout"
-
-
-def _reply(_answer, request):
-    entry = {"explanation": "fine", "score": 5}
-    return json.dumps(dict.fromkeys(request.schema.schema["properties"], entry))

@@ -40,7 +40,10 @@ def ranged():
 
 @pytest.mark.parametrize(
     ("scores", "expected"),
-    [((5, 4.6, 4.6), 1.0), ((5, 4.6, 4.5), 2 / 3), ((5, 4, 4), 2 / 3), ((4, 4), 1.0), ((5, 4), 0.5), ((4.5, 4.5), 1.0)],
+    [
+        *(((5, 4.6, 4.6), 1.0), ((5, 4.6, 4.5), 2 / 3), ((5, 4, 4), 2 / 3), ((4, 4), 1.0), ((5, 4), 0.5)),
+        *(((4.5, 4.5), 1.0), ((1, 1, 1, 5), 0.75), ((5, 5, None), 1.0)),
+    ],
 )
 def test_agents_agree_by_the_side_of_the_threshold_they_are_on(scores, expected):
     found = agreement_of(SCORE, assessment(*(agent(f"a{i}", score) for i, score in enumerate(scores))))
@@ -51,6 +54,7 @@ def test_by_range_the_distance_of_the_extremes_counts():
     found = agreement_of(ranged(), assessment(agent("a", 5), agent("b", 4), agent("c", 4.5)))
     assert found == pytest.approx(1 - 1 / ranged().scale.width)
     assert agreement_of(ranged(), assessment(agent("a", 5), agent("b", 1))) == 0
+    assert agreement_of(ranged(), assessment(agent("a", 4), agent("b", 5), agent("c", 3))) == 0.5
 
 
 @pytest.mark.parametrize(("agents", "reason"), [((), "there are 0"), ((5, None), "there is 1")])
@@ -84,4 +88,5 @@ def test_learned_offsets_are_weighed_by_the_panels_rubric():
     found = assessment(agent("a", 4.8, accuracy=5, clarity=4), agent("b", 4.8, accuracy=5, clarity=4))
     decided = decide_verdict(Policy.model_validate(data), found, {"accuracy": 3, "clarity": 1})
     assert (decided.inputs.value, decided.inputs.unadjusted) == (pytest.approx(4.3), 4.8)
+    assert "unadjusted" not in decide_verdict(SCORE, found).inputs.model_dump()
     assert decide_verdict(Policy.model_validate(data), found).inputs.value == 4.8, "no weights: nothing to move by"
