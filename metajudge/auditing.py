@@ -16,7 +16,9 @@ from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
+from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
+from metajudge.readers.silent_records import without_silent_verdicts
 from metajudge.report.audit.published import AuditDocument, published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite
@@ -129,11 +131,15 @@ def audited_by(
     """As :func:`audit_judgments`, with the audit as it is and the judgments audited."""
     rule = _rule(right)
     whole = isinstance(judgments, JudgmentSource) and judgments.judges is None and judgments.limit is None
-    given: Sequence[Judgment] = (
-        judgments.collect(_Kept).judgments
-        if isinstance(judgments, JudgmentSource) and whole
-        else [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(judgments, start=1)]
-    )
+    given: Sequence[Judgment]
+    if isinstance(judgments, JudgmentSource):
+        given = judgments.collect(_Kept).judgments if whole else list(judgments)
+        own = all(name == JudgmentLines.format for name in judgments.formats.values())
+    else:
+        plain = list(judgments)
+        given = [as_judgment(one, place=f"judgment {at}") for at, one in enumerate(plain, start=1)]
+        own = not any(isinstance(one, Judgment) for one in plain)
+    given = without_silent_verdicts(given) if own else given
     _check_verdicts(given)
     notices: list[str] = []
     if labels is not None:

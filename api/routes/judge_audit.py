@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from metajudge.auditing import PersonLabel, audit_judgments
 from metajudge.readers.joined_labels import On
+from metajudge.readers.silent_records import without_silent_verdicts
 from metajudge.report.audit.published import AuditDocument
 from metajudge.types import Judgment
 
@@ -155,7 +156,9 @@ def _answer(folder: Path, on: On | None, right: str | None, most: int | None) ->
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     asked = _of_lines(body, on, right, most) if most else _of_object(body)
-    found = audit_judgments(asked.judgments, labels=asked.labels or None, on=asked.on, right=asked.right)
+    found = audit_judgments(
+        without_silent_verdicts(asked.judgments), labels=asked.labels or None, on=asked.on, right=asked.right
+    )
     return found.model_dump_json().encode()
 
 

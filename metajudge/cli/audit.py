@@ -18,7 +18,6 @@ from metajudge.files.output import check_apart, write_text
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.guessed_tables import guess_tables
 from metajudge.readers.jsonl import to_line
-from metajudge.readers.mapping import parse_values
 from metajudge.report.audit.commands import JOINED, Given, flags, next_commands
 from metajudge.report.audit.page import card, page
 from metajudge.report.audit.published import AuditDocument, published
@@ -162,7 +161,7 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
     try:
         return reading.open(inputs), None
     except InputError:
-        guessed = None if reading.maps else guess_tables(inputs, parse_values(reading.values or ()))
+        guessed = guess_tables(inputs, reading.mapping)
         if guessed is None:
             raise
         return (

@@ -82,6 +82,9 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
     if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE, Shape.ALPACA_EVAL, Shape.ASSESSED):
         kept = _kept(source, mapping)
         mapped = kept if shape is not Shape.ASSESSED or (kept is not None and _fits(kept, table)) else None
+    if mapped is None and mapping is not None and mapping.constants and shape in (Shape.UNKNOWN, Shape.TABLE):
+        named = mapping.model_copy(update={"columns": own_columns(table.columns())})
+        mapped = None if named.missing() else named
     if mapped is not None:
         return _mapped(table, mapped)
     values = mapping.values if mapping is not None else {}
@@ -151,11 +154,13 @@ def _fits(mapping: FieldMap, table: Table) -> bool:
 
 
 def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
-    """The mapping kept for a file, with the meanings given now taking precedence."""
+    """The mapping kept for a file, with the meanings and texts given now taking precedence."""
     kept = saved_map(source.path)
     if kept is None or mapping is None:
         return kept
-    return kept.with_values(mapping.values)
+    columns = {name: column for name, column in kept.columns.items() if name not in mapping.constants}
+    update = {"columns": columns, "constants": {**kept.constants, **mapping.constants}}
+    return kept.with_values(mapping.values).model_copy(update=update)
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:

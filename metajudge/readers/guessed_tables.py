@@ -22,14 +22,14 @@ TOLERATED: Final = 0.1
 """Rows that cannot be read, to those that can, at most: with more of them the guess is wrong."""
 
 
-def guess_table(name: str, values: Mapping[str, str] | None = None) -> FieldMap | None:
-    """The guessed mapping of a table that nothing else says how to read.
+def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
+    """The guessed mapping of a table that nothing else says how to read; what is given is not guessed.
 
     A table without a column for the judge gets one judge, named after the file.
 
     Args:
         name: the path.
-        values: meanings of values that were given.
+        given: the part of the mapping that was given.
 
     Returns:
         None for an input that needs no guess, and where the guess leaves many rows unread, or fields open.
@@ -37,30 +37,28 @@ def guess_table(name: str, values: Mapping[str, str] | None = None) -> FieldMap 
     Raises:
         InputError: the input is missing or of no kind that is known.
     """
-    found = inspect_input(name, _of({}, values), records=0)
+    found = inspect_input(name, given, records=0)
     mapping = found.mapping
     if found.origin == "guessed" and mapping is not None and mapping.missing() == ("judge",):
-        found = inspect_input(name, _of({"judge": Path(name).stem}, values), records=0)
+        known = given or FieldMap()
+        named = known.model_copy(update={"constants": {**known.constants, "judge": Path(name).stem}})
+        found = inspect_input(name, named, records=0)
         mapping = found.mapping
     if found.origin != "guessed" or mapping is None or not _complete(found):
         return None
     return mapping.model_copy(update={"columns": {**mapping.columns, **_beside(found.columns, mapping)}})
 
 
-def guess_tables(names: Sequence[str], values: Mapping[str, str] | None = None) -> FieldMap | None:
+def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMap | None:
     """One guessed mapping for several inputs; None where they would need different ones."""
     if "-" in names:
         return None
     try:
-        guesses = [guess_table(name, values) for name in names]
+        guesses = [guess_table(name, given) for name in names]
     except InputError:
         return None  # opening the inputs says what is wrong
     first = guesses[0] if guesses else None
     return first if all(one == first for one in guesses) else None
-
-
-def _of(constants: Mapping[str, str], values: Mapping[str, str] | None) -> FieldMap | None:
-    return FieldMap(constants=dict(constants), values=dict(values or {})) if constants or values else None
 
 
 def _complete(found: Inspection) -> bool:

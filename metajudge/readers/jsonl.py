@@ -250,8 +250,9 @@ class SharedItems:
         if known is not None:
             return known
         judgment = Judgment.model_validate({**data, "item": self._item})
-        if self._checked is not None and said is not None and len(self._checked) < MOST_CHECKED:
-            self._checked[said] = _Checked(judgment.verdict, judgment.order)
+        checked = None if judgment.verdict is None else self._checked
+        if checked is not None and said is not None and len(checked) < MOST_CHECKED:
+            checked[said] = _Checked(judgment.verdict, judgment.order)
         return judgment
 
     def _takes(self, item: dict[str, Any]) -> bool:

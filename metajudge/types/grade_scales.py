@@ -95,22 +95,19 @@ class GradeScales:
 
     def sentences(self) -> list[str]:
         """What is not compared, and how a scale is declared."""
-        declare = (
-            "declare the scale if it is one (--map scale:=LOW..HIGH), or say which grades are the same "
-            "(--map-values label:1=2,...)"
-        )
+        declare = "declare the scale if it is one (--map scale:=LOW..HIGH; in a record item.scale)"
         found = []
         if unlike := self.unlike_people():
             graded = _listed(self.judges, unlike)
             found.append(
                 f"Two scales are not compared: {graded}, people from {self.people}. No figure says how often such "
-                f"a judge is right; {declare}."
+                f"a judge is right: {declare}, or say which grades are the same (--map-values label:1=2,...)."
             )
         groups = self.groups()
         if len(set(groups.values())) > 1:
             found.append(
                 f"Judges on two scales are not compared with each other: {_listed(self.judges, list(groups))}; "
-                f"{declare if not unlike else 'declare the scale if it is one'}."
+                f"{declare}, or put them on one first."
             )
         return found
 

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from metajudge.types.digests import json_bytes, raw_digest
 from metajudge.types.frozen import Frozen
 from metajudge.types.label import Label, settled
+from metajudge.types.no_answer import never_an_answer
 from metajudge.types.right import DEFAULTS, Right, is_right
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of
 
@@ -43,6 +44,7 @@ class Item(Frozen):
 
     A response may be the empty string (a model may answer nothing); an item without responses is an error. ``labels``,
     ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
+    A label by a word that stands for no answer (``"unsure"``) is left out, unless the scale has it.
     """
 
     id: NonEmpty
@@ -66,6 +68,19 @@ class Item(Frozen):
     metadata: dict[str, dict[str, Any]] | None = Field(
         default=None, description="Response id -> what is known of it, such as tokens or latency.", exclude_if=_is_empty
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_silent_labels(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not (data.get("label") or data.get("labels")):
+            return data
+        scale, found = data.get("scale"), dict(data)
+        if _is_silent(found.get("label"), scale):
+            del found["label"]
+        if isinstance(labels := found.get("labels"), list | tuple):
+            values = [one.get("value") if isinstance(one, dict) else None for one in labels]
+            found["labels"] = [one for one, value in zip(labels, values, strict=True) if not _is_silent(value, scale)]
+        return found
 
     @model_validator(mode="after")
     def _check(self) -> "Item":
@@ -125,7 +140,8 @@ class Judgment(Frozen):
 
     ``verdict`` is in terms of response ids, whatever labels the judge used. ``order`` lists the ids in the
     order in which the judge saw them (default: the order of ``item.responses``), ``labels`` what the judge
-    called them, by position (default: see :attr:`shown_labels`).
+    called them, by position (default: see :attr:`shown_labels`). A word that is no verdict anywhere (``"timeout"``) is
+    read as null with that reason; ``{"category": "timeout"}`` is a category all the same.
     """
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")
@@ -143,8 +159,13 @@ class Judgment(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _default_order(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not data.get("order"):
-            item = data.get("item")
+        if not isinstance(data, dict):
+            return data
+        item = data.get("item")
+        scale = item.scale if isinstance(item, Item) else item.get("scale") if isinstance(item, dict) else None
+        if _is_silent(said := data.get("verdict"), scale):
+            data = {**data, "verdict": None, "no_verdict": data.get("no_verdict") or silent_reason(str(said))}
+        if not data.get("order"):
             responses = item.responses if isinstance(item, Item) else None
             if isinstance(item, dict):
                 responses = item.get("responses")
@@ -337,6 +358,18 @@ def letters(index: int) -> str:
 def _natural(name: str) -> tuple[str, int]:
     head = name.rstrip("0123456789")
     return head, int(name[len(head) :] or 0)
+
+
+def silent_reason(word: str) -> str:
+    """Why a judgment with a verdict that stands for no answer has none."""
+    return f"the verdict is {word.strip()!r}, which stands for no answer"
+
+
+def _is_silent(value: Any, scale: Any) -> bool:
+    """Whether a verdict or a label in JSON is a word for no answer, which the scale does not have."""
+    if not isinstance(value, str) or not value.strip() or not never_an_answer(value):
+        return False
+    return not (isinstance(scale, list | tuple) and value.strip() in scale)
 
 
 def _check_known(names: Any, responses: dict[str, str], what: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from pydantic import Field
 
 from metajudge.types.frozen import Frozen
-from metajudge.types.verdict import AnyVerdict, Category, Grade, Pairwise, Verdict
+from metajudge.types.no_answer import passing as passing
+from metajudge.types.verdict import AnyVerdict, Grade, Pairwise, Verdict
 
 
 class Label(Frozen):
@@ -131,28 +132,3 @@ def _pairwise(first: Pairwise, values: Sequence[Pairwise]) -> Pairwise | None:
     if winner is None:
         return Pairwise(pair[0], pair[1], 0)
     return Pairwise(winner, next(name for name in pair if name != winner), 1)
-
-
-def passing(value: AnyVerdict) -> bool | None:
-    """Whether a category says that a response passes; None for a word that says neither."""
-    if not isinstance(value, Category):
-        return None
-    if isinstance(value.value, bool):
-        return value.value
-    word = value.value.casefold().strip().replace("-", "_").replace(" ", "_")
-    return True if word in _PASS else False if word in _FAIL else None
-
-
-_PASS = frozenset(
-    (
-        *("pass", "passed", "true", "yes", "y", "correct", "right", "c", "good", "relevant", "valid", "accept"),
-        *("accepted", "acceptable", "safe", "supported", "faithful", "no_error", "ok", "success", "positive", "1"),
-    )
-)
-_FAIL = frozenset(
-    (
-        *("fail", "failed", "false", "no", "n", "incorrect", "wrong", "i", "bad", "irrelevant", "not_relevant"),
-        *("invalid", "reject", "rejected", "unacceptable", "unsafe", "unsupported", "unfaithful", "error"),
-        *("failure", "negative", "0"),
-    )
-)

@@ -1,12 +1,11 @@
-"""Words and numbers that stand for no answer in a column of verdicts or labels."""
+"""Words of verdicts and labels: those that say pass or fail, and those, and numbers, that stand for no answer."""
 
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final
 
-from metajudge.types.label import passing
-from metajudge.types.verdict import Category
+from metajudge.types.verdict import AnyVerdict, Category
 
 _NEVER: Final = frozenset(
     (
@@ -68,7 +67,7 @@ def no_answer(
     """
     if _NUMBER.fullmatch(key):
         return _no_grade(float(key), beside, scale)
-    if _never(key):
+    if never_an_answer(key):
         return key.strip() != "-" or "+" not in beside
     word = _folded(key)
     if word in _FAILURES and several:
@@ -76,7 +75,7 @@ def no_answer(
     if not beside or not (word in _DOUBTFUL or word in _FAILURES):
         return False
     numbers = any(_NUMBER.fullmatch(one) for one in beside)
-    words = {_folded(one) for one in beside if not _NUMBER.fullmatch(one) and not _never(one)} - {word}
+    words = {_folded(one) for one in beside if not _NUMBER.fullmatch(one) and not never_an_answer(one)} - {word}
     sides = {passing(Category(one)) for one in words - _FAILURES.keys() - _DOUBTFUL}
     if word in _DOUBTFUL:
         return bool(sides - {None}) or (numbers and not words)
@@ -88,7 +87,7 @@ def no_answer(
 
 
 @lru_cache(maxsize=10_000)
-def _never(key: str) -> bool:
+def never_an_answer(key: str) -> bool:
     """Whether a text is no verdict anywhere."""
     text = key[:_READ].strip()
     if _SIGNS.fullmatch(text) or _folded(text) in _NEVER or _MESSAGE.fullmatch(text):
@@ -113,3 +112,28 @@ def _no_grade(number: float, beside: Collection[str], scale: tuple[float, float]
     if min(others) < 0 or (number > 0 and number <= _GAP * max(others)):
         return False
     return None if len(others) < 2 or (number == -1 and max(others) <= 2) else True
+
+
+def passing(value: AnyVerdict) -> bool | None:
+    """Whether a category says that a response passes; None for a word that says neither."""
+    if not isinstance(value, Category):
+        return None
+    if isinstance(value.value, bool):
+        return value.value
+    word = value.value.casefold().strip().replace("-", "_").replace(" ", "_")
+    return True if word in _PASS else False if word in _FAIL else None
+
+
+_PASS = frozenset(
+    (
+        *("pass", "passed", "true", "yes", "y", "correct", "right", "c", "good", "relevant", "valid", "accept"),
+        *("accepted", "acceptable", "safe", "supported", "faithful", "no_error", "ok", "success", "positive", "1"),
+    )
+)
+_FAIL = frozenset(
+    (
+        *("fail", "failed", "false", "no", "n", "incorrect", "wrong", "i", "bad", "irrelevant", "not_relevant"),
+        *("invalid", "reject", "rejected", "unacceptable", "unsafe", "unsupported", "unfaithful", "error"),
+        *("failure", "negative", "0"),
+    )
+)
