@@ -169,6 +169,8 @@ def _settled(found: Inspection) -> Inspection:
             typer.echo(f"metajudge: {problem}", err=True)
         raise typer.Exit(ExitCode.USAGE)
     print_records(found)
+    for problem in found.problems:
+        typer.echo(f"  {problem}")
     return found
 
 

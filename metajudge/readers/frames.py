@@ -210,6 +210,8 @@ def _judgments(
                 f"{table.format} rows {first} and {found.line} have the same id {judgment.id!r}: give each "
                 "judgment its own, or map no id"
             )
+    for sentence in reader.told:
+        warnings.warn(sentence, stacklevel=4)
     if people.count > people.matched:
         warnings.warn(people.notice() or "", stacklevel=4)
     return [judgment for _, judgment in seen.values()]

@@ -1,6 +1,7 @@
 """Names of columns that say who gave a value: a person, or a judge."""
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Final
 
 ANNOTATORS: Final = (
@@ -10,6 +11,9 @@ ANNOTATORS: Final = (
 """Who gave a label."""
 LABEL_TIMES: Final = ("label_time", "labeled_at", "labelled_at", "annotated_at", "annotation_time", "created_at")
 """When a label was given."""
+RULING_FLAGS: Final = ("ruling", "is_ruling", "adjudicated", "is_adjudicated", "adjudication")
+"""Whether a label is a ruling on what people said, where the values are true and false; else such a ruling."""
+_FLAG: Final = frozenset(("", "true", "false", "yes", "no", "0", "1"))
 
 _PEOPLE = r"(?:human|gold|golden|expert|annotator|people|person|manual|crowd)"
 _WHAT = (
@@ -41,6 +45,17 @@ _JUDGE: Final = re.compile(
 def base_name(column: str) -> str:
     """The last part of a column's name, in lower case, with ``_`` between its words."""
     return re.sub(r"[\s-]+", "_", column.split(".")[-1].strip().lower())
+
+
+def ruling_flag(columns: Iterable[str], values: Callable[[str], Iterable[str]]) -> str | None:
+    """The column that says which labels are rulings; None without one.
+
+    Args:
+        columns: names.
+        values: the first values of a column, as text.
+    """
+    named = (column for column in columns if base_name(column) in RULING_FLAGS)
+    return next((one for one in named if {value.casefold() for value in values(one)} <= _FLAG), None)
 
 
 def is_label_name(column: str) -> bool:

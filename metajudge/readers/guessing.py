@@ -8,7 +8,14 @@ from typing import Any, Final, Literal
 
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.conversations import is_chat
-from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_judges_name, is_label_name
+from metajudge.readers.guessed_names import (
+    ANNOTATORS,
+    LABEL_TIMES,
+    base_name,
+    is_judges_name,
+    is_label_name,
+    ruling_flag,
+)
 from metajudge.readers.guessed_values import (
     NAMES,
     SIDES,
@@ -265,7 +272,8 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
 
 def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     """People's labels: columns with such a name, lists of labels, and who gave the one label of a row."""
-    free = sorted((name for name in names if name not in taken and is_label_name(name)), key=_level)
+    flag = ruling_flag(names, lambda name: [key_of(cell(row.data, name)) for row in rows])
+    free = sorted((name for name in names if name not in (*taken, flag) and is_label_name(name)), key=_level)
     found = [name for name in free if not _is_judges_own(name, names, rows, guess) and _is_filled(rows, name)]
     first = next((name for name in found if base_name(name) == "label"), found[0] if len(found) == 1 else None)
     for name in found:
@@ -282,10 +290,12 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
         return
     for target, wanted in (("annotator", ANNOTATORS), ("label_time", LABEL_TIMES)):
         column = next((name for known in wanted for name in names if _base(name) == known and name not in taken), None)
-        if column is None:
+        if column is not None:
+            _take(guess, taken, target, column, "medium", "the name, beside a label")
+        elif target == "annotator":
             return
-        taken[column] = target
-        guess.fields.append(FieldGuess(target, column, "medium", "the name, beside a label"))
+    if flag is not None:
+        _take(guess, taken, "ruling", flag, "medium", "the name, beside an annotator")
 
 
 def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
@@ -304,8 +314,8 @@ def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: 
     ids = [one.field.split(".")[1] for one in guess.fields if one.field.startswith("responses.")]
     if "verdict" not in taken.values() and len(ids) > 1:
         for name in few_values([name for name in names if name not in taken and not is_label_name(name)], rows):
-            unknown = _unknown(rows, name, ids, guess)
-            if not unknown or (len(unknown) > 1 and all(suggested(value, ids) for value in unknown)):
+            unknown = [value for value in _unknown(rows, name, ids, guess) if value not in ("1", "2")]
+            if all(suggested(value, ids) for value in unknown):
                 guess.verdicts = verdict_values(rows, name)
                 _take(guess, taken, "verdict", name, "low", "all of its values are verdicts")
                 break

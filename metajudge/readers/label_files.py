@@ -18,18 +18,27 @@ from metajudge.readers.cells import cell, key_of
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.detect import readers_of
-from metajudge.readers.guessed_names import ANNOTATORS, LABEL_TIMES, base_name, is_label_name
+from metajudge.readers.guessed_names import (
+    ANNOTATORS,
+    LABEL_TIMES,
+    RULING_FLAGS,
+    base_name,
+    is_label_name,
+    ruling_flag,
+)
 from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.mapped_labels import is_true
 from metajudge.readers.mapping import columns_there, quoted
 from metajudge.readers.people_index import ScoredByPeople
 from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment, Label
-from metajudge.types.label import combined
+from metajudge.types.label import as_ruling, combined
 
-LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time")
-"""What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it and when."""
+LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time", "ruling")
+"""What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it, when, and whether it is a
+ruling."""
 
 _IDS: Final = ("id", "judgment_id", "uuid", "uid", "row_id", "trace_id", "run_id", "span_id", "key")
 _ITEMS: Final = ("item_id", "question_id", "qid", "prompt_id", "example_id", "sample_id", "task_id", "pair_id", "item")
@@ -210,13 +219,16 @@ def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
                 raise InputError(f"{name} has no column {one!r}, mapped to {field_name}. {columns_there(columns)}")
     annotator = mapping.get("annotator") or _first(ANNOTATORS, columns)
     time = mapping.get("label_time") or _first(LABEL_TIMES, columns)
-    values = mapping["label"].split("+") if "label" in mapping else _values(columns, survey, {annotator, time}, name)
+    ruling = mapping.get("ruling") or ruling_flag(columns, lambda one: [key_of(cell(data, one)) for data in survey])
+    used = {annotator, time, ruling}
+    values = mapping["label"].split("+") if "label" in mapping else _values(columns, survey, used, name)
     found = LabelRows(
         ids=_named(mapping.get("id"), _IDS, columns, values),
         items=_named(mapping.get("item_id"), _ITEMS, columns, values),
         responses=_named(mapping.get("response"), _RESPONSES, columns, values),
     )
-    taken = ", ".join(f"{what} {one!r}" for what, one in (("annotators", annotator), ("times", time)) if one)
+    others = (("annotators", annotator), ("times", time), ("rulings", ruling))
+    taken = ", ".join(f"{what} {one!r}" for what, one in others if one)
     found.notes.append(f"{name}: labels in {', '.join(map(repr, values))}{f', {taken}' if taken else ''}")
     keys = [*dict.fromkeys([*found.ids, *found.items, *found.responses])]
     for row in table.rows():
@@ -224,7 +236,7 @@ def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
             found.rejected += 1
             found.rejects += [str(row)] if len(found.rejects) < _SHOWN else []
             continue
-        found.rows += _rows(row, keys, values, annotator, time, name)
+        found.rows += _rows(row, keys, values, (annotator, time, ruling), name)
     return found
 
 
@@ -232,8 +244,9 @@ _SHOWN = 3
 
 
 def _rows(
-    row: Line, keys: Sequence[str], values: Sequence[str], annotator: str | None, time: str | None, name: str
+    row: Line, keys: Sequence[str], values: Sequence[str], others: Sequence[str | None], name: str
 ) -> Iterator[LabelRow]:
+    annotator, time, ruling = others
     texts = {key: text for key in keys if 0 < len(text := key_of(cell(row.data, key))) <= _LONGEST_KEY}
     who = None if annotator is None else key_of(cell(row.data, annotator)) or None
     when = None if time is None else cell(row.data, time)
@@ -242,6 +255,8 @@ def _rows(
         if key_of(value) == "":
             continue
         by = who if len(values) == 1 else column if who is None else f"{who}/{column}"
+        if ruling is not None and is_true(cell(row.data, ruling)):
+            by = as_ruling(by)
         yield LabelRow(texts, value, by, when, name, row.number)
 
 
@@ -255,7 +270,7 @@ def _values(columns: Sequence[str], survey: Sequence[Mapping[str, Any]], used: s
     people = [column for column in free if is_label_name(column)]
     if people:
         best = next((column for column in people if base_name(column) == "label"), None)
-        return [best] if best is not None else people
+        return people if best is None else [best, *(one for one in people if base_name(one) in RULING_FLAGS)]
     known = [column for wanted in _VALUES for column in free if base_name(column) == wanted]
     if known:
         return known[:1]

@@ -11,6 +11,7 @@ from metajudge.readers.mapping import FLAGS, FieldMap, Wording
 from metajudge.readers.people import time_of
 from metajudge.readers.vocabulary import UnknownValueError
 from metajudge.types import AnyVerdict, Item, Label
+from metajudge.types.label import as_ruling
 
 _VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
 _ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
@@ -66,6 +67,8 @@ class RowLabels:
         if value is None:
             return None
         annotator = key_of(cell(row.data, columns["annotator"])) or None
+        if "ruling" in columns and is_true(cell(row.data, columns["ruling"])):
+            annotator = as_ruling(annotator)
         time = time_of(cell(row.data, columns["label_time"])) if "label_time" in columns else None
         return Label(value=value, annotator=annotator, time=time)
 
@@ -115,6 +118,11 @@ def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | N
     if not isinstance(value, list):
         raise BadLine(f"human_labels: {str(value)[:60]!r} is no list of labels")
     return value
+
+
+def is_true(value: Any) -> bool:
+    """Whether a cell says yes."""
+    return key_of(value).casefold() in ("true", "1", "yes")
 
 
 def labels_text(labels: tuple[Label, ...]) -> str | None:

@@ -27,6 +27,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "label": "what people say is right, in the words of the verdict; label.NAME for each of several people",
     "annotator": "who gave the label: several rows of one judgment are then read as its labels",
     "label_time": "when that label was given",
+    "ruling": "true where that label is a ruling on what people said, not one more person's answer",
     "human_labels": "a list of people's labels: values, or objects with value, annotator, time",
     "scale": "lowest and highest grade (scale:=1..5), or the categories, worst first (scale:=poor<fair<good)",
     "conversation": "the messages that the question contains as text",

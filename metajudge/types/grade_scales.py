@@ -43,17 +43,21 @@ def one_scale(first: Grades, second: Grades) -> bool:
     """Whether nothing says that grades are on two scales.
 
     They are where both vary on at least :data:`FEWEST` items, and: their highest grades are those of different usual
-    scales (1, 5, 7, 10, 100), or far apart below 10; or one has negative grades; or one begins and ends a grade above
-    the other, which begins with 0.
+    scales (1, 5, 7, 10, 100), or far apart below 10; or one goes about as far below 0 as above, and the other does not;
+    or one begins and ends a grade above the other, which begins with 0.
     """
     if any(len(one.items) < FEWEST or one.low == one.high for one in (first, second)):
         return True
     lower, upper = sorted((first, second), key=lambda one: (one.high, one.low))
-    if _top(lower.high) != _top(upper.high) or (lower.low < 0) != (upper.low < 0):
+    if _top(lower.high) != _top(upper.high) or _two_sided(lower) != _two_sided(upper):
         return False
     if lower.high > 1 and upper.high <= 10 and upper.high >= _UNUSED * lower.high:
         return False
     return not (lower.low == 0 and upper.low == 1 and upper.high == lower.high + 1)
+
+
+def _two_sided(grades: Grades) -> bool:
+    return grades.low < 0 and -grades.low >= grades.high / 2
 
 
 def _top(high: float) -> float:

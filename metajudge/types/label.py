@@ -37,6 +37,11 @@ def is_ruling(annotator: str | None) -> bool:
     return name.strip().casefold().replace("-", "_").replace(" ", "_") in RULINGS
 
 
+def as_ruling(annotator: str | None) -> str:
+    """The annotator of a ruling by a person, for :func:`is_ruling`."""
+    return f"{annotator}/adjudicated" if annotator else "adjudicated"
+
+
 def labels_in(data: Iterable[Any]) -> tuple[Label, ...]:
     """Labels from their JSON form."""
     return tuple(map(Label.model_validate, data))
