@@ -189,6 +189,25 @@ def scale_of(low: float, high: float) -> tuple[float, float]:
     return next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
 
 
+def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], several: bool) -> str:
+    """What a person must say of values that mean nothing by themselves."""
+    choices = "an id, A>B, tie or none" if several else "a number, a word or none"
+    models = "; for models' names map models.A and models.B" if several else ""
+    span = numbers_in(counts) if field == "verdict" else None
+    if span is not None:
+        return (
+            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
+            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
+        )
+    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
+    what = field.split(".")[0]
+    return (
+        f"{shown} in {column!r} are no {what}s here: say what each means, --map-values "
+        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' ({choices}; before a value {what}: where it means "
+        f"this in {what}s alone){models}"
+    )
+
+
 def unknown_values(rows: Sequence[Line], mapping: FieldMap, field: str = "verdict") -> list[str]:
     """Values of a field's column that mean nothing here, in the order of their first row."""
     column, ids = mapping.columns[field], mapping.response_ids

@@ -20,14 +20,13 @@ from metajudge.readers.guessed_values import (
     NAMES,
     SIDES,
     as_turns,
+    asked,
     column_that_names_columns,
     columns_of_models,
-    example_ranges,
     few_values,
     inside,
     meant,
     nested_paths,
-    numbers_in,
     paired_columns,
     question_column,
     suggested,
@@ -36,7 +35,7 @@ from metajudge.readers.guessed_values import (
 from metajudge.readers.lines import Line
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.one_hot import PREFIX, find_one_hot
-from metajudge.readers.vocabulary import MOST_CATEGORIES, UnknownValueError, Vocabulary
+from metajudge.readers.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
 Confidence = Literal["high", "medium", "low"]
@@ -435,10 +434,12 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
     """Meanings for words that are not understood as they are; numbers and marks are asked about."""
     ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
     found: dict[str, str] = {}
-    for one in guess.fields if len(ids) > 1 else ():
+    for one in guess.fields if ids else ():
         if one.field.split(".")[0] not in ("verdict", "label") or one.column.startswith(PREFIX):
             continue
         unknown = _unknown(rows, one.column, ids, guess, one.field)
+        if len(ids) == 1:  # a text is no verdict, whatever it may mean
+            unknown = [value for value in unknown if len(value) <= MOST_CHARACTERS]
         meanings = {value: meaning for value in unknown if (meaning := meant(value, ids)) is not None}
         left = [value for value in unknown if value not in meanings]
         if any(suggested(value, ids) is None for value in left):  # "right" may be the opposite of "wrong"
@@ -448,25 +449,8 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
         if ties := [value for value, meaning in meanings.items() if meaning == "tie"]:
             guess.problems.append(f"{', '.join(map(repr, ties))} in {one.column!r} are taken for ties; check that")
         if left:
-            guess.problems.append(_asked(one, left, verdict_values(rows, one.column)))
+            guess.problems.append(asked(one.field, one.column, left, verdict_values(rows, one.column), len(ids) > 1))
     return found
-
-
-def _asked(field: FieldGuess, values: Sequence[str], counts: Counter[str]) -> str:
-    """What a person must say of values that mean nothing by themselves."""
-    span = numbers_in(counts) if field.field == "verdict" else None
-    if span is not None:
-        return (
-            f"{field.column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
-            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
-        )
-    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
-    what = field.field.split(".")[0]
-    return (
-        f"{shown} in {field.column!r} are no {what}s here: say what each means, --map-values "
-        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' (an id, A>B, tie or none; before a value {what}: "
-        f"where it means this in {what}s alone); for models' names map models.A and models.B"
-    )
 
 
 def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess, field: str = "verdict") -> list[str]:

@@ -1,11 +1,15 @@
 """Runs the installed command in a process of its own, in an empty folder."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from metajudge.cli import main
 
 
 class Command:
@@ -34,3 +38,21 @@ class Command:
 @pytest.fixture
 def metajudge(tmp_path):
     return Command(tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command, in this process and in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("METAJUDGE_STORE", raising=False)
+
+    def _run(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["metajudge", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
+
+    return _run

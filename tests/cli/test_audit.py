@@ -1,14 +1,10 @@
 """``metajudge audit``: the shipped sample, the commands it proposes, files that stay as they are, and what is refused."""
 
-import io
 import shlex
-import sys
-from types import SimpleNamespace
 
 import pytest
 
 from metajudge.auditing import audited_by, demo_judgments
-from metajudge.cli import main
 from tests.doubles.judgments import judgment
 from tests.test_sample import SAMPLE
 
@@ -25,24 +21,6 @@ PLANTED = {
 """The shipped sample's judges -> the checks that must find something."""
 UNBIASED = ("wren-9b", "robin-4")
 """Judges in whose cards nothing may be found."""
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command, in this process and in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.delenv("METAJUDGE_STORE", raising=False)
-
-    def _run(*arguments, stdin=""):
-        monkeypatch.setattr(sys, "argv", ["metajudge", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
-
-    return _run
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from metajudge.readers.guessing import Guess, guess_mapping
 from metajudge.readers.lines import Line
 
@@ -35,15 +37,30 @@ def test_the_column_whose_values_are_verdicts_goes_first() -> None:
     assert guessed(row).mapping.columns["verdict"] == "winner"
 
 
-def test_numbers_are_taken_for_positions_only_with_a_warning() -> None:
+@pytest.mark.parametrize("values", [(1, 2, 1.5), (0, 1), (0, 1, 2), (0, 1, -1), ("A", "C"), ("left", "right", "1")])
+def test_a_number_or_a_mark_has_no_meaning_by_itself(values: tuple[Any, ...]) -> None:
     row = {"prompt": "?", "output_1": "x", "output_2": "y", "judge": "g"}
-    found = guessed(row | {"preference": 1}, row | {"preference": 2}, row | {"preference": 1.5})
-    assert found.mapping.values == {"1": "A", "2": "B", "1.5": "tie"}
-    assert "check that" in found.problems[0]
-    # 0 and 1 might be a label's index or a score: nothing is guessed.
-    unsure = guessed(row | {"preference": 0}, row | {"preference": 1}, row | {"preference": -1})
-    assert unsure.mapping.values == {}
-    assert "are no verdicts here: say what each means" in unsure.problems[0]
+    found = guessed(*(row | {"preference": value} for value in values), row | {"preference": values[0]})
+    assert found.mapping.values == {}
+    unknown = [str(value) for value in values if value != "A"]
+    assert all(f"{value!r} (" in found.problems[0] for value in unknown)
+    assert "are no verdicts here: say what each means" in found.problems[0]
+    assert all(f"{value}=MEANING" in found.problems[0] for value in unknown)
+
+
+def test_labels_are_asked_about_as_verdicts_are() -> None:
+    row = {"prompt": "?", "output_1": "x", "output_2": "y", "judge": "g", "winner": "A"}
+    found = guessed(row | {"human_winner": 0}, row | {"human_winner": 1})
+    assert "'0' (1), '1' (1) in 'human_winner' are no labels here" in found.problems[0]
+    assert found.mapping.values == {}
+
+
+def test_what_people_said_together_is_no_verdict() -> None:
+    row = {"prompt": "?", "output_a": "x", "output_b": "y", "judge": "g"}
+    for name in ("majority_human", "annotator_majority", "majority_vote", "human_majority"):
+        found = guessed(row | {name: "model_a"}, row | {name: "model_b"})
+        assert found.mapping.columns["label"] == name
+        assert found.problems == ["no column looks like a verdict: --map verdict=COLUMN"]
 
 
 def test_what_nobody_said_is_a_problem() -> None:

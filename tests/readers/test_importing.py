@@ -205,6 +205,10 @@ def test_an_excel_sheet(tmp_path, monkeypatch):
     found = inspect_input("s.xlsx")
     (asked,) = questions_of(found)
     mapping = answered(found.mapping, asked, "mein Richter", found.columns)
+    of_values = questions_of(inspect_input("s.xlsx", mapping))
+    assert [(one.about, one.default) for one in of_values] == [("1", None), ("2", None)]
+    for one, answer in zip(of_values, "AB", strict=True):
+        mapping = answered(mapping, one, answer, found.columns)
     verdicts, found = said("s.xlsx", given=mapping)
     assert verdicts == {"A>B": 2, "B>A": 2, "A=B": 2}
     assert found.rejects == 1, "what does not fit below the header is counted, not dropped"

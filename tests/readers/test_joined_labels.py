@@ -10,6 +10,7 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.readers.joined_labels import join, join_source, parse_on, read_labels
 from metajudge.types import Grade, Item, Judgment, Pairwise
+from metajudge.types.label import answers
 
 Table = Callable[..., Path]
 
@@ -70,18 +71,47 @@ def test_unmatched_rows_of_both_sides_are_counted_and_listed(table: Table) -> No
     assert "1 judgment without a label, the first: g2." in notices
 
 
-def test_a_value_that_means_nothing_on_its_item_is_counted_and_is_no_label(table: Table) -> None:
+def test_a_value_that_means_nothing_is_refused_and_one_for_no_answer_is_counted(table: Table) -> None:
     item = Item(id="p", question="?", responses={"A": "x", "B": "y"})
     judgments = [Judgment(id="j", item=item, judge="g", verdict="A>B")]
     path = table(
         ("item_id", "winner", "annotator"), ("p", "model_a", "anna"), ("p", "maybe", "ben"), ("p", "tie", "cy")
     )
-    (found,), report = join(judgments, read_labels([path]))
-    assert [one.value for one in found.item.labels] == [Pairwise("A", "B", 1), Pairwise("A", "B", 0)]
-    assert (report.matched, len(report.unreadable)) == (2, 1)
-    assert "'maybe' at" in report.unreadable[0]
-    (told,), _ = join(judgments, read_labels([path]), values={"maybe": "tie"})
-    assert len(told.item.labels) == 3
+    with pytest.raises(InputError, match=r"labels: 'maybe' \(1\) mean nothing .* --map-values maybe=MEANING"):
+        join(judgments, read_labels([path]))
+    (told,), _ = join(judgments, read_labels([path]), values={"label:maybe": "tie"})
+    assert [one.value.winner for one in told.item.labels] == ["A", None, None]
+    silent = table(("item_id", "winner"), ("p", "model_a"), ("p", "unsure"), ("p", "?"), ("p", "unsure"))
+    (found,), report = join(judgments, read_labels([silent]))
+    assert [one.value for one in found.item.labels] == [Pairwise("A", "B", 1)]
+    assert (report.matched, report.unreadable) == (1, [])
+    assert "3 labels that stand for no answer: 'unsure' (2), '?' (1)." in report.notices()
+
+
+def test_the_newest_answer_of_a_person_counts_and_a_ruling_is_no_answer(table: Table) -> None:
+    head = ("item_id", "annotator", "label", "created_at", "adjudicated")
+    rows = [
+        ("q1", "anna", 2, "2026-03-01", "false"),
+        ("q1", "anna", 4, "2026-01-01", "false"),
+        ("q1", "ben", 1, "2026-01-02", "false"),
+        ("q2", "anna", 3, "", "false"),
+        ("q2", "anna", 5, "", "false"),
+        ("q2", "cleo", 1, "2026-01-01", "true"),
+    ]
+    (one, two), report = join([graded(1), graded(2)], read_labels([table(head, *rows)]))
+    assert [(label.annotator, label.value.value) for label in answers(one.item.labels)] == [("anna", 2), ("ben", 1)]
+    assert [(label.annotator, label.value.value) for label in answers(two.item.labels)] == [("anna", 5)]
+    assert (one.item.truth, two.item.truth) == (Grade(1.5), Grade(1))
+    assert "2 answers are older ones of a person who answered an item again: the newest counts." in report.notices()
+
+
+def test_people_without_a_name_are_a_person_each_in_every_record_of_an_item(table: Table) -> None:
+    path = table(("item_id", "label"), ("q1", 2), ("q1", 2), ("q1", 5))
+    found, _ = join([graded(1), graded(1).model_copy(update={"id": "again", "judge": "h"})], read_labels([path]))
+    assert [[label.value.value for label in one.item.labels] for one in found] == [[2, 2, 5]] * 2
+    write_jsonl(path.with_suffix(".jsonl"), found)
+    spoken = read_labels([path.with_suffix(".jsonl")])
+    assert [row.value.value.value for row in spoken.rows] == [2, 2, 5]
 
 
 def test_two_keys_that_mean_different_judgments_are_refused_and_one_can_be_named(table: Table) -> None:

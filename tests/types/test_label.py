@@ -3,7 +3,7 @@
 import pytest
 
 from metajudge.types import Item, Judgment, Label, majority, parse_verdict
-from metajudge.types.label import passing
+from metajudge.types.label import answers, combined, labels_in, passing, settled
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,46 @@ def test_the_majority(values, expected):
     found = majority([parse_verdict(value) for value in values])
     assert (None if found is None else found.to_json()) == expected
     assert majority([parse_verdict(value) for value in reversed(values)]) == found
+
+
+def said(*given):
+    """Labels written ``person value [day of January, perhaps with a zone]``; ``_`` is nobody by name."""
+    found = []
+    for one in given:
+        name, value, *time = one.split()
+        when = {"time": f"2026-01-{time[0]}"} if time else {}
+        found.append({"value": value, "annotator": None if name == "_" else name, **when})
+    return labels_in(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "right"),
+    [
+        (["ann pass", "ann fail"], ["ann fail"], "fail"),
+        (["ann pass", "ann fail", "ann pass"], ["ann pass"], "pass"),
+        (["ann pass 09T00:00", "ann fail 02T00:00", "bob fail"], ["ann pass", "bob fail"], None),
+        (["ann pass 01T00:00", "ann fail"], ["ann pass"], "pass"),
+        (["ann pass 02T00:30:00+02:00", "ann fail 01T23:00:00Z"], ["ann fail"], "fail"),
+        (["ann pass 01T00:00", "ann fail 01T00:00Z"], ["ann fail"], "fail"),
+        (["_ pass", "_ pass", "_ fail"], ["_ pass", "_ pass", "_ fail"], "pass"),
+        (["ann pass", "bob pass", "adjudicated fail"], ["ann pass", "bob pass"], "fail"),
+        (["ann pass", "cleo/adjudicated fail", "Adjudicator pass"], ["ann pass"], "pass"),
+        (["adjudicated fail 05T00:00", "adjudicated pass 01T00:00"], [], "fail"),
+        ([], [], None),
+    ],
+)
+def test_one_answer_a_person_and_a_ruling_before_all(given, expected, right):
+    labels = said(*given)
+    assert [f"{one.annotator or '_'} {one.value}" for one in answers(labels)] == expected
+    found = settled(labels)
+    assert (None if found is None else found.to_json()) == right
+
+
+def test_the_labels_of_two_records_of_an_item():
+    one, other = said("ann pass", "_ fail"), said("ann pass", "ann fail", "_ fail", "_ fail")
+    assert combined(one, other) == other
+    assert combined(other, one) == (*said("ann fail", "_ fail"), *one)
+    assert combined((), one) == combined(one, ()) == combined(one, one) == one
 
 
 @pytest.mark.parametrize(("word", "side"), [(True, True), ("FAIL", False), ("Not relevant", False), ("blue", None)])
