@@ -29,7 +29,8 @@ MapValuesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map-values",
-        help="Meaning of the verdict's and the label's values: C=tie,0.5=tie,1=A,pass=1,error=none. Saved likewise.",
+        help="Meaning of the verdict's and the label's values: C=tie,0.5=tie,1=A,pass=1,error=none; "
+        "verdict:1=A and label:1=B for one of them alone. Saved likewise.",
         metavar="VALUE=MEANING,...",
     ),
 ]
@@ -60,8 +61,8 @@ LabelsMapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--labels-map",
-        help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when; "
-        "several labels in a row: label=human_1+human_2. Default: guessed by their names.",
+        help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when,"
+        "ruling=adjudicated; several labels in a row: label=human_1+human_2. Default: guessed by their names.",
         metavar="FIELD=COLUMN,...",
     ),
 ]

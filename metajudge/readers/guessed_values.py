@@ -211,7 +211,8 @@ def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], 
 def unknown_values(rows: Sequence[Line], mapping: FieldMap, field: str = "verdict") -> list[str]:
     """Values of a field's column that mean nothing here, in the order of their first row."""
     column, ids = mapping.columns[field], mapping.response_ids
-    vocabulary = vocabularies_of(mapping, (row.data for row in rows), FLAGS)[field != "verdict"]
+    of_verdicts, of_labels, _ = vocabularies_of(mapping, (row.data for row in rows), FLAGS)
+    vocabulary = of_verdicts if field == "verdict" else of_labels
     named_by_column = {name: one.strip() for name, one in mapping.response_columns.items()}
     found: dict[str, None] = {}
     for row in rows:
