@@ -193,7 +193,7 @@ def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], 
     """What a person must say of values that mean nothing by themselves."""
     choices = "an id, A>B, tie or none" if several else "a number, a word or none"
     models = "; for models' names map models.A and models.B" if several else ""
-    span = numbers_in(counts) if field == "verdict" else None
+    span = numbers_in(counts) if field == "verdict" and several else None
     if span is not None:
         return (
             f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
