@@ -222,22 +222,16 @@ class Joiner:
         return list({id(row): row for row in found}.values())
 
     def _label(self, row: LabelRow, judgment: Judgment) -> Label | None:
-        if isinstance(row.value, Label):
-            known = set(row.value.value.ids) <= judgment.item.responses.keys()
-            return row.value if known else None
         try:
-            return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
+            return self._said(row, judgment)
         except UnknownValueError:
             return None
 
-    def _is_silent(self, row: LabelRow, judgment: Judgment) -> bool | None:
-        """Whether a label that says nothing of a judgment stands for no answer; None where it means nothing."""
+    def _said(self, row: LabelRow, judgment: Judgment) -> Label | None:
+        """What a label says of a judgment; None where it stands for no answer, or names other responses."""
         if isinstance(row.value, Label):
-            return False
-        try:
-            return label_of(row.value, None, None, judgment.item, self._vocabulary) is None
-        except UnknownValueError:
-            return None
+            return row.value if set(row.value.value.ids) <= judgment.item.responses.keys() else None
+        return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
 
     def _counted(self, labels: LabelRows, known: "_Known") -> JoinReport:
         there = known.keys(self._way.on)
@@ -250,20 +244,23 @@ class Joiner:
             judgment = None if key is None else there.get(key)
             if judgment is None:
                 unmatched.append(f"{'/'.join(key) if key else 'without an id'} at {row.where}")
-            elif self._label(row, judgment) is not None:
-                meant.add(_shown(row.value))
+                continue
+            shown, label = _shown(row.value), None
+            try:
+                label = self._said(row, judgment)
+                silent[shown] += label is None and not isinstance(row.value, Label)
+            except UnknownValueError:
+                unknown[shown] += 1
+            if label is not None:
+                meant.add(shown)
                 if row.annotator and not is_ruling(row.annotator):
                     older += (key, row.annotator) in persons
                     persons.add((key, row.annotator))
-            else:
-                bad.add(id(row))
-                nothing = self._is_silent(row, judgment)
-                if nothing:
-                    silent[_shown(row.value)] += 1
-                    continue
-                unreadable.append(f"{_shown(row.value)} at {row.where}")
-                unknown[_shown(row.value)] += nothing is None
-        _require_meanings({value: count for value, count in unknown.items() if count and value not in meant})
+                continue
+            bad.add(id(row))
+            if not silent[shown]:
+                unreadable.append(f"{shown} at {row.where}")
+        _require_meanings({value: count for value, count in unknown.items() if value not in meant})
         without, own = [], 0
         for names in known.names:
             own += names.own
@@ -276,7 +273,7 @@ class Joiner:
             matched=len(labels.rows) - len(unmatched) - len(unreadable) - silent.total(),
             unmatched=unmatched[:NAMED],
             unreadable=unreadable,
-            silent=silent,
+            silent=+silent,
             older=older,
             judgments=len(known.names),
             labelled=len(known.names) - len(without),

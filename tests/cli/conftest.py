@@ -41,7 +41,7 @@ def metajudge(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def in_process(tmp_path, monkeypatch, capsys):
     """The command, in this process and in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

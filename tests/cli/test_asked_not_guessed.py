@@ -52,6 +52,11 @@ FILES = {
 
 
 @pytest.fixture
+def run(in_process):
+    return in_process
+
+
+@pytest.fixture
 def ask(run, tmp_path):
     """A command on one of the files."""
 

@@ -23,6 +23,11 @@ UNBIASED = ("wren-9b", "robin-4")
 """Judges in whose cards nothing may be found."""
 
 
+@pytest.fixture
+def run(in_process):
+    return in_process
+
+
 @pytest.fixture(scope="module")
 def demo():
     """The audit of the shipped sample."""
