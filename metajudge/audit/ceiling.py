@@ -1,5 +1,7 @@
 """The human ceiling, and a judge's distance from it on the same items by the same comparisons."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from metajudge.audit.card import Ceiling, Figure
@@ -9,8 +11,7 @@ from metajudge.audit.left_out import others_of
 from metajudge.audit.table import Table
 from metajudge.audit.view import View
 from metajudge.stats.association import mean_of, share_of
-from metajudge.stats.human_ceiling import human_ceiling
-from metajudge.types.label import Label, majority
+from metajudge.types.label import Label
 from metajudge.types.right import Right, is_right
 from metajudge.types.verdict import AnyVerdict
 
@@ -33,15 +34,13 @@ class CeilingTable:
         self.ceiling = self._ceiling(several)
 
     def _ceiling(self, several: list[ItemFacts]) -> Ceiling | None:
-        rule = self.table.right
-        answers = [[(one.annotator, one.value) for one in facts.people] for facts in several]
-        counted = human_ceiling(answers, majority, lambda one, other: is_right(one, other, rule))
-        pairs = [(facts.question, share) for facts in several for share, _ in self._left_out[facts.id]]
-        if not pairs or counted.agreement is None:
+        compared = [(facts, one) for facts in several for one in self._left_out[facts.id]]
+        if not compared:
             return None
-        questions = np.array([question for question, _ in pairs], dtype=np.intp)
-        found = share_of(np.array([share for _, share in pairs]), questions)
-        return Ceiling(kind=self.table.kind, agreement=figure(found, METHOD), annotators=counted.annotators)
+        questions = np.array([facts.question for facts, _ in compared], dtype=np.intp)
+        found = share_of(np.array([one.agrees for _, one in compared]), questions)
+        people = {one.annotator or place for place, (_, one) in enumerate(compared)}
+        return Ceiling(kind=self.table.kind, agreement=figure(found, METHOD), annotators=len(people))
 
     def gap(self, view: View) -> Figure | None:
         """The judge's agreement with all but one of the people, less that of the one left out, item by item."""
@@ -65,13 +64,21 @@ class CeilingTable:
         return figure(found, "agreement with all people but one, less that of the one", bounds=(-1.0, 1.0))
 
 
-def _left_out(people: tuple[Label, ...], rule: Right) -> tuple[tuple[float, AnyVerdict], ...]:
-    """For each person with decided others: whether it agrees with them, and what they say."""
-    compared = ((is_right(said, together, rule), together) for said, together in others_of(people))
-    return tuple((float(right), together) for right, together in compared if right is not None)
+class _LeftOut(NamedTuple):
+    """A person, whether it agrees with the others of an item, and what they say."""
+
+    annotator: str | None
+    agrees: float
+    others: AnyVerdict
 
 
-def _apart(verdict: AnyVerdict, left_out: tuple[tuple[float, AnyVerdict], ...], rule: Right) -> float | None:
-    pairs = [(is_right(verdict, others, rule), person) for person, others in left_out]
+def _left_out(people: tuple[Label, ...], rule: Right) -> tuple[_LeftOut, ...]:
+    """For each person with decided others."""
+    compared = ((one, is_right(one.value, together, rule), together) for one, together in others_of(people))
+    return tuple(_LeftOut(one.annotator, float(right), others) for one, right, others in compared if right is not None)
+
+
+def _apart(verdict: AnyVerdict, left_out: tuple[_LeftOut, ...], rule: Right) -> float | None:
+    pairs = [(is_right(verdict, one.others, rule), one.agrees) for one in left_out]
     known = [float(mine) - person for mine, person in pairs if mine is not None]
     return sum(known) / len(known) if known else None

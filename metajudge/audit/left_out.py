@@ -44,22 +44,14 @@ class LeftOut:
         return row, start[row] + within
 
 
-def others_of(people: tuple[Label, ...]) -> list[tuple[AnyVerdict, AnyVerdict]]:
+def others_of(people: tuple[Label, ...]) -> list[tuple[Label, AnyVerdict]]:
     """For each person whose others are decided: the person's answer and that of the others together.
 
-    A person with several answers on one item is left out with all of them.
+    Args:
+        people: one answer a person (:func:`~metajudge.types.label.answers`).
     """
-    found = []
-    for at, one in enumerate(people):
-        others = [
-            other.value
-            for place, other in enumerate(people)
-            if place != at and (other.annotator is None or other.annotator != one.annotator)
-        ]
-        together = majority(others)
-        if together is not None:
-            found.append((one.value, together))
-    return found
+    together = [majority([one.value for one in (*people[:at], *people[at + 1 :])]) for at in range(len(people))]
+    return [(one, others) for one, others in zip(people, together, strict=True) if others is not None]
 
 
 def left_out(table: Table) -> LeftOut:
@@ -70,7 +62,8 @@ def left_out(table: Table) -> LeftOut:
         people = items[thing.item].people
         if len(people) < 2:
             continue
-        for said, together in others_of(people):
+        for one, together in others_of(people):
+            said = one.value
             codes = table.coding.code(said, thing.ids), table.coding.code(together, thing.ids)
             if NOTHING not in codes:
                 rows.append((number, codes[0], table.coding.number(said), codes[1], table.coding.number(together)))

@@ -1,14 +1,13 @@
 """People's decisions as labels for a calibration, with what is to be known about how they came about."""
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from metajudge.errors import InputError
-from metajudge.reviews import HumanDecision, Outcome, ReviewOrigin, ReviewState
+from metajudge.reviews import HumanDecision, ReviewOrigin
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store.protocol import Store
-from metajudge.types import Label, Right
+from metajudge.types import Right
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +16,6 @@ class ReviewLabels:
 
     Attributes:
         right: judgment digest -> whether people judge the verdict right.
-        labels: judgment digest -> what people say is right, one entry for each who said it: the judge's verdict where
-            they approved it, their own where they corrected it. A rejection alone names no answer.
         weights: judgment digest -> inverse of the probability with which it was reviewed.
         selection: how just these came to be reviewed, in words.
     """
@@ -26,7 +23,6 @@ class ReviewLabels:
     right: dict[str, bool]
     weights: dict[str, float]
     selection: str
-    labels: dict[str, tuple[Label, ...]] = field(default_factory=dict)
 
 
 async def review_labels(store: Store, *, now: float, rule: Right | None = None) -> ReviewLabels:
@@ -40,7 +36,6 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
     """
     right: dict[str, bool] = {}
     weights: dict[str, float] = {}
-    said: dict[str, tuple[Label, ...]] = {}
     decided: dict[str, list[HumanDecision]] = {}
     audited = 0
     cursor = None
@@ -50,8 +45,6 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
             review = state.review
             if review.subject != "judgment":
                 continue
-            given = _labels(state)
-            said[review.subject_digest] = (*said.get(review.subject_digest, ()), *given)
             of_judgment = decided.setdefault(review.subject_digest, [])
             of_judgment += state.decisions
             label = label_of(of_judgment, review.verdict, rule)
@@ -71,17 +64,7 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
             "no review of a judgment has been decided yet, so there are no labels to fit on: decide some with "
             "`metajudge review next`"
         )
-    labels = {digest: given for digest, given in said.items() if given}
-    return ReviewLabels(right, weights, _selection(len(right), audited), labels)
-
-
-def _labels(state: ReviewState) -> list[Label]:
-    found = []
-    for one in state.decisions:
-        value = state.review.verdict if one.outcome is Outcome.APPROVE else one.verdict
-        if value is not None:
-            found.append(Label(value=value, annotator=one.reviewer, time=datetime.fromtimestamp(one.decided_at, UTC)))
-    return found
+    return ReviewLabels(right, weights, _selection(len(right), audited))
 
 
 def _selection(labels: int, audited: int) -> str:

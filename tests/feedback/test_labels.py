@@ -1,4 +1,4 @@
-"""People's decisions as labels: right or wrong, and the answers they gave."""
+"""People's decisions as labels: right or wrong."""
 
 from datetime import UTC, datetime
 
@@ -7,7 +7,7 @@ import pytest
 from metajudge.feedback.labels import review_labels
 from metajudge.reviews import HumanDecision, Outcome, Review
 from metajudge.store import open_store
-from metajudge.types import Label, parse_right
+from metajudge.types import parse_right
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -25,8 +25,8 @@ def graded(name: str) -> Review:
     )
 
 
-def said(name: str, reviewer: str, outcome: Outcome, verdict=None) -> HumanDecision:
-    at = AT.timestamp()
+def said(name: str, reviewer: str, outcome: Outcome, verdict=None, day: int = 0) -> HumanDecision:
+    at = AT.timestamp() + 86_400 * day
     return HumanDecision(review_id=name, reviewer=reviewer, outcome=outcome, verdict=verdict, decided_at=at)
 
 
@@ -48,9 +48,26 @@ async def test_a_corrected_grade_is_a_label_and_the_rule_says_whether_the_judge_
     )
     found = await review_labels(store, now=9.0)
     assert found.right == {"d-a": False}
-    assert found.labels == {
-        "d-a": (Label(value=5.0, annotator="ann", time=AT),),
-        "d-b": (Label(value=4.0, annotator="ann", time=AT),),
-    }
     near = await review_labels(store, now=9.0, rule=parse_right("within:1"))
     assert near.right == {"d-a": True}
+
+
+@pytest.mark.parametrize(
+    ("decisions", "right"),
+    [
+        ([("a1", "ann", "approve", 2), ("a2", "ann", "reject", 1)], {"d-a": True, "d-b": True}),
+        ([("a1", "ann", "approve", 1), ("a2", "ann", "reject", 2)], {"d-a": False, "d-b": True}),
+        ([("a1", "ann", "approve", 1), ("a2", "ben", "reject", 2)], {"d-b": True}),
+        (
+            [("a1", "ann", "approve", 1), ("a1", "ben", "approve", 1), ("a2", "adjudicator", "reject", 0)],
+            {"d-a": False, "d-b": True},
+        ),
+    ],
+)
+async def test_who_reviews_a_judgment_twice_is_one_person_and_a_ruling_decides(store, decisions, right) -> None:
+    of_one = [graded(name).model_copy(update={"subject_digest": "d-a"}) for name in ("a1", "a2")]
+    await store.reviews.open([*of_one, graded("b")])
+    await store.reviews.import_decisions(
+        [said("b", "ann", Outcome.APPROVE), *(said(a, who, Outcome(what), day=day) for a, who, what, day in decisions)]
+    )
+    assert (await review_labels(store, now=9.0)).right == right
