@@ -94,3 +94,60 @@ def test_nothing_is_left_on_disk(client, monkeypatch, tmp_path):
     client.post("/v1/audit", json={"judgments": records(*pairs())})
     client.post("/v1/audit", json={"judgments": []})
     assert list(tmp_path.iterdir()) == []
+
+
+def graded(verdicts, labels=None):
+    """Verdicts of one judge on single responses, with labels of their own where given."""
+    return [
+        {
+            "id": f"j{n}",
+            "item": {"id": f"i{n}", "question": f"{n}?", "responses": {"A": f"{n}."}, "label": labels and labels[n]},
+            "judge": "owl",
+            "verdict": said,
+        }
+        for n, said in enumerate(verdicts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "labels", "expected"),
+    [
+        (["pass", "fail", "ERROR", "timeout"] * 6, ["pass", "fail", "pass", "pass"] * 6, (1.0, 12, 12)),
+        ([1, 2, 5, -1] * 6, [1, 2, 5, 3] * 6, (1.0, 18, 6)),
+        ([2, 4, 6, 10] * 6, [1, 2, 3, 5] * 6, (None, 0, 0)),
+    ],
+)
+def test_values_are_read_as_in_a_file(client, verdicts, labels, expected):
+    answer = client.post("/v1/audit", json={"judgments": graded(verdicts, labels)})
+    found = judge_of(answer.json(), "owl")
+    assert (found["accuracy"], found["n_labelled"], found["n_no_verdict"]) == expected
+    told = any("owl grades from 2 to 10, people from 1 to 5" in one for one in answer.json()["notices"])
+    assert told is (expected[0] is None)
+
+
+def test_a_person_has_one_answer_and_a_ruling_is_nobodys(client):
+    def said(number, value, who, day):
+        return {"item_id": f"i{number}", "value": value, "annotator": who, "time": f"2026-01-0{day}T00:00:00Z"}
+
+    labels = [said(n, "pass" if n else "fail", "ada", 2) for n in range(6)] + [
+        said(n, "fail", "ada", 1) for n in range(6)
+    ]
+    sent = {"judgments": graded(["pass"] * 6), "labels": labels}
+    found = client.post("/v1/audit", json=sent).json()
+    assert judge_of(found, "owl")["accuracy"] == pytest.approx(5 / 6)
+    assert (judge_of(found, "owl")["human_ceiling"], found["holdings"]["several_labels"]) == (None, 0)
+    assert "6 answers are older ones of a person who answered an item again: the newest counts." in found["notices"]
+    sent["labels"] += [said(n, "fail", "adjudicated", 1) for n in range(3)]
+    found = client.post("/v1/audit", json=sent).json()
+    assert judge_of(found, "owl")["accuracy"] == 0.5
+    assert (judge_of(found, "owl")["human_ceiling"], found["holdings"]["annotators"]) == (None, 1)
+
+
+def test_labels_that_mean_nothing_are_refused(client):
+    sent = {
+        "judgments": records(*pairs(label=None)),
+        "labels": [{"item_id": "q0", "value": 1}, {"item_id": "q1", "value": 0}],
+    }
+    answer = client.post("/v1/audit", json=sent)
+    assert answer.status_code == 422
+    assert "1 (1), 0 (1) mean nothing" in answer.json()["detail"]
