@@ -34,7 +34,7 @@ from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment, Label
-from metajudge.types.label import as_ruling, combined
+from metajudge.types.label import as_ruling
 
 LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time", "ruling")
 """What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it, when, and whether it is a
@@ -181,12 +181,16 @@ def _from_judgments(source: Source) -> LabelRows:
         return found
     given: JudgmentSource = open_judgments([source.path])
     spoken: list[LabelRow] = []
-    seen: dict[str, tuple[Label, ...]] = {}
+    seen: dict[str, list[Label]] = {}
     for number, judgment in enumerate(given, start=1):
         keys = _keys_of(judgment)
-        known, said = seen.get(judgment.item.id, ()), _labels_of(judgment)
-        seen[judgment.item.id] = combined(known, said)
-        for label in (Counter(seen[judgment.item.id]) - Counter(known)).elements():
+        known = seen.setdefault(judgment.item.id, [])
+        left = Counter(known)
+        for label in _labels_of(judgment):
+            if left[label]:  # what stands in several records of an item is one answer
+                left[label] -= 1
+                continue
+            known.append(label)
             item = {name: text for name, text in keys.items() if name != "id"}
             found.rows.append(LabelRow(item, label, label.annotator, label.time, source.name, number))
         if judgment.verdict is not None:

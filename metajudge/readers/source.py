@@ -18,7 +18,7 @@ from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.pass_counts import PassCounts
-from metajudge.readers.people import ByPeople, PeopleCount
+from metajudge.readers.people import NAMED, ByPeople, PeopleCount
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.readers.seen_ids import SeenIds
@@ -452,6 +452,7 @@ def _rejected(found: FoundJudgment, reason: str) -> Reject:
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:
     """Reads up to the first judgment, so that an input without any is refused at once."""
     rejects, people = 0, PeopleCount()
+    answers: dict[str, None] = {}
     first: Reject | None = None
     for reader in readers:
         for found in reader.read():
@@ -459,6 +460,8 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
                 return
             if isinstance(found, ByPeople):
                 people.add(found, "no verdict in this input")
+                if len(answers) < NAMED:
+                    answers[str(found.score.value)] = None
                 continue
             if strict:
                 raise BadLineError(str(found))
@@ -467,7 +470,10 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     none = "no record at all" if not people.count else "no score by a model"
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
-    hint = f". {notice} As labels of another file's judgments: --labels {name}" if notice else ""
+    said = ", ".join(map(repr, answers))
+    hint = (
+        f". {notice} Their answers ({said}) are labels of another file's judgments: --labels {name}" if notice else ""
+    )
     error = PeopleOnlyError if people.count and not rejects else InputError
     raise error(f"{name} contains no readable judgments: {bad}{hint}")
 

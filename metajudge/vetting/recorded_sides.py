@@ -161,10 +161,10 @@ def _labelled_by(verdict: str | None, label: str | None, people: str | None) -> 
     given, own, said = (None if text is None else orjson.loads(text) for text in (verdict, label, people))
     if given is None:
         return None
-    people = labels_in(said or ())
-    labels = tuple(one.value for one in people)
+    given_labels = labels_in(said or ())
+    labels = tuple(one.value for one in given_labels)
     first = None if own is None else parse_verdict(own)
-    truth = settled(people) if first is None else first
+    truth = settled(given_labels) if first is None else first
     if truth is None:
         return None
     return Labelled(parse_verdict(given), truth, labels if first is None else (first, *labels))

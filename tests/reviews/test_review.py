@@ -21,7 +21,10 @@ class TestLabels:
 
     def test_the_majority_decides_and_a_draw_is_no_label(self):
         yes, no = said("approve"), said("reject")
-        assert label_of([yes, no, yes], ONE.verdict) is True
-        assert label_of([yes, no], ONE.verdict) is None
+        ben, cy = said("reject", "ben"), said("approve", "cy")
+        assert label_of([yes, ben, cy], ONE.verdict) is True
+        assert label_of([yes, ben], ONE.verdict) is None
+        assert label_of([yes, no, ben, cy], ONE.verdict) is False, "of one reviewer the last decision counts"
+        assert label_of([yes, cy, said("reject", "adjudicator")], ONE.verdict) is False
         assert label_of([said("cannot_tell")], ONE.verdict) is None
         assert label_of([], ONE.verdict) is None
