@@ -472,7 +472,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     notice = people.notice()
     said = ", ".join(map(repr, answers))
     hint = (
-        f". {notice} Their answers ({said}) are labels of another file's judgments: --labels {name}" if notice else ""
+        f". {notice} Their answers ({said}) can be labels of other judgments: --labels {name}" if notice else ""
     )
     error = PeopleOnlyError if people.count and not rejects else InputError
     raise error(f"{name} contains no readable judgments: {bad}{hint}")
