@@ -9,12 +9,12 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from metajudge.calibration.calibration import Calibration
-from metajudge.calibration.domain import Mark, outside_domain, transfer_decides
+from metajudge.calibration.domain import Mark, outside_domain
 from metajudge.calibration.files import load_calibration, save_calibration, shipped_calibration, shipped_prior
 from metajudge.calibration.pooled_fit import fit_pooled
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
-from metajudge.calibration.transfer import Normal, Transfer, evidence_of, mean_probability
+from metajudge.calibration.transfer import Transfer, evidence_of, mean_probability
 from metajudge.calibration.transfer_fit import item_weights, pool, thinned
 from tests.doubles.crowds import crowd
 
@@ -32,8 +32,8 @@ def test_shipped_default_answers_for_any_judge_and_promises_nothing() -> None:
         shipped.promise_for(judge, marks) is None for judge, marks in zip(TABLE.judges, found.marks, strict=True)
     )
     state, _ = evidence_of(TABLE)
-    decides = np.array([transfer_decides(marks) for marks in found.marks])
-    assert (decides == (state == 0)).all()  # pairs with peers, in an input large enough
+    assert (state == 1).all()  # pairs with peers
+    assert not any(Mark.NO_BETTER in marks or Mark.UNTESTED in marks for marks in found.marks)
     base = np.full(len(TABLE), TABLE.correct.mean())
     assert log_losses(found.probabilities, TABLE.correct).mean() < log_losses(base, TABLE.correct).mean()
 
@@ -52,14 +52,6 @@ def test_questions_fitted_on_are_known_again() -> None:
     seen = prior.fitted_on(TABLE.questions)
     assert seen.any()
     assert (seen == (np.array(TABLE.questions) == TABLE.questions[0])).all()
-
-
-def test_a_cut_is_the_probability_of_evidence_at_the_threshold() -> None:
-    certain = Normal(mean=(0.0, 1.0), variance=(0.0, 0.0))
-    assert certain.cut(4.5) == pytest.approx(0.875)
-    assert certain.cut(3.0) == pytest.approx(0.5)
-    doubtful = Normal(mean=(0.0, 1.0), variance=(0.1, 0.2))
-    assert 0.5 < doubtful.cut(4.5) < 0.875
 
 
 def test_labels_move_the_prior_and_without_any_it_stays() -> None:
