@@ -37,7 +37,7 @@ def rows_of(page):
 
 def test_the_dashboard_does_not_count_a_judgment_once_for_each_policy(visitor):
     said = words(visitor.see("/dashboard"))
-    assert f"{COUNT} discarded" in said
+    assert f"{COUNT} a person is asked" in said
     assert f"weighted average ({COUNT})" in said
     judges = re.search(r'<tr><th scope="row"><a href="/assessments\?judge=owl.*?</tr>', visitor.see("/dashboard"))
     assert words(judges[0]).split()[:4] == ["owl", str(COUNT), "0", str(COUNT)]
