@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from metajudge.bulk.correctness import UNKNOWN, correctness
+from metajudge.bulk.correctness import correctness
 from metajudge.bulk.outcomes import outcomes_of
 from metajudge.evidence.columns import compare
 from metajudge.evidence.dependence import dependence_of
@@ -39,7 +39,7 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
     rules = facts.rules(None)
     found = outcomes_of(facts, lambda _: PANEL)
     right = correctness(facts, {kind: rules.of(kind) for kind in rules.kinds})
-    known = right != UNKNOWN
+    known = right >= 0
     kept = np.array([one.accepted is True for one in found.results], dtype=bool)[found.codes] & known
     recorded = replace(facts.recorded, copies=dependence_of(facts, rules).copies)
     compared = compare(recorded, rules)

@@ -107,8 +107,7 @@ class Check(Finite):
         title: the same in words, for headings.
         status: ``finding``: significant after Holm's correction over the checks of the card. ``none``: not significant,
             and an effect of ``relevant_effect`` would have been seen with a probability of 80 %. ``underpowered``: not
-            significant, and it would not. ``not_estimable``: these verdicts say nothing of it, however many there are.
-            ``error``: it could not be computed. ``sentence`` has the reason.
+            significant, and it would not. ``not_estimable``: such verdicts say nothing of it. ``error``: not computed.
         estimate: the effect in the unit of ``unit``; None where there are too few observations to estimate it.
         interval: of ``estimate``, 95 %, not corrected for the number of checks.
         null: the value (or, for one-sided checks, the margin) that the test rejects.

@@ -1,7 +1,7 @@
 """Which judgments are kept, and why the others are not: the table ``selected``."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 import orjson
@@ -47,7 +47,7 @@ def select(
         _require_probabilities(work)
     if selection.rule is Rule.GUARANTEE:
         _set_bars(work, selection, calibration)
-    kept, why = _conditions(selection)
+    kept, why = _conditions(selection, own=request.ignore_decisions)
     known = (
         "NULL AS ruling, NULL AS human_verdict, NULL AS action"
         if request.ignore_decisions
@@ -73,15 +73,24 @@ def select(
     return _promises(work) if selection.rule is Rule.GUARANTEE else []
 
 
-def _conditions(selection: Selection) -> tuple[str, str]:
+_OWN: Final = (
+    "CASE WHEN policy IS NULL THEN accepted WHEN probability IS NOT NULL "
+    "THEN round(probability, 9) >= round(coalesce(bar, 0.9), 9) ELSE round(score, 9) > round(threshold, 9) END"
+)
+"""SQL for what is kept where a policy's decision is left out: by the promise, by P from .9 on, or by the score."""
+
+
+def _conditions(selection: Selection, *, own: bool) -> tuple[str, str]:
+    """SQL for what a selection keeps, and why it drops the others; ``own`` leaves policies' decisions out."""
     silent = "judgment_id IN (SELECT judgment_id FROM judgments WHERE verdict IS NULL)"
     match selection.rule:
         case Rule.ALL:
             return "true", "NULL"
         case Rule.ACCEPTED:
-            return "accepted", (
+            kept = _OWN if own else "accepted"
+            return kept, (
                 f"CASE WHEN {silent} THEN 'no_verdict' WHEN status = 'failed' THEN 'failed' "
-                "WHEN accepted IS NULL THEN 'asked' ELSE 'discarded' END"
+                f"WHEN {kept} IS NULL THEN 'asked' ELSE 'discarded' END"
             )
         case Rule.MIN_PROBABILITY:
             bar = f"round({selection.min_probability!r}, 9)"

@@ -21,11 +21,10 @@ from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, check_columns, quoted
 from metajudge.readers.one_hot import PREFIX
-from metajudge.readers.people import PeopleCount
+from metajudge.readers.people import PeopleCount, PeopleOnlyError
 from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.source import PeopleOnlyError
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.verdict_kinds import VerdictKinds
 from metajudge.readers.wrapped import wrapped_table

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.readers.cells import cell, key_of
+from metajudge.readers.cells import cell, key_of, nested
 from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.mapping import FLAGS, FieldMap, Wording
 from metajudge.readers.people import time_of
@@ -118,6 +118,13 @@ def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | N
     if not isinstance(value, list):
         raise BadLine(f"human_labels: {str(value)[:60]!r} is no list of labels")
     return value
+
+
+def values_listed(value: Any) -> list[Any]:
+    """The values in a list of labels, also as JSON text; none of anything else."""
+    given = nested(value)
+    entries = given if isinstance(given, list) else []
+    return [_first(one, _VALUES) if isinstance(one, Mapping) else one for one in entries]
 
 
 def is_true(value: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from metajudge.errors import InputError
 from metajudge.readers.cells import cell
 from metajudge.readers.vocabulary import NoVerdict, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment, Label
@@ -25,6 +26,10 @@ _ANNOTATORS = ("identifier", "annotator", "user_id", "source.source_id", "source
 _VALUES = ("result.label", "label", "result.score", "feedback.value", "value", "score")
 _TIMES = ("updated_at", "created_at", "timestamp", "time")
 _TIME = TypeAdapter(datetime)
+
+
+class PeopleOnlyError(InputError):
+    """An input with scores by people and without a verdict by a judge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.pass_counts import PassCounts
-from metajudge.readers.people import NAMED, ByPeople, PeopleCount
+from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleOnlyError
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.readers.seen_ids import SeenIds
@@ -27,10 +27,6 @@ from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
 _UNCOUNTED = -1
-
-
-class PeopleOnlyError(InputError):
-    """An input with scores by people and without a verdict by a judge."""
 
 
 class JudgmentSource:
@@ -485,9 +481,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
     said = ", ".join(map(repr, answers))
-    hint = (
-        f". {notice} Their answers ({said}) can be labels of other judgments: --labels {name}" if notice else ""
-    )
+    hint = f". {notice} Their answers ({said}) can be labels of other judgments: --labels {name}" if notice else ""
     error = PeopleOnlyError if people.count and not rejects else InputError
     raise error(f"{name} contains no readable judgments: {bad}{hint}")
 

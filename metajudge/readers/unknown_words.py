@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metajudge.readers.cells import cell, key_of
+from metajudge.readers.mapped_labels import values_listed
 from metajudge.readers.mapping import FieldMap, Wording
 from metajudge.readers.one_hot import PREFIX
 from metajudge.readers.vocabulary import Vocabulary, beside
@@ -28,12 +29,13 @@ def vocabularies_of(
     columns = {
         name: column
         for name, column in mapping.columns.items()
-        if name.split(".")[0] in ("verdict", "label") and not column.startswith(PREFIX)
+        if name.split(".")[0] in ("verdict", "label", "human_labels") and not column.startswith(PREFIX)
     }
     seen: dict[str, Counter[str]] = {name: Counter() for name in columns}
     for row in rows:
         for name, column in columns.items():
-            seen[name][key_of(cell(row, column))] += 1
+            value = cell(row, column)
+            seen[name].update(map(key_of, values_listed(value) if name == "human_labels" else [value]))
     judged = seen.get("verdict", Counter[str]())
     labels = {value for name, values in seen.items() if name != "verdict" for value in values}
     verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels))

@@ -113,6 +113,21 @@ def test_words_for_no_answer_are_no_verdict_and_no_label(ask):
     assert "No labels but words for none, in column 'human_verdict': 'unsure' (1), 'skip' (1)" in told
 
 
+def test_words_in_a_list_of_labels_are_counted_too(run, tmp_path):
+    said = [
+        [{"annotator": "a", "value": one}, {"annotator": "b", "value": "unsure" if n < 6 else one}]
+        for n, one in enumerate(PASSES)
+    ]
+    rows = [
+        {"item_id": n, "question": f"{n}?", "response": "x", "judge": "j", "verdict": one, "human_labels": said[n]}
+        for n, one in enumerate(PASSES)
+    ]
+    (tmp_path / "lists.json").write_text(json.dumps(rows))
+    done = run("audit", "lists.json", "--json")
+    assert (card(done)["accuracy"], json.loads(done.stdout)["holdings"]["several_labels"]) == (1.0, 18)
+    assert "'unsure' (6)" in done.stdout
+
+
 def test_numbers_outside_the_scale_are_no_grade(ask):
     found = card(ask("audit --json", "codes.csv"))
     assert (found["accuracy"], found["n_labelled"], found["n_no_verdict"]) == (1.0, 12, 6)

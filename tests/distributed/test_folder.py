@@ -23,7 +23,7 @@ def test_what_was_assessed_stands_and_what_failed_is_tried_again(folder):
     folder.write_part("a", [row(1), row(2, "failed", failure="timeout"), row(3, "failed", failure="no_verdict")])
     earlier = folder.earlier()
     assert len(earlier) == 3
-    assert earlier.find(f"{1:032x}") == Earlier(Status.ASSESSED, True, False, None)
+    assert earlier.find(f"{1:032x}") == Earlier(Status.ASSESSED, True, "above 4.5 by the score", False, None)
     assert earlier.find(f"{2:032x}").failure is FailureKind.TIMEOUT
     assert [earlier.find(f"{key:032x}").stands for key in (1, 2, 3)] == [True, False, True]
     assert earlier.find(f"{4:032x}") is None

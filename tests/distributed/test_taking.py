@@ -112,12 +112,12 @@ def test_free_evidence_is_kept_queued_and_shown_as_in_one_process(cluster, tmp_p
     table = build_table(made(60, first=1_000), ["order", "strength", "peers"], kind="pairwise")
     fitted = fit_calibration(table, repeats=1, folds=2)
     how = {"calibration": fitted, "policy": "verdict", "audit_share": 0.3, "reviewers": 2}
-    expected = Picture(sampled=True, by_probability=bool(fitted.meanings))
+    expected = Picture(sampled=True)
     local = one_process(tmp_path / "j.jsonl", tmp_path / "local.duckdb", expected, **how)
     options = RayOptions(workers=2, store=tmp_path / "ray.duckdb")
     runs = []
     for out in ("out", "again"):
-        found = Picture(sampled=True, by_probability=bool(fitted.meanings))
+        found = Picture(sampled=True)
         source = open_judgments([tmp_path / "j.jsonl"])
         runs.append(
             vet_on_ray(SIGNALS, source, tmp_path / out, options, Judging(**how), results=Results(watcher=found))

@@ -80,7 +80,7 @@ def test_what_is_done_is_left_out_and_what_failed_is_marked(tmp_path):
         (2, False, False),
         (3, False, False),
     ]
-    assert known == [Earlier(Status.ASSESSED, True, False, None)]
+    assert known == [Earlier(Status.ASSESSED, True, "above 4.5 by the score", False, None)]
     assert [Judgment.model_validate_json(r["judgment"]) for r in rows] == given[1:]
 
 

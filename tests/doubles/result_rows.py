@@ -12,6 +12,7 @@ def row(key, status="assessed", *, at=1.0, index=0, accepted=True, failure=None)
         "status": status,
         "accepted": accepted if status == "assessed" else None,
         "failure": failure,
+        "decided_by": "above 4.5 by the score" if status == "assessed" else None,
         "renormalised": False,
         "correct": True,
         "finished_at": at,

@@ -19,7 +19,7 @@ from metajudge.store.redaction import (
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
 REVIEWED = {
-    Item: "id question responses category label reference models labels scale conversation metadata",
+    Item: "id question responses category label reference models labels scale conversation metadata question_id",
     Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta",
     CriterionScore: "score explanation not_applicable source reported digit_mass fallback spread",
     Failure: "kind message",

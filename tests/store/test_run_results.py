@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.store import run_results as module
 from metajudge.store.protocol import RunRecord
-from metajudge.store.run_results import KeptVerdicts, Said, current_results, run_results
+from metajudge.store.run_results import KeptVerdicts, current_results, run_results
 from metajudge.store.sql import in_file
 from tests.doubles.judgments import judgment
 from tests.store.test_newest_assessments import assessment
@@ -72,8 +72,9 @@ async def test_verdicts_and_labels_of_judgments_whose_texts_are_kept(store) -> N
     await store.forget(given[2].item.id)
     digests = [one.digest for one in given]
     found = await store.ask(partial(KeptVerdicts().among, digests=digests))
-    assert found == {
-        digests[0]: Said('"A>B"', '"A>B"', None),
-        digests[1]: Said('"A>B"', found[digests[1]].label, None),
+    assert {digest: one[:3] for digest, one in found.items()} == {
+        digests[0]: ('"A>B"', '"A>B"', None),
+        digests[1]: ('"A>B"', found[digests[1]].label, None),
     }
+    assert found[digests[0]].asked == ('"What is 2 + 2? (labelled)"', "null", None, None)
     assert found[digests[1]].label in (None, "null")

@@ -66,8 +66,7 @@ def test_a_policy_s_decision_comes_before_what_was_accepted(score, action):
 
 def test_a_policy_over_probabilities_without_any_asks_and_says_why():
     found = decided(load_policy("verdict"), assessment())
-    assert found.accepted
-    assert found.do.action == "ask"
+    assert (found.kept, found.do.action) == (None, "ask")
     assert "without a calibration" in found.do.reason
 
 

@@ -37,10 +37,10 @@ def rows_of(page):
 
 def test_the_dashboard_does_not_count_a_judgment_once_for_each_policy(visitor):
     said = words(visitor.see("/dashboard"))
-    assert f"{COUNT} discarded" in said
+    assert f"{COUNT} a person is asked" in said
     assert f"weighted average ({COUNT})" in said
     judges = re.search(r'<tr><th scope="row"><a href="/assessments\?judge=owl.*?</tr>', visitor.see("/dashboard"))
-    assert words(judges[0]).split()[:4] == ["owl", str(COUNT), "0", str(COUNT)]
+    assert words(judges[0]).split()[:5] == ["owl", str(COUNT), "0", "0", str(COUNT)]
 
 
 def test_the_list_shows_each_judgment_once_with_the_decision_made_last(visitor):

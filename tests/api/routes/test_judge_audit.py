@@ -66,7 +66,6 @@ def test_jsonl_may_be_larger_than_a_json_body(client):
         ({"judgments": records(*pairs()), "right": "close"}, "within:T"),
         ({"judgments": records(*pairs()), "labels": [{"value": "A"}]}, "item_id"),
         ({"judgments": records(*pairs()), "labels": [{"item_id": "x", "value": "A"}]}, "no label matches"),
-        ({"judgments": records(judgment(verdict=None, no_verdict="silent"))}, "has a verdict"),
         ({"judgments": records(*pairs()), "surprise": 1}, "surprise"),
     ],
 )

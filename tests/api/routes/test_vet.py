@@ -50,7 +50,7 @@ def test_every_kind_of_verdict_is_vetted_with_a_policy_and_comes_back_out_of_the
         answer = client.post("/v1/vet", json={"judgment": body, "policy": "verdict_score"})
         assert answer.status_code == 200, answer.text
         assessment = Assessment.model_validate(answer.json())
-        assert (assessment.accepted, assessment.decision.inputs.value) == (True, 5.0)
+        assert (assessment.do.action, assessment.decision.inputs.value) == ("ask", 5.0)
         assert shown in server.bodies[-1]["messages"][-1]["content"]
         assert assessment.judgment_digest == Judgment.model_validate(body).digest
         again = client.post("/v1/vet", json=body).json()
