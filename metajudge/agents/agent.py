@@ -26,14 +26,11 @@ class Agent:
     """A model with a role, a weight and a rubric.
 
     Attributes:
-        name: unique within a panel.
         role: a built-in role's name or a text of one's own; None for none.
         weight: positive; relative to the other agents' weights.
-        form: what a reply consists of beside its scores.
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
         prompt_version: of the prompt set that this agent's prompts are taken from.
-        usual: how judgments are asked about.
         verdict_alone: how judgments without reasons are: criteria that judge a rationale are left out, by rule. Under
             the first prompt set, the same as ``usual``.
     """
@@ -88,8 +85,6 @@ class Agent:
         """Scores one judgment.
 
         Args:
-            judgment: must have a verdict.
-            earlier: other agents' outputs on it.
             summarise: speak as the one who sums up the others instead of as one of them.
             retry: an earlier vetting of this judgment failed: a stored reply that cannot be used is asked for anew.
 
@@ -136,13 +131,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What is the same in every request about judgments of one kind.
-
-    Attributes:
-        rubric: that replies are read by.
-        system: the system prompt.
-        schema: of replies.
-    """
+    """What is the same in every request about judgments of one kind."""
 
     rubric: Rubric
     system: str

@@ -89,7 +89,6 @@ async def ask(
 
     Args:
         read: from a reply's text to a value; raises :class:`~metajudge.agents.ReplyProblemsError`.
-        asked: who is asked, for messages.
         retry: an earlier attempt failed: a stored reply that cannot be used is asked for anew.
         repair: whether a reply that cannot be read is asked to be corrected.
         prompt_version: of the prompt set that the request to correct it is taken from.

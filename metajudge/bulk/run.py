@@ -60,11 +60,7 @@ class BlockRun:
     """Makes and keeps the assessments of an input, block by block.
 
     Args:
-        intake: what was read.
-        outcomes: of every judgment.
-        vetter: the panels.
         store: None to keep nothing.
-        run_id: recorded with every assessment.
         annotate: adds what a calibration and a policy say; None without either.
     """
 

@@ -215,9 +215,7 @@ def varying_factors(table: SignalTable, categories: Sequence[str], *, judges: bo
     """The factors of a table that are not constant: signals, one indicator for each pattern of absence, categories.
 
     Args:
-        table: the rows to fit on.
         categories: [n] as the model is to know them.
-        judges: whether the judges count as factors.
     """
     factors: list[Factor] = []
     patterns: dict[bytes, Factor] = {}

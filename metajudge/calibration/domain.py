@@ -70,8 +70,6 @@ def coverage_line(guaranteed: int, kept: int, outside: Mapping[str, int]) -> str
     """How many of the kept judgments a guarantee covers, and why it does not cover the others.
 
     Args:
-        guaranteed: kept ones that carry a stamp.
-        kept: all kept ones.
         outside: reason -> kept ones without a stamp.
     """
     line = f"Guaranteed: {guaranteed} of {kept} kept"

@@ -71,7 +71,6 @@ def fit_calibration(
     Args:
         table: rows without a label are left out; with the signal ``share`` where there is a prior.
         prior: to whose log-odds the model is added; with under :data:`FEW` questions its penalty is not chosen.
-        seed: of folds and resampling.
         folds: at least 2.
         repeats: divisions into folds to average over; None for 3, or 1 in large tables.
         selection: how it came that just these rows have a label, where that is not by chance; recorded. Rows with
@@ -273,9 +272,7 @@ def calibration_of(
 
     Args:
         rows: labelled, sorted by judgment id.
-        groups: the models.
         probabilities: [n] out of fold.
-        seed, folds, repeats, selection: recorded.
     """
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}

@@ -48,7 +48,6 @@ class BatchJournal:
     each call is an object of its own that is sent while the run goes on, so a killed process may lose the last few.
 
     Args:
-        place: of the journals.
         name: of the batch; where a killed worker left a journal, its answers are taken over.
     """
 

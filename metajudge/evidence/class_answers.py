@@ -34,14 +34,12 @@ class ClassAnswers:
     the same.
 
     Attributes:
-        group: what the answers are.
         subjects: [items] what is judged.
         judges: [judges] names, sorted.
         row: [n] the record of each answer, by item and then in the order of the records.
         item, judge: [n] of each answer.
         said: [n] the place that the judge named; ``places`` where it named no single one.
         place: [n, C] the place at which each class stood.
-        places: number of places.
     """
 
     group: Group
@@ -96,10 +94,6 @@ def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules
 
     Left out are verdicts without classes: grades that are right within a tolerance, rankings that are right as a
     whole, more than :data:`MOST_CLASSES` different values.
-
-    Args:
-        items: the id of each item.
-        rules: what counts as right.
     """
     by_item = np.argsort(recorded.item, kind="stable")
     rows = by_item[recorded.verdict[by_item] >= 0]

@@ -44,11 +44,7 @@ class Comparisons:
     """What n recorded verdicts say beside one another.
 
     Attributes:
-        order: order consistency.
-        strength: stated strength.
         support: [n] place in ``supports``.
-        supports: different peer supports, with their counts.
-        repeats, variants: stability, of verdicts that are no pairs.
     """
 
     order: SignalColumn
@@ -60,11 +56,7 @@ class Comparisons:
 
 
 def compare(recorded: Recorded, rules: Rules) -> Comparisons:
-    """Compares all verdicts with the others on their items; records need not be sorted by item.
-
-    Args:
-        rules: what counts as right.
-    """
+    """Compares all verdicts with the others on their items; records need not be sorted by item."""
     if len(recorded) <= BLOCK:
         return _compare_block(recorded, rules)
     order = np.argsort(recorded.item, kind="stable")
@@ -125,7 +117,6 @@ def signal_columns(
     """Every signal of chosen judgments, by name.
 
     Args:
-        facts: of the whole input.
         comparisons: of its verdicts (:attr:`~metajudge.evidence.facts.Facts.recorded`).
         rows: the judgments; all by default.
 

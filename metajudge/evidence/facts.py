@@ -55,9 +55,7 @@ class Facts:
     Attributes:
         judgment_ids: [n].
         item, items: the item, by id and content; an id stands twice where it was used for two contents.
-        judge, judges: who judged.
         model, models: the model behind the judge (``meta.judge_model``) as the record states it, -1 where it does not.
-        order, orders: response ids in the order shown.
         verdict, verdicts: the verdict, -1 where the judge gave none.
         truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 where nobody says.
         category, categories: of the item, -1 where it has none.
@@ -446,8 +444,6 @@ class _LastItem:
     """What the judgments of an item share.
 
     Attributes:
-        words: of its responses.
-        place, truth, category: codes.
         of_verdict: by the identity of the verdict, as records that were read share those that are equal.
     """
 
@@ -473,7 +469,6 @@ class SignalColumn:
 
     Attributes:
         codes: [n] places in ``values``, -1 where a judgment has no such signal.
-        values: different ones.
     """
 
     codes: NDArray[np.integer[Any]]

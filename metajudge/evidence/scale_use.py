@@ -18,7 +18,6 @@ class ScaleUse:
     """How one judge uses its scale.
 
     Attributes:
-        mean: of its grades.
         sd: their standard deviation, 0 where all are equal.
         quantiles: evenly spaced from the lowest grade to the highest.
     """

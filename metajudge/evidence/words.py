@@ -23,7 +23,6 @@ def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalVal
     """Which free evidence would decide on a judgment and is not there, without a full stop.
 
     Args:
-        verdict: the judgment's.
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
     """
     grades = isinstance(verdict, Grade | Category)
@@ -46,7 +45,6 @@ def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> li
 
     Args:
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
-        peers: the same judgment's peer support, with its counts.
     """
     phrases = []
     order = signals["order"].state

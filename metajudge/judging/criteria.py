@@ -160,11 +160,6 @@ async def generate_criteria(
     It is asked once: what could not be read is not repaired, because a fallback is at hand.
 
     Args:
-        model: asked once.
-        request: the question alone.
-        parameters: of the call.
-        draw: index of the sample.
-        prompt_version: of the prompt set.
         brief: ask for texts so short that five criteria fit into the 150 tokens of the default.
 
     Raises:

@@ -41,7 +41,6 @@ class GradingJudge(ItemJudge):
         """Grades one response; a model's failure ends in the result, typed.
 
         Args:
-            response: its id.
             retry: an earlier attempt failed: an unusable stored reply is requested again.
 
         Raises:

@@ -106,8 +106,6 @@ def hide_identities(
     Args:
         texts: candidate -> what it wrote.
         question: what they answer; what it names is a subject.
-        models: ids of the candidates' models, as far as they are known.
-        names: further names that reveal the author of a text.
         hiding: False leaves the texts as they are, and the report lists the names that stay readable.
 
     Returns:

@@ -277,11 +277,7 @@ _OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "samples
 
 
 def unused_settings(agent: AgentConfig, *, weighted: bool = False) -> tuple[str, ...]:
-    """Names of the settings of an agent that a task other than vetting drops.
-
-    Args:
-        weighted: whether the task uses the agent's weight.
-    """
+    """Names of the settings of an agent that a task other than vetting drops."""
     names = _OF_VETTING if weighted else (*_OF_VETTING, "weight")
     return tuple(name for name in names if getattr(agent, name) != AgentConfig.model_fields[name].default)
 

@@ -28,8 +28,6 @@ def render_criteria(request: str, version: int = FIRST, *, brief: bool = False) 
     """The request, fenced.
 
     Args:
-        request: what somebody asks.
-        version: of the prompt set.
         brief: ask for texts so short that five criteria fit into 150 tokens.
     """
     text = render("criteria", version, request=request)

@@ -32,7 +32,6 @@ class Agreement:
         observed: observed agreement in [0, 1]; for alpha one minus the observed disagreement of a pair, where the
             most distant categories disagree by 1.
         expected: the same by chance.
-        categories: the labels, in the order used.
         reason: why estimate or interval is absent, else empty.
     """
 
@@ -134,7 +133,6 @@ def _score_interval(
         observed: agreement, in [0, 1].
         expected: by chance, below 1.
         error: standard error of kappa; 0 where nothing varies.
-        items: how many.
         most: largest effective number, where nothing varies, too.
         confidence: nominal coverage, in (0, 1).
     """
@@ -157,7 +155,6 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95
     is Wilson's of the observed agreement, with the number of items that corresponds to the error of a jackknife.
 
     Args:
-        ratings: for each item its labels.
         confidence: of the interval, in (0, 1).
 
     Raises:

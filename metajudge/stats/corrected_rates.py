@@ -132,7 +132,6 @@ def rogan_gladen(rate: float, n: float, errors: Confused, confidence: float = 0.
     Args:
         rate: share that the judge passes, in [0, 1].
         n: verdicts behind ``rate``, as an effective number of independent ones, at least 1.
-        errors: of the judge.
         confidence: nominal coverage, in (0, 1).
 
     Returns:

@@ -25,11 +25,8 @@ class PairedTest:
         high: upper end of its Clopper-Pearson interval (1 where all pairs are tied).
         p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
         n: all pairs, tied ones included.
-        favour_first: pairs in favour of the first.
-        favour_second: pairs in favour of the second.
         tied: pairs in favour of neither; they carry no information about the share.
         confidence: nominal coverage, in (0, 1).
-        method: name of the test.
     """
 
     estimate: float | None
@@ -98,7 +95,6 @@ def bootstrap_paired_difference(
         first: [n] values such as 0/1 for wrong and right.
         second: [n] values of the same observations.
         clusters: the cluster of each observation, such as its question; None: each is its own.
-        rng: the only source of randomness.
         resamples: as for :func:`metajudge.stats.bootstrap.bootstrap_ratio`, like the errors.
         confidence: nominal coverage, in (0, 1).
     """

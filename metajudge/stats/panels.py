@@ -52,11 +52,8 @@ class PanelResult:
     """The verdicts of a panel of some of the judges.
 
     Attributes:
-        judges: who sits on it.
         right: evaluations whose majority is the human's choice.
-        wrong: evaluations whose majority is another.
         undecided: without a majority: ties, or lost votes that the others do not outweigh.
-        n: evaluations.
         concordance: right / (right + wrong), with Wilson interval; None where nothing is decided.
         of_all: right / n, undecided ones in the denominator.
     """
@@ -80,8 +77,6 @@ def panel_result(
 
     Args:
         votes: for each evaluation judge -> choice; a judge that is missing or None gave none.
-        truth: the human's choice of each evaluation.
-        judges: the panel.
         confidence: of the intervals, in (0, 1).
 
     Raises:

@@ -23,11 +23,7 @@ async def ask_independently(
     retry: bool = False,
     on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
-    """Asks every agent alone: all at once, or one after the other until the decision is settled.
-
-    Args:
-        on_result: called with each agent's result as it arrives.
-    """
+    """Asks every agent alone: all at once, or one after the other until the decision is settled."""
 
     async def asked_alone(agent: Agent) -> AgentResult:
         result = await agent.assess(judgment, retry=retry)
@@ -78,7 +74,6 @@ class Vetter:
     Attributes:
         default: vets every judgment without a route of its own.
         routes: item category -> panel.
-        seed: recorded with every assessment.
         notice: called with notices for the user, for instance that an agent is of the judge's family.
     """
 
@@ -121,7 +116,6 @@ class Vetter:
             judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
             retry: an earlier vetting ended without a decision; unusable stored replies are requested again.
             evidence: weighs free evidence; required by strategy ``signals``.
-            on_result: called with each agent's result as it arrives.
 
         Raises:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.

@@ -17,11 +17,7 @@ def _sets() -> list[dict[str, Any]]:
 
 
 def worth_lines(kinds: Collection[str]) -> list[str]:
-    """The range over sets with such verdicts, pairs and others apart.
-
-    Args:
-        kinds: of the verdicts.
-    """
+    """The range over sets with such verdicts, pairs and others apart."""
     lines = []
     for pairs, named in ((True, "Pairs"), (False, "Verdicts that are no pairs")):
         if not any((kind == "pairwise") == pairs for kind in kinds):
