@@ -7,14 +7,13 @@ from itertools import pairwise
 import numpy as np
 
 from metajudge.evidence.facts import Facts, SignalColumn
-from metajudge.evidence.format import explanation_signal, ratio_signal, words_signal
+from metajudge.evidence.format import explanation_signal, ratio_signal, stated_strength, words_signal
 from metajudge.evidence.grouping import Integers, Interned, Key, starts_of
 from metajudge.evidence.order import order_consistency
 from metajudge.evidence.peers import PeerSupport, peer_support
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.repeats import repeat_agreement, variant_agreement
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.strength import stated_strength
 from metajudge.evidence.votes import votes_on
 from metajudge.types import SignalValue
 

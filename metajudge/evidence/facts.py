@@ -15,14 +15,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.evidence.confidence import stated_confidence
-from metajudge.evidence.format import compared_lengths
+from metajudge.evidence.format import compared_lengths, stated_confidence, word_counts
 from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules, scales_of
 from metajudge.evidence.units import Asked, ItemFact, unit_of
-from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
     AnyVerdict,

@@ -16,8 +16,8 @@ from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.strategies.outcome import foregone
 from metajudge.strategies.panel import default_threshold
-from metajudge.strategies.reach import foregone
 
 if TYPE_CHECKING:
     from metajudge.agents import Agent

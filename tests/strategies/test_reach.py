@@ -6,7 +6,7 @@ from metajudge.agents import Agent
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import Rubric, Scale, load_rubric
 from metajudge.strategies import Panel, StrategyName
-from metajudge.strategies.reach import foregone, highest_score
+from metajudge.strategies.outcome import foregone, highest_score
 
 ASKING = (
     StrategyName.WEIGHTED_AVERAGE,
