@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from metajudge.errors import FailureKind
-from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority, exceeds
-from metajudge.strategies.panel import Panel, StrategyName
+from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority
+from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule
-from metajudge.types import AgentResult, Failure, Pairwise, SignalValue, Status
+from metajudge.types import AgentResult, Failure, SignalValue, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,37 +157,3 @@ def skipped(panel: Panel, position: int) -> AgentResult:
     return AgentResult(
         agent=agent.name, model=agent.model.name, role=agent.role, weight=agent.weight, skipped="early_exit"
     )
-
-
-def foregone(panel: Panel) -> str | None:
-    """A notice where no answers could make the panel accept a judgment; None where some could."""
-    best = highest_score(panel)
-    if exceeds(best, panel.threshold):
-        return None
-    route = "" if panel.route is None else f"route {panel.route}: "
-    return (
-        f"{route}nothing can be kept: the highest score that {panel.strategy} can give here is {best:g}, and only "
-        f"scores above the threshold of {panel.threshold:g} are kept; set a threshold below {panel.scale[1]:g}"
-    )
-
-
-def highest_score(panel: Panel) -> float:
-    """The highest final score that answers of all members could give."""
-    if panel.strategy is StrategyName.SIGNALS:
-        return panel.scale[1]  # free evidence fills the scale
-    if panel.summariser is not None:
-        return float(panel.summariser.rubric.scale.points[-1])
-    if panel.strategy is StrategyName.REJUDGE:
-        best = [_highest_support(panel)] * len(panel.agents)
-    else:
-        best = [float(agent.rubric.scale.points[-1]) for agent in panel.agents]
-    return float(decide_scores(panel, best).final[0])
-
-
-def _highest_support(panel: Panel) -> float:
-    """The highest score of the pairs of verdicts that an agent can give of the two orders."""
-    from metajudge.strategies.rejudge import on_scale
-
-    games = [Pairwise("A", "B", 2), Pairwise("A", "B", 1), Pairwise("A", "B", 0)]
-    games += [Pairwise("B", "A", 1), Pairwise("B", "A", 2)]
-    return max(on_scale(panel, games[1], pair) for pair in product(games, repeat=2))
