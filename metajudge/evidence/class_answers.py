@@ -85,10 +85,6 @@ def _named_grade(value: float, rule: Right) -> Hashable | None:
     return round(value, DECIMALS) if rule.name == "equal" else None
 
 
-def _about(order: tuple[str, ...], verdict: AnyVerdict) -> tuple[str, ...]:
-    return tuple(sorted(verdict.ids)) if verdict.ids else order
-
-
 def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules) -> list[ClassAnswers]:
     """The answers of every group, in the order of the groups' names; verdicts that name no class count as such.
 
@@ -115,7 +111,7 @@ def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules
 def _answer(order: tuple[str, ...], verdict: AnyVerdict, rules: Rules) -> _Answer | None:
     kind = kind_of(verdict)
     rule = rules.of(kind)
-    about = _about(order, verdict)
+    about = tuple(sorted(verdict.ids)) if verdict.ids else order
     if verdict.ids:
         if kind == "ranking" and rule.name != "top1":
             return None
