@@ -106,7 +106,7 @@ def _read(content: bytes) -> Portion | None:
     return Portion(digests, unpacked(zlib.decompress(content[end:])))
 
 
-_HEAD: Final = 4
+_LENGTH: Final = 4
 """Bytes of the length of the JSON in front: ids and tables. Columns of int32 and of float64 follow."""
 
 
@@ -124,13 +124,13 @@ def packed(facts: Facts, rows: NDArray[np.integer[Any]]) -> bytes:
     columns += [getattr(facts, name)[rows].astype("<i4") for name in COUNTED]
     numbers = [getattr(facts, name)[rows].astype("<f8") for name in NUMBERS]
     text = orjson.dumps(front)
-    return b"".join((len(text).to_bytes(_HEAD, "big"), text, *(one.tobytes() for one in (*columns, *numbers))))
+    return b"".join((len(text).to_bytes(_LENGTH, "big"), text, *(one.tobytes() for one in (*columns, *numbers))))
 
 
 def unpacked(content: bytes) -> Facts:
     """The facts that :func:`packed` was given."""
-    end = _HEAD + int.from_bytes(content[:_HEAD], "big")
-    front = orjson.loads(content[_HEAD:end])
+    end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+    front = orjson.loads(content[_LENGTH:end])
     size, names = len(front["ids"]), (*CODED, *COUNTED)
     codes = np.frombuffer(content, dtype="<i4", offset=end, count=size * len(names)).reshape(len(names), size)
     rest = np.frombuffer(content, dtype=np.uint8, offset=end + codes.nbytes).tobytes()

@@ -6,6 +6,9 @@ from statistics import NormalDist
 
 from metajudge.errors import InputError
 
+CONFIDENCE = 0.95
+"""Nominal coverage of intervals, unless another is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

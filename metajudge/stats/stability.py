@@ -79,7 +79,7 @@ class TestRetest:
     without: int
 
 
-def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], confidence: float = 0.95) -> TestRetest:
+def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> TestRetest:
     """Agreement of two runs with each other, whatever is right.
 
     Give verdicts, not matches with a human: two wrong verdicts for different responses are a match of mismatches, and
@@ -88,7 +88,6 @@ def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], 
     Args:
         first: a label an evaluation, None where the run has none.
         second: the same of the other run, in the same order.
-        confidence: of the intervals, in (0, 1).
 
     Raises:
         InputError: unequal lengths.
@@ -99,8 +98,8 @@ def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], 
     without = len(first) - len(both)
     if not both:
         return TestRetest(None, None, 0, without)
-    same = wilson(sum(one == other for one, other in both), len(both), confidence)
-    kappa = cohen_kappa([one for one, _ in both], [other for _, other in both], confidence)
+    same = wilson(sum(one == other for one, other in both), len(both))
+    kappa = cohen_kappa([one for one, _ in both], [other for _, other in both])
     return TestRetest(same, kappa, len(both), without)
 
 
@@ -195,25 +194,24 @@ class WinnerStability:
     without: tuple[str, ...]
 
 
-def winner_stability(winners: Mapping[str, Sequence[str | None]], confidence: float = 0.95) -> WinnerStability:
+def winner_stability(winners: Mapping[str, Sequence[str | None]]) -> WinnerStability:
     """How often the winner stays the same when everything is made anew.
 
     Args:
         winners: prompt id -> winner of each cycle, None where a cycle has no verdict. Give a tie a label of its own
             (``"tie"``), which is a verdict.
-        confidence: of the interval, in (0, 1).
     """
     stable, split, without = list[str](), list[str](), list[str]()
     for prompt, labels in winners.items():
         given = [label for label in labels if label is not None]
         (without if len(given) < 2 else stable if len(set(given)) == 1 else split).append(prompt)
     n = len(stable) + len(split)
-    share = wilson(len(stable), n, confidence) if n else None
+    share = wilson(len(stable), n) if n else None
     return WinnerStability(share, n, tuple(stable), tuple(split), tuple(without))
 
 
 def winner_stability_by(
-    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str], confidence: float = 0.95
+    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str]
 ) -> dict[str, WinnerStability]:
     """:func:`winner_stability` within each group of prompts, such as their difficulty, in order of first appearance.
 
@@ -225,8 +223,7 @@ def winner_stability_by(
         raise InputError(f"no group is given for prompt {missing[0]}: name one for each prompt")
     order = dict.fromkeys(groups[prompt] for prompt in winners)
     return {
-        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}, confidence)
-        for group in order
+        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}) for group in order
     }
 
 
