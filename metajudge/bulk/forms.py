@@ -29,7 +29,6 @@ _MARKS: Final = (
     _IN_WORDS,
 )
 
-
 Numbers: TypeAlias = Sequence[float | None]
 
 

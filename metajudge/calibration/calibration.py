@@ -32,7 +32,6 @@ from metajudge.types.frozen import Frozen
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
 
-
 FIT: Final = 1
 """Number of the rules by which a calibration is fitted; raise it where a file of earlier ones is to be fitted again."""
 

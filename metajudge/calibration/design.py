@@ -25,7 +25,6 @@ SIGNED = (
 Others are filled with the mean of the training rows.
 """
 
-
 LABELS: tuple[FactorKind, ...] = ("category", "judge", "side")
 
 

@@ -52,7 +52,6 @@ MEANINGS: Mapping[str, str] = {
 NOT_COVERED = "judge_not_covered"
 """Why a guarantee does not cover a judgment inside the domain: its judge has none."""
 
-
 BELOW = "below_promise"
 """Why a kept judgment carries no promise although one covers it: another cut kept it, below the promise's threshold."""
 

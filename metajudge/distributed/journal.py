@@ -36,7 +36,6 @@ CALLS = pa.schema(
 )
 """Columns of the files of calls."""
 
-
 EARLIER = "earlier.jsonl"
 """The file of what runs that were cut off have left."""
 

@@ -24,7 +24,6 @@ HIGHEST_TERMS = {
 }
 """Signal -> the most it can add to the log-odds."""
 
-
 TERMS: dict[str, Callable[[float], float]] = {
     "order": lambda value: ORDER_WEIGHT * value,
     "strength": lambda value: STRENGTH_WEIGHT * (value - 1),

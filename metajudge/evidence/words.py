@@ -11,7 +11,6 @@ _ORDER = {
     "other_tied": "a tie when the answers swap places",
 }
 
-
 _STABILITY = {"agree": "the same verdict", "disagree": "another verdict", "mixed": "sometimes another verdict"}
 _UNKNOWN_ORDER = {
     "missing": "this judge was not asked in another order",

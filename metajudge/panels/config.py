@@ -30,10 +30,8 @@ Rounds = Literal["independent_first", "sequential"]
 Explanations = Literal["before", "after", "none"]
 Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
 
-
 _SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
 """Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
-
 
 RECORDED: Final = "recorded"
 """Context of validating a panel that a run of an earlier version recorded: what is gone since is left out."""

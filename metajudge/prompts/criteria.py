@@ -8,7 +8,6 @@ from metajudge.prompts.versions import FIRST
 TEMPLATES = ("criteria_system", "criteria")
 """The templates of criteria, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
-
 BRIEF_WORDS = 9
 """Words of a criterion, name included, where replies are to be brief."""
 

@@ -28,7 +28,6 @@ TEMPLATES = ("system", "judgment", "discussion", "summary", "repair")
 
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
-
 _EXPLAINED = ReplyForm()
 
 

@@ -13,7 +13,6 @@ from metajudge.types import digest
 if TYPE_CHECKING:  # some panels have no agents
     from metajudge.agents import Agent
 
-
 THRESHOLD = 4.5
 """The published threshold on the scale 1 to 5 ("Leveraging LLMs as Meta-Judges", arXiv 2504.17087)."""
 

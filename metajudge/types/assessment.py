@@ -34,9 +34,7 @@ class Failure(Frozen):
 _unset = partial(is_, None)
 _empty = not_
 
-
 _EXPECTED = "The expected score over the probabilities of the score's tokens (version 0.2)"
-
 
 NotApplicable: TypeAlias = Literal["no rationale"]
 """Why a criterion does not apply to a judgment, by rule."""
