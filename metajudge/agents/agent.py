@@ -18,7 +18,7 @@ from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric
-from metajudge.types import AgentResult, CriterionScore, Judgment, TokenUsage
+from metajudge.types import AgentResult, CriterionScore, Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,23 +157,13 @@ def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
 
 
 def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentResult:
-    spent = answer.spent
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
         role=agent.role,
         weight=agent.weight,
         failure=answer.failure,
-        calls=spent.calls,
-        cached_calls=spent.cached_calls,
-        cost_usd=spent.cost_usd,
-        usage=TokenUsage(
-            input_tokens=spent.usage.input_tokens,
-            cached_tokens=spent.usage.cached_tokens,
-            cache_write_tokens=spent.usage.cache_write_tokens,
-            output_tokens=spent.usage.output_tokens,
-        ),
-        latency_s=round(spent.latency_s, 6),
+        **answer.spent.fields(),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
         **_read_fields(agent, answer, rubric),

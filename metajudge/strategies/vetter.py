@@ -187,7 +187,7 @@ class Vetter:
             calls=sum(result.calls for result in took),
             cached_calls=sum(result.cached_calls for result in took),
             cost_usd=_total_cost(took),
-            usage=_total_usage(took),
+            usage=took[0].usage if len(took) == 1 else sum((one.usage for one in took), TokenUsage()),
             metajudge_version=__version__,
         )
 
@@ -220,10 +220,3 @@ def _forbidden(kin: list[Kinship]) -> Outcome:
 def _total_cost(results: list[AgentResult]) -> float | None:
     costs = [result.cost_usd for result in results]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def _total_usage(results: list[AgentResult]) -> TokenUsage:
-    if len(results) == 1:
-        return results[0].usage
-    totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
-    return TokenUsage(**totals)

@@ -82,6 +82,9 @@ class TokenUsage(Frozen):
     cache_write_tokens: int = 0
     output_tokens: int = 0
 
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
+
 
 class AgentResult(Frozen):
     """One agent's result for one judgment: a score, a failure, or that it was not asked.
