@@ -78,7 +78,6 @@ class Request:
         threshold: above which the heuristic score and panels' scores are kept.
         panel: one configuration of agents to run; its threshold is its own.
         baseline: ``PROVIDER:MODEL`` of the judge's own model, run with the rubric ``baseline``.
-        grid: a grid file, or the name of a built-in one.
         seed: of the sample that ``limit`` draws.
         rule: what counts as right, for the kinds of verdicts that it applies to; None for their defaults.
     """
@@ -110,7 +109,6 @@ class Bench:
     """A benchmark's records, or files of one's own, read and observed.
 
     Args:
-        request: what was asked for.
         own: judgments of one's own: all there is for the benchmark ``file``, else on the benchmark's items, measured
             beside the recorded ones.
 

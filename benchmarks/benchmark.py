@@ -23,8 +23,6 @@ class Card:
         layout: what makes a folder that is read out of the repository's files, where its layout is not.
         repository: the public source, ``commit`` the state its files are checked against.
         formats: what the readers call this benchmark's files.
-        label_rule: how the labels came about.
-        games_rule: how two games combine, in a sentence.
         measures: further shares that the tables show.
         fitted: whether a calibration is fitted to the labels, out of fold, unless another is asked for.
     """
@@ -54,7 +52,6 @@ class Benchmark(Protocol):
         """The accuracy of every judge there is, by the benchmark's own rule.
 
         Args:
-            judgments: all recorded judgments.
             folder: as :func:`find_folder` returns it, for records that are no judgments.
         """
 

@@ -33,9 +33,7 @@ def load_calibrated(
 
     Args:
         path: as ``metajudge calibrate fit`` writes it.
-        bench: whose records give the evidence.
         results: configurations run just now, for calibrations that read agents' scores.
-        agent_scores: assessments of an earlier run, in their place.
         allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
 
     Raises:

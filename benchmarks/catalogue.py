@@ -19,13 +19,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A benchmark of judge panels, with a command path of its own.
-
-    Attributes:
-        name: as on the command line.
-        title: what it computes, in a sentence.
-        source: citation and licence of its data.
-    """
+    """A benchmark of judge panels, with a command path of its own."""
 
     name: str
     title: str

@@ -22,10 +22,8 @@ def fetch(card: Card, out: Path, *, source: str | None = None, timeout_s: float 
     Everything goes to a folder beside ``out`` first, which takes its name only once the content is checked.
 
     Args:
-        card: which benchmark.
         out: a folder that does not exist yet, or is empty.
         source: where to fetch from; None for the public repository.
-        timeout_s: for the whole download.
 
     Returns:
         The number of files.

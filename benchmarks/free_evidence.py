@@ -1,18 +1,18 @@
 """What verdicts kept by free evidence alone are worth on labelled sets, and what other cuts in agreement would keep.
 
-``python -m metajudge.benchmarks.free_evidence DATA [--write metajudge/vetting/worth.json]``; DATA has the folders of
-the benchmarks. LLMBar's adversarial questions, on which most judges share their errors, are a set of their own.
+``metajudge bench perf free-evidence DATA [--write metajudge/vetting/worth.json]``; DATA has the folders of the
+benchmarks. LLMBar's adversarial questions, on which most judges share their errors, are a set of their own.
 """
 
-import argparse
 import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
+import typer
 
 from metajudge.bulk.correctness import correctness
 from metajudge.bulk.outcomes import outcomes_of
@@ -69,24 +69,24 @@ def sets(data: Path) -> Iterator[tuple[str, list[Judgment]]]:
                 yield words, chosen
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--write", type=Path, help="also write what vetting prints to this file")
-    given = parser.parse_args(arguments)
-    rows = [{"name": name, **measured(every)} for name, every in sets(given.data)]
+def main(
+    data: Annotated[Path, typer.Argument(help="Folder of the benchmarks' folders.", show_default=False)],
+    write: Annotated[Path | None, typer.Option(help="File for what vetting prints.", show_default=False)] = None,
+) -> None:
+    """Measures and prints."""
+    rows = [{"name": name, **measured(every)} for name, every in sets(data)]
     for row in rows:
         share = 100 * row["kept_right"] / max(row["kept"], 1)
         print(f"{row['name']} ({row['kind']}): {row['labelled']} labelled, {100 * row['right']:.1f} % right")
         print(f"  kept {row['kept']}, {share:.1f} % right; log loss of the share {row['log_loss_of_share']:.3f}")
         cuts = [f"{cut}: {n} kept, {100 * hits / max(n, 1):.1f}" for cut, (n, hits) in row["by_share"].items()]
         print(f"  by a share from {'; '.join(cuts)} % right")
-    if given.write is not None:
+    if write is not None:
         fields = ("name", "kind", "labelled", "kept", "kept_right")
         kept = [{name: row[name] for name in fields} for row in rows if row["kept"]]
         command = "python -m metajudge.benchmarks.free_evidence DATA --write metajudge/vetting/worth.json"
-        given.write.write_text(json.dumps({"command": command, "sets": kept}, indent=1) + "\n", "utf-8")
+        write.write_text(json.dumps({"command": command, "sets": kept}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -86,11 +86,7 @@ def grid_findings(
     """All tables of a grid.
 
     Args:
-        grid: the grid.
-        plan: which of its rows were to run.
         judges: the findings of each judge's judgments, rows by the names of the plan.
-        results: of the rows that ran, in their order.
-        observations: the judgments of the population.
     """
     return _Builder(grid, plan, judges, results, observations).findings()
 

@@ -73,8 +73,6 @@ def plan_grid(
     published cells beside them, and without a baseline, since its own model is not among them.
 
     Args:
-        grid: the grid.
-        there: judges with judgments to vet.
         chosen: judges asked for; None for the grid's own.
         present: judge -> judgments in the data, those that are not vetted included; None where they are the same.
         stand_in: whose judgments to take for a judge that is not in the data (to price a run before they are made).
@@ -141,12 +139,7 @@ def _nothing_to_run(grid: Grid, missing: Mapping[str, str], present: Mapping[str
 
 
 def family_note(rows: Sequence[PlannedRow], candidates: Collection[str]) -> str | None:
-    """One line for all agents of the family of a judge or of a candidate; None without any.
-
-    Args:
-        rows: the configurations.
-        candidates: ids of the models that wrote the responses.
-    """
+    """One line for all agents of the family of a judge or of a candidate; None without any."""
     of_judge: dict[str, None] = {}
     of_candidates: dict[str, None] = {}
     for row in rows:

@@ -63,12 +63,8 @@ async def run_grid(
     spent, or the run interrupted, the rows left are not begun.
 
     Args:
-        rows: in the order to be run.
         judgments: judge -> what is vetted.
         engine_factory: see :data:`EngineFactory`; tests give engines with scripted models.
-        budget_usd: dollars for all rows together.
-        stop: lets the caller stop the run.
-        progress: called with each assessment as it arrives.
     """
     results: list[RowResult] = []
     left = budget_usd
@@ -133,10 +129,8 @@ async def run_plan(
     """Runs the configurations of a plan on the benchmark's decided judgments.
 
     Args:
-        plan: the configurations.
         judgments: judge -> what is vetted.
         engine_factory: see :data:`EngineFactory`; its engines share one budget.
-        stop: lets the caller stop the run.
         say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
     """
     done = dict.fromkeys((id(row) for row in plan.rows), 0)

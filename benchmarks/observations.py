@@ -135,8 +135,6 @@ def observed(
     """Judgments as rows with their evidence.
 
     Args:
-        records: every record of the input.
-        judgments: rows of it and their judgments, without texts.
         signals: names of the signals the heuristic may weigh; None for all.
         rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.

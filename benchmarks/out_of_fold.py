@@ -25,7 +25,6 @@ def fit_out_of_fold(bench: "Bench", seeds: int, results: "Sequence[RowResult]" =
     """Fits a calibration to the labels of the judgments reported, every kind of verdict by itself.
 
     Args:
-        bench: whose records give evidence and labels.
         results: configurations that ran; the scores of those that a grid marks as ``calibrated`` are signals, too.
         seeds: divisions into folds; the probabilities are their means.
     """

@@ -19,7 +19,6 @@ class OwnFiles:
     """Files in any format that is read, with labels in them or joined to them.
 
     Args:
-        names: of the files.
         rules: what counts as right, by kind of verdict.
     """
 

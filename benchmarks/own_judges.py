@@ -21,7 +21,6 @@ class Matched:
     Attributes:
         judgments: judge -> how many matched.
         unmatched: reason -> how many did not.
-        first: id of the first one that did not.
     """
 
     judgments: Counter[str] = field(default_factory=Counter)
@@ -70,11 +69,7 @@ class RecordedItems:
 
 
 class WithOwnJudges:
-    """Recorded judgments, then those of one's own on the same items; what matches nothing is counted.
-
-    Attributes:
-        matched: complete after one pass.
-    """
+    """Recorded judgments, then those of one's own on the same items; what matches nothing is counted."""
 
     def __init__(self, recorded: JudgmentSource, own: JudgmentSource) -> None:
         self._recorded, self._own = recorded, own

@@ -98,7 +98,6 @@ def stratified(categories: Mapping[str, str], size: int, seed: int) -> frozenset
     Args:
         categories: item id -> category.
         size: items to draw; all where there are no more.
-        seed: of the draw.
 
     Raises:
         ConfigurationError: fewer items than categories are asked for.

@@ -42,11 +42,8 @@ def precision_rows(
     """A row for every selection, compared with everything (raw) and with the baseline where there is one.
 
     Args:
-        observations: n judgments.
-        selections: masks over them.
         categories: columns, :data:`OVERALL` not among them; empty ones are left out.
         draws: resamples that the tables of a run share; None for draws of its own.
-        by_category: False for the column over all categories alone.
     """
     groups = {OVERALL: np.ones(len(observations), dtype=bool)}
     if by_category:

@@ -18,10 +18,6 @@ class Read:
     Args:
         right: what counts as right; None for the default of each kind of verdict.
         population: which judgments the census counts as members.
-        sampled: whether the census is to draw a sample of items.
-
-    Attributes:
-        reject: the first record that could not be read.
     """
 
     def __init__(self, right: Right | None, population: Population, *, sampled: bool) -> None:

@@ -23,7 +23,6 @@ class Records:
 
     Attributes:
         judgments: without texts, apart from the question that an item opens with; of ``meta``, :data:`META`.
-        labels: what people say of the items.
     """
 
     def __init__(self, right: Right | None = None) -> None:
@@ -99,8 +98,6 @@ class Evidence:
 
     Attributes:
         columns: signal -> column, in the order of :data:`~metajudge.evidence.columns.SIGNALS`.
-        recorded: the verdicts.
-        rules: what counts as right.
     """
 
     columns: dict[str, SignalColumn]

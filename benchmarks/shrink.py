@@ -1,18 +1,18 @@
 """Fits the two numbers of the shipped default, and measures them on every set with those of the other sets.
 
-    python -m metajudge.benchmarks.shrink --data DIR [--write metajudge/calibration/shipped.json]
-
-DIR holds the recorded sets' folders. Sets weigh the same, and the parts of a set share its weight.
+``metajudge bench perf shrink --data DIR [--write metajudge/calibration/shipped.json]``: DIR holds the recorded sets'
+folders. Sets weigh the same, and the parts of a set share its weight.
 """
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -101,30 +101,24 @@ def measured(parts: Sequence[Part]) -> tuple[LeftOut, ...]:
     )
 
 
-def main() -> None:
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the recorded sets.", show_default=False)],
+    write: Annotated[Path | None, typer.Option(help="File for the numbers.", show_default=False)] = None,
+) -> None:
     """Prints what was measured, and writes the numbers where that is asked for."""
-    words = argparse.ArgumentParser(description="Fit and measure the two numbers of the shipped default.")
-    words.add_argument("--data", type=Path, required=True, help="folder of the recorded sets")
-    words.add_argument("--write", type=Path, help="file for the numbers")
-    asked = words.parse_args()
-    parts = tuple(read_parts(asked.data))
+    parts = tuple(read_parts(data))
     numbers, command = fitted(parts), "python -m metajudge.benchmarks.shrink --data DIR --write FILE"
-    made = Prior(
-        level=numbers.level,
-        slope=numbers.slope,
-        made=datetime.now(UTC).date().isoformat(),
-        command=command,
-        sets=measured(parts),
-    )
+    today = datetime.now(UTC).date().isoformat()
+    made = Prior(level=numbers.level, slope=numbers.slope, made=today, command=command, sets=measured(parts))
     print(f"log-odds {made.level:+.3f} {made.slope:+.3f} x log-odds of the share of peers")
     print(f"{'log loss on':<50} left out    share  base rate  (judgments)")
     share = Shrink(level=0.0, slope=1.0)
     for one, part in zip(made.sets, parts, strict=True):
         print(f"{one.name:<50} {one.loss:8.3f} {part.loss(share):8.3f} {one.base:10.3f}  ({one.n:,})")
     print(*map(made.sentence, VERDICT_KINDS), sep="\n")
-    if asked.write is not None:
-        asked.write.write_text(made.model_dump_json(indent=1) + "\n", "utf-8")
+    if write is not None:
+        write.write_text(made.model_dump_json(indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

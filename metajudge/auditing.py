@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from metajudge.audit.card import AuditReport
 from metajudge.audit.report import FREE, audit
-from metajudge.calibration.advisable import why_no_calibration
+from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.evidence.units import stated
 from metajudge.readers import JudgmentSource, Reject

@@ -52,9 +52,6 @@ def beside(name: str, ours: Figure, explanation: Explanation | None = None, rema
     Where they differ beyond the paper's rounding, the explanation is checked: it is right if its value is the paper's.
 
     Args:
-        name: the figure's id, under which the paper's is transcribed.
-        ours: the recomputed figure.
-        explanation: a computation that should give the paper's figure.
         remark: what a reader must know of ours even where the figures agree.
     """
     paper = PUBLISHED.get(name)

@@ -16,10 +16,8 @@ class SelfVote:
     """One candidate's vote on a comparison with itself.
 
     Attributes:
-        model: the candidate.
         first: whether it ranked itself first, by the stored label map.
         misread: the same where label A0 is taken for the winner of the final ranking.
-        expected: whether the human chose it.
     """
 
     model: str

@@ -42,7 +42,6 @@ class Operation:
     Attributes:
         prepare: writes the input into a folder and returns the ids of its items.
         run: does it in that folder against a server; returns the exit code.
-        outcomes: what is there afterwards.
     """
 
     name: str

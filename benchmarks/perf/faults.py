@@ -52,7 +52,6 @@ class Cell:
 
     Attributes:
         equal: items whose result equals the undisturbed one; ``typed``: items that say what failed.
-        silent: neither, which must not be.
         repeated: finished calls that were asked again, in the disturbed run and the one after it.
         cured: items equal to the undisturbed run after the same command was given again.
         traces: Python traces that the command line showed to its user.

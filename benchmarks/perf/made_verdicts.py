@@ -25,10 +25,7 @@ class Shape:
 
     Attributes:
         judgments: how many, at least 1.
-        judges: of each item, each in both orders.
         characters: of question, responses and rationale of one judgment together, about.
-        share_right: of verdicts that agree with the label.
-        labelled: whether items carry their label.
     """
 
     judgments: int

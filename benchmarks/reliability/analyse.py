@@ -72,10 +72,8 @@ def analyse_records(
     """Analyses the records of one panel.
 
     Args:
-        records: every attempt.
         protocol: how often everything was judged; None reads it off the records: a run of fewer items than the first is
             no full one.
-        third: how the items of a targeted run were chosen.
 
     Raises:
         InputError: no record is a labelled pair and there is neither a second cycle nor a self-evaluation, or the

@@ -25,9 +25,7 @@ class Recorded:
         evaluations: one an item and run; the run is the record's repeat.
         panel: the judges declared, the same in all records.
         left_out: records that are no labelled pair, by reason.
-        attempts: records read, earlier attempts included.
         counting: the record that counts for each evaluation, those left out included.
-        independent: different models on the panel.
     """
 
     evaluations: list[Evaluation] = field(default_factory=list)

@@ -21,8 +21,6 @@ def judge_figures(rows: Sequence[Evaluation], judges: Sequence[str], independent
     """All figures of the judges, over the first run.
 
     Args:
-        rows: its evaluations.
-        judges: the configured panel.
         independent: different models among them; None where each is one of its own.
     """
     found: Figures = {}

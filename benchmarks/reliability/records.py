@@ -19,13 +19,9 @@ class Evaluation:
     """The panel's verdict on one pair in one run.
 
     Attributes:
-        item: the item's id.
         run: from 1.
         cluster: what makes evaluations dependent: the same question with the same responses, whatever they are called.
-        sides: both response ids, in the order of the item.
-        human: the response the human preferred.
         status: the result; only ``ok`` has a winner.
-        winner: the response the panel preferred.
         reason: why there is no winner, else empty.
         votes: panel judge -> the response it ranked first; None for a tie of its own or a failure.
         shown_first: panel judge -> the response that stood first in its blinded order, by the stored label map.

@@ -80,13 +80,10 @@ async def run_panel(
     """Judges every item in every run; what an earlier command finished is not asked again.
 
     Args:
-        items: with two responses and a human winner each.
         clash: the panel; models' names are hidden from it item by item.
-        protocol: how often.
         earlier: records of the same command; an evaluation in which a judge could not be asked is attempted again.
         on_record: called with each record as it comes, with True for one of an earlier command.
         workers: evaluations in flight at most.
-        stop: lets the caller stop the run.
 
     Raises:
         InputError: an earlier record is of another panel, seed or text.

@@ -25,10 +25,7 @@ class Pairs:
     """The labelled pairs of a study.
 
     Attributes:
-        items: two responses each, with a human winner.
-        kind: what the file was taken for.
         sentence: how many there are, by what rule, and what was left out.
-        rejects: lines that could not be read.
     """
 
     items: list[Item]
@@ -43,7 +40,6 @@ def read_pairs(path: Path, *, sample: int | None = None, limit: int | None = Non
     Args:
         path: a file that :func:`metajudge.readers.human_preferences.read_preferences` knows.
         sample: draw so many of the eligible pairs; None for all.
-        limit: keep only the first so many of these.
 
     Raises:
         InputError: no such file, no known format, or nothing eligible.
@@ -60,7 +56,6 @@ class Study:
     """A panel, the pairs it judges and how often.
 
     Attributes:
-        panel: the judges.
         criteria_model: names criteria for each question; None for the general ones.
         seed: of the labels; models are sent none, or every repeat would be the same.
 
@@ -95,9 +90,6 @@ class Study:
         Args:
             session: open; its agents are the judges. Votes are not weighted.
             records: JSONL of :class:`~metajudge.clashes.record.ClashRecord`; None to keep none.
-            totals: counted into as records come.
-            stop: lets the caller stop the run.
-            update: called after each record.
 
         Raises:
             InputError: ``records`` contains those of another panel, seed or text.

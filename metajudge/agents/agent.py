@@ -18,7 +18,7 @@ from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric
-from metajudge.types import AgentResult, CriterionScore, Judgment, TokenUsage
+from metajudge.types import AgentResult, CriterionScore, Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,11 @@ class Agent:
     """A model with a role, a weight and a rubric.
 
     Attributes:
-        name: unique within a panel.
         role: a built-in role's name or a text of one's own; None for none.
         weight: positive; relative to the other agents' weights.
-        form: what a reply consists of beside its scores.
         samples: how often the agent is asked about each judgment; the draws' mean is its score
             (:func:`metajudge.agents.finer.mean_of_draws`).
         prompt_version: of the prompt set that this agent's prompts are taken from.
-        usual: how judgments are asked about.
         verdict_alone: how judgments without reasons are: criteria that judge a rationale are left out, by rule. Under
             the first prompt set, the same as ``usual``.
     """
@@ -88,8 +85,6 @@ class Agent:
         """Scores one judgment.
 
         Args:
-            judgment: must have a verdict.
-            earlier: other agents' outputs on it.
             summarise: speak as the one who sums up the others instead of as one of them.
             retry: an earlier vetting of this judgment failed: a stored reply that cannot be used is asked for anew.
 
@@ -136,13 +131,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What is the same in every request about judgments of one kind.
-
-    Attributes:
-        rubric: that replies are read by.
-        system: the system prompt.
-        schema: of replies.
-    """
+    """What is the same in every request about judgments of one kind."""
 
     rubric: Rubric
     system: str
@@ -168,23 +157,13 @@ def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
 
 
 def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentResult:
-    spent = answer.spent
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
         role=agent.role,
         weight=agent.weight,
         failure=answer.failure,
-        calls=spent.calls,
-        cached_calls=spent.cached_calls,
-        cost_usd=spent.cost_usd,
-        usage=TokenUsage(
-            input_tokens=spent.usage.input_tokens,
-            cached_tokens=spent.usage.cached_tokens,
-            cache_write_tokens=spent.usage.cache_write_tokens,
-            output_tokens=spent.usage.output_tokens,
-        ),
-        latency_s=round(spent.latency_s, 6),
+        **answer.spent.fields(),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
         **_read_fields(agent, answer, rubric),

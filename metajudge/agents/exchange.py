@@ -1,9 +1,9 @@
 """One question to a model: ask, read the answer, ask for one repair, else say why there is no answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from metajudge.agents.parse import ReplyProblemsError
 from metajudge.concurrency import off_the_loop
@@ -13,7 +13,7 @@ from metajudge.prompts.meta_judge import render_repair
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest
 from metajudge.providers.wrapper import CallAttempt
-from metajudge.types import Failure, Reply, Usage
+from metajudge.types import Failure, Reply, TokenUsage, Usage
 
 T = TypeVar("T")
 
@@ -40,6 +40,16 @@ class Spent:
         self.cost_usd = _sum(self.cost_usd, other.cost_usd)
         self.usage += other.usage
         self.latency_s += other.latency_s
+
+    def fields(self) -> dict[str, Any]:
+        """The same as the fields of a stored reply."""
+        return {
+            "calls": self.calls,
+            "cached_calls": self.cached_calls,
+            "cost_usd": self.cost_usd,
+            "usage": TokenUsage(**asdict(self.usage)),
+            "latency_s": round(self.latency_s, 6),
+        }
 
 
 @dataclass(slots=True)
@@ -89,7 +99,6 @@ async def ask(
 
     Args:
         read: from a reply's text to a value; raises :class:`~metajudge.agents.ReplyProblemsError`.
-        asked: who is asked, for messages.
         retry: an earlier attempt failed: a stored reply that cannot be used is asked for anew.
         repair: whether a reply that cannot be read is asked to be corrected.
         prompt_version: of the prompt set that the request to correct it is taken from.

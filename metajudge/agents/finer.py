@@ -112,7 +112,6 @@ def _mean_criterion(given: Sequence[CriterionScore]) -> CriterionScore:
 def _total(draws: Sequence[AgentResult]) -> AgentResult:
     """What all draws took together, without a score."""
     first, costs = draws[0], [draw.cost_usd for draw in draws]
-    usage = {name: sum(getattr(draw.usage, name) for draw in draws) for name in TokenUsage.model_fields}
     return AgentResult(
         agent=first.agent,
         model=first.model,
@@ -121,7 +120,7 @@ def _total(draws: Sequence[AgentResult]) -> AgentResult:
         calls=sum(draw.calls for draw in draws),
         cached_calls=sum(draw.cached_calls for draw in draws),
         cost_usd=None if None in costs else fsum(cost for cost in costs if cost is not None),
-        usage=TokenUsage(**usage),
+        usage=sum((draw.usage for draw in draws), TokenUsage()),
         latency_s=round(fsum(draw.latency_s for draw in draws), 6),
         prompt_digest=first.prompt_digest,
         reported_model=next((draw.reported_model for draw in draws if draw.reported_model), None),

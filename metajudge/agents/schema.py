@@ -13,7 +13,6 @@ from metajudge.rubric import Rubric
 VOTES = ("correct", "wrong")
 """The answers a binary rubric allows."""
 
-
 ANALYSIS = "analysis"
 """The property with the free text that a reply opens with."""
 

@@ -29,7 +29,6 @@ _MARKS: Final = (
     _IN_WORDS,
 )
 
-
 Numbers: TypeAlias = Sequence[float | None]
 
 
@@ -132,11 +131,7 @@ def _numbers_open(text: str) -> bytes:
 
 
 def annotation_row(final: Assessment, payload: bytes, *, by_number: bool = False) -> AnnotationRow:
-    """The row of an annotation.
-
-    Args:
-        by_number: whether the payload has gaps for numbers.
-    """
+    """The row of an annotation."""
     decision = final.decision
     return AnnotationRow(
         status=final.status.value,

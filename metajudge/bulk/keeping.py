@@ -38,7 +38,6 @@ class Keeping:
 
         Args:
             items: digests of its items.
-            texts: reads those that the store does not have.
         """
         content = _digest(block)
         (known,) = await self.store.find_results([_key(self._before, content)])

@@ -31,8 +31,6 @@ class Outcomes:
         signals: name -> column, in the order in which an assessment lists them.
         codes: [n] places in ``results``.
         results: different outcomes; their signals are left out.
-        panels: of each result.
-        rules: what counts as right.
         dependence: what is known of the independence of the input's judges.
     """
 
@@ -47,8 +45,6 @@ def outcomes_of(facts: Facts, panel_of: Callable[[str | None], Panel], right: Ri
     """Weighs every judgment by its signals among all of the input; see :class:`~metajudge.strategies.SignalEvidence`.
 
     Args:
-        facts: of the whole input.
-        panel_of: the panel of a category.
         right: what counts as right; None for the default of each kind of verdict.
     """
     rules = facts.rules(right)
@@ -58,12 +54,7 @@ def outcomes_of(facts: Facts, panel_of: Callable[[str | None], Panel], right: Ri
 
 
 def outcomes_by(facts: Facts, recorded: Recorded, panel_of: Callable[[str | None], Panel], rules: Rules) -> Outcomes:
-    """The same where rules and models are known of a larger input.
-
-    Args:
-        facts: of whole items.
-        recorded: their verdicts.
-    """
+    """The same where rules and models are known of a larger input."""
     comparisons = compare(recorded, rules)
     signals = signal_columns(facts, comparisons)
     results = _Results(facts, signals, comparisons.support, comparisons.supports)

@@ -40,10 +40,8 @@ class Intake:
     """What one pass over an input gave: n judgments in its order, repeated ones left out.
 
     Attributes:
-        facts: of every judgment.
         digests, vetting_digests: of the records and of what vetting depends on, :data:`DIGEST` bytes each.
         wanted: [m] rows that are to be vetted, ascending.
-        texts: gives judgments back, with their texts.
         labels: what default rules depend on.
         unit: of dependence, where it was asked for.
     """
@@ -99,9 +97,7 @@ class Reading:
     """Reads an input once, a block at a time: iterate :meth:`blocks` to its end, then take :meth:`intake`.
 
     Args:
-        source: or judgments at hand.
         right: the rule given, None for the default of each kind.
-        known: of lines that an earlier run has read.
     """
 
     def __init__(

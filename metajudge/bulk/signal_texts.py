@@ -22,11 +22,7 @@ _Part = tuple[NDArray[np.int64], list[str]]
 
 
 class SignalTexts:
-    """Signals of n judgments as JSON, and as the part of a key that names them.
-
-    Args:
-        columns: in the order in which an assessment lists them.
-    """
+    """Signals of n judgments as JSON, and as the part of a key that names them."""
 
     def __init__(self, columns: Mapping[str, SignalColumn]) -> None:
         self._stored = [_part(columns, names, _written) for names in _runs(columns)]
@@ -84,7 +80,6 @@ def stored_keys(keys: Sequence[str], signals: Sequence[str]) -> list[str]:
     The same as ``digest([key, signals])`` of :mod:`metajudge.types.digests` for each.
 
     Args:
-        keys: hex digits.
         signals: as canonical JSON.
     """
     return [bytes_digest(f'["{key}",{own}]'.encode()) for key, own in zip(keys, signals, strict=True)]

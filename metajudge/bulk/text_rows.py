@@ -15,7 +15,6 @@ def text_rows(
     """Rows of items and of judgments with their texts, of those whose digests the store does not have.
 
     Args:
-        rows: of the intake.
         no_item, no_judgment: digests of what the store lacks.
     """
     facts, items, judgments = intake.facts, dict[str, ItemRow](), list[JudgmentRow]()

@@ -115,9 +115,7 @@ def advise(
         scores: [n] of the labelled judgments; higher is more trustworthy.
         correct: [n].
         questions: [n] the question of each judgment.
-        passes: the very procedure at the level of the next look.
         level: that level, in (0, 1).
-        draws: simulated looks for each number.
         sizes: numbers of further questions to try, as multiples of those there are.
 
     Raises:

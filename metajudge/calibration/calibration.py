@@ -32,7 +32,6 @@ from metajudge.types.frozen import Frozen
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
 
-
 FIT: Final = 1
 """Number of the rules by which a calibration is fitted; raise it where a file of earlier ones is to be fitted again."""
 
@@ -274,7 +273,6 @@ class Calibration(Frozen):
         one for all categories.
 
         Args:
-            judge: whose judgments.
             category: of the item; None where it is not known, and then no category's guarantee covers it.
         """
         mine = [
@@ -289,7 +287,6 @@ class Calibration(Frozen):
         """What is promised of one judgment: the only place that says whether a guarantee covers it.
 
         Args:
-            judge: whose judgment it is.
             marks: of its probability; None where one of them puts it outside the calibration's domain.
             category: of the item; None where it is not known.
         """
@@ -297,13 +294,7 @@ class Calibration(Frozen):
         return None if found is None or outside_domain(marks) else self._promise(found)
 
     def outside_guarantee(self, judge: str, marks: Iterable[str], category: str | None = None) -> tuple[str, ...]:
-        """Why no guarantee covers a judgment although there are some: its marks, or that its judge has none.
-
-        Args:
-            judge: whose judgment it is.
-            marks: of its probability.
-            category: of the item.
-        """
+        """Why no guarantee covers a judgment although there are some: its marks, or that its judge has none."""
         given = tuple(marks)
         if not self.guarantees or self.promise_for(judge, given, category) is not None:
             return ()

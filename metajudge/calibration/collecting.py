@@ -54,7 +54,6 @@ class Collected:
 
     Attributes:
         labels: what people say of the items.
-        scales: of grades.
     """
 
     def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:

@@ -25,7 +25,6 @@ SIGNED = (
 Others are filled with the mean of the training rows.
 """
 
-
 LABELS: tuple[FactorKind, ...] = ("category", "judge", "side")
 
 
@@ -215,9 +214,7 @@ def varying_factors(table: SignalTable, categories: Sequence[str], *, judges: bo
     """The factors of a table that are not constant: signals, one indicator for each pattern of absence, categories.
 
     Args:
-        table: the rows to fit on.
         categories: [n] as the model is to know them.
-        judges: whether the judges count as factors.
     """
     factors: list[Factor] = []
     patterns: dict[bytes, Factor] = {}

@@ -34,8 +34,6 @@ class Independence:
         judges: members whose errors vary.
         effective: ``M^2 / sum of all correlations`` (the design effect of a mean): M for independent members, 1 for
             copies of one; negative correlations count as 0.
-        mean_correlation: over the pairs of members.
-        pairs: every pair.
         interval: of ``effective`` at 95 %, percentiles over resampled questions; None where in half of the resamples or
             more some judge never erred, or always.
         left_out: judges that are always right, always wrong, or share too few items with another one.
@@ -66,7 +64,6 @@ class Importance:
         loss: mean log loss with all groups.
         without: mean log loss without this one.
         low: lower end of the 95 % interval of ``gain``, questions resampled (both fits as they are).
-        high: its upper end.
     """
 
     group: SignalGroup
@@ -93,7 +90,6 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
 
     Args:
         table: labelled rows count.
-        seed: of the resampling.
 
     Raises:
         InputError: fewer than two judges with errors that vary on shared items.
@@ -186,7 +182,6 @@ def _effective_interval(errors: Floats, questions: Indices, seed: int) -> tuple[
     Args:
         errors: [judges, items], NaN where a judge decided nothing.
         questions: [items] the question of each.
-        seed: of the resampling.
     """
     present = np.isfinite(errors).astype(np.float64)
     wrong = np.nan_to_num(errors)

@@ -52,7 +52,6 @@ MEANINGS: Mapping[str, str] = {
 NOT_COVERED = "judge_not_covered"
 """Why a guarantee does not cover a judgment inside the domain: its judge has none."""
 
-
 BELOW = "below_promise"
 """Why a kept judgment carries no promise although one covers it: another cut kept it, below the promise's threshold."""
 
@@ -70,8 +69,6 @@ def coverage_line(guaranteed: int, kept: int, outside: Mapping[str, int]) -> str
     """How many of the kept judgments a guarantee covers, and why it does not cover the others.
 
     Args:
-        guaranteed: kept ones that carry a stamp.
-        kept: all kept ones.
         outside: reason -> kept ones without a stamp.
     """
     line = f"Guaranteed: {guaranteed} of {kept} kept"

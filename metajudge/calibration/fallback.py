@@ -39,7 +39,6 @@ class SlopeLosses:
 
         Args:
             bench: rows with the categories as the level knows them.
-            penalty: of the fits.
             categories: [n] full names.
             known_as: [n] names at the level; a category counts where others of its name at the level remain.
         """

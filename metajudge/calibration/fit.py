@@ -1,7 +1,7 @@
 """Fitting a calibration: the model of the item, its penalty chosen by log loss on questions it was not fitted on."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -20,21 +20,21 @@ from metajudge.calibration.calibration import (
     Recipe,
 )
 from metajudge.calibration.fallback import SlopeLosses
-from metajudge.calibration.folds import question_folds
+from metajudge.calibration.folds import SPLIT_SHARE, question_folds, question_split, use_of
 from metajudge.calibration.item_model import PENALTIES, Workbench
 from metajudge.calibration.levels import Depth, Level, category_at
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.shipped import Shrink
-from metajudge.calibration.table import SignalTable, absent_from
+from metajudge.calibration.table import SignalTable, absent_from, build_table
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.types import digest
+from metajudge.types import Judgment, Right, digest
 
 LARGE = 250_000
 """Cases times features from which one division into folds must do."""
 
-REPEATS = 3
+FOLDS, REPEATS = 5, 3
 
 FEW = 50
 """Questions to choose a penalty by beside a prior."""
@@ -56,7 +56,7 @@ def fit_calibration(
     *,
     prior: Shrink | None = None,
     seed: int = 0,
-    folds: int = 5,
+    folds: int = FOLDS,
     repeats: int | None = None,
     selection: str | None = None,
 ) -> Calibration:
@@ -71,7 +71,6 @@ def fit_calibration(
     Args:
         table: rows without a label are left out; with the signal ``share`` where there is a prior.
         prior: to whose log-odds the model is added; with under :data:`FEW` questions its penalty is not chosen.
-        seed: of folds and resampling.
         folds: at least 2.
         repeats: divisions into folds to average over; None for 3, or 1 in large tables.
         selection: how it came that just these rows have a label, where that is not by chance; recorded. Rows with
@@ -98,7 +97,7 @@ def fit_calibration(
     )
 
 
-def out_of_fold(table: SignalTable, *, seed: int = 0, folds: int = 5, repeats: int = 1) -> Floats:
+def out_of_fold(table: SignalTable, *, seed: int = 0, folds: int = FOLDS, repeats: int = 1) -> Floats:
     """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
     check_fittable(table, table)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
@@ -108,12 +107,27 @@ def out_of_fold(table: SignalTable, *, seed: int = 0, folds: int = 5, repeats: i
     return probabilities
 
 
-def why_not_fit(table: SignalTable, folds: int = 5) -> str | None:
-    """The sentence with which :func:`fit_calibration` would refuse a table; None where it fits. Nothing is fitted."""
+def why_no_calibration(judgments: Iterable[Judgment], right: Right | None = None) -> str | None:
+    """The sentence with which a fit with default options would refuse judgments; None where it fits.
+
+    Nothing is fitted: a fit of what passes can take long, but does not fail.
+    """
+    try:
+        table = build_table(judgments, None, right=right)
+        labelled = {question for question, one in zip(table.questions, table.labelled, strict=True) if one}
+        if use_of(len(labelled))[0] == "split":
+            table = table.select(question_split(table.questions, SPLIT_SHARE, 0) == 0)
+        return why_not_fit(table.without_absent()[0])
+    except InputError as error:
+        return str(error)
+
+
+def why_not_fit(table: SignalTable) -> str | None:
+    """The same of a table."""
     rows = table.select(table.labelled)
     try:
         check_fittable(table, rows)
-        question_folds(rows.questions, folds, [0])
+        question_folds(rows.questions, FOLDS, [0])
         Workbench(rows, rows.categories)
     except InputError as error:
         return str(error)
@@ -273,9 +287,7 @@ def calibration_of(
 
     Args:
         rows: labelled, sorted by judgment id.
-        groups: the models.
         probabilities: [n] out of fold.
-        seed, folds, repeats, selection: recorded.
     """
     scores = rows.agent_scores
     stored: dict[str, dict[str, float]] = {}

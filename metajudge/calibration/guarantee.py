@@ -243,11 +243,8 @@ class _Search:
     """One search for a threshold.
 
     Args:
-        sample: labelled judgments.
-        target: precision to guarantee.
         procedure: by which thresholds are tested.
         reference: scores without labels; None to set questions aside.
-        most: declared number of judgments a question.
     """
 
     def __init__(
@@ -374,11 +371,7 @@ def guaranteed_by_group(
         correct: [n].
         questions: [n].
         groups: [n] judge or category of each judgment.
-        by: what the groups are.
-        target: precision to guarantee in each group.
-        delta: probability that any of the promises fails.
         procedure: see :func:`guaranteed_threshold`.
-        reference: scores without labels of each group.
         most_per_question: see :func:`guaranteed_threshold`.
         approximate: see :func:`guaranteed_threshold`.
         judges: whose judgments, where groups are categories.

@@ -263,7 +263,6 @@ class ByText:
     """What looks under one unit of dependence are known by to looks under another: the texts of their questions.
 
     Attributes:
-        unit: of the looks.
         contents: digest of a text -> digest of its labels.
         of: question -> digests of its texts.
     """
@@ -293,7 +292,6 @@ class Turn:
     Attributes:
         number: of the look, from 1.
         level: at which its test is made, in (0, 1).
-        relation: of its labels to those before.
         anytime: whether the test must be an e-process, which takes the questions in the order of ``first_seen``.
         first_seen: question -> the look that saw it first.
     """
@@ -382,13 +380,9 @@ class Looks:
         """Makes a look: tests at the level it gets, and enters it; or returns what the very same look gave.
 
         Args:
-            sample: the labelled judgments.
-            target: precision to guarantee.
-            delta: probability of failure allowed, over all looks.
             settings: digest of procedure, unit and whatever else the test depends on.
             test: the test, given the level; its result has ``kind`` "guarantee" or "abstention".
             store: its result as plain data, with ``kind``.
-            restore: the other way round.
             judges: the population; empty for all of the calibration's.
 
         Raises:

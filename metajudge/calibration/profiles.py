@@ -63,9 +63,7 @@ def drift(profiles: Mapping[str, Profile], categories: Mapping[str, int], table:
     """How far a table is from a fit, the largest index first.
 
     Args:
-        profiles: of the fit.
         categories: category -> rows, of the fit.
-        table: new data, with the fit's scales.
 
     Raises:
         InputError: the table is empty.

@@ -30,7 +30,6 @@ class Promise:
         unit: what stood for a question in the test; None where the record does not say.
         questions: labelled questions the threshold was set on; None where the record does not say.
         most_per_question: judgments of one question that it covers at most; None where the record does not say.
-        population: what it speaks of.
         category: of the items it speaks of; None for all together.
         counted_by: what a question is, ``item`` or a field; None for the question itself.
         decides: the judges whose judgments it decides on, where these are not all of ``judges``.

@@ -8,9 +8,8 @@ from metajudge.evidence.answer_consensus import answer_columns, answer_reliabili
 from metajudge.evidence.answers import AnswerRows, Answers
 from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities
 from metajudge.evidence.games import GameRows, Games
-from metajudge.evidence.question_order import question_columns
 from metajudge.evidence.rewards import reward_columns
-from metajudge.evidence.scale_use import ScaleUse, scale_columns, scale_uses
+from metajudge.evidence.scale_use import ScaleUse, question_columns, scale_columns, scale_uses
 from metajudge.evidence.stability import other_order_columns, repeat_columns, version_columns
 from metajudge.stats.arrays import Indices
 from metajudge.types import VerdictKind

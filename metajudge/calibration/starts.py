@@ -93,8 +93,6 @@ class Setting:
     """What a procedure is made for.
 
     Attributes:
-        target: precision to guarantee.
-        level: probability of failure allowed in this look.
         questions: how many questions the threshold is sought on.
         most: judgments of one question that may be kept at most.
         credited: of the test by question.
@@ -159,7 +157,6 @@ class _Ranked:
         values: [n] scores, falling.
         size: [n] how many judgments of the same question there are down to each; at most as many as declared.
         kept: [n] questions with a judgment down to each.
-        setting: with stake and credit chosen.
     """
 
     values: Floats
@@ -186,9 +183,6 @@ class _Ranked:
         """Where :data:`START` is kept; with many labels, where precision halfway above the target passes.
 
         Never before a sample passes of which fewer questions than expected are kept, and none is wrong.
-
-        Args:
-            share: of the level.
         """
         expected = self.kept / self.kept[-1]
         number = expected * self.setting.questions

@@ -52,7 +52,6 @@ class SignalTable:
     a category always.
 
     Attributes:
-        kind: of the verdicts.
         right: the rule of what is right.
         judgment_ids: [n].
         item_ids: [n].
@@ -63,7 +62,6 @@ class SignalTable:
         sides: [n] the answer itself: a category, a grade, the place of the response chosen; empty for pairs.
         correct: [n] whether the verdict is right by the rule; False where it has no label.
         labelled: [n] whether people's labels of the item can be compared with the verdict.
-        signals: the groups of signals asked for.
         columns: signals by name, ``GROUP.NAME``; ``consensus.*`` belongs to the group peers.
         scales: what the columns took from the whole of the data.
         agent_scores: agents' scores and what they depend on, where they were given.

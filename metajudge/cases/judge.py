@@ -18,7 +18,6 @@ from metajudge.prompts.fences import neutralise
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.rubric import Rubric
-from metajudge.types import TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,6 @@ class CaseJudge:
         criteria: dict[str, CriterionResult] | None,
         weights: Mapping[str, float],
     ) -> JudgeReply:
-        spent = answer.spent
         scores = {} if criteria is None else {name: result.score for name, result in criteria.items()}
         return JudgeReply(
             judge=self.name,
@@ -84,16 +82,7 @@ class CaseJudge:
             criteria=criteria,
             weighted_score=weighted_score(scores, weights),
             failure=answer.failure,
-            calls=spent.calls,
-            cached_calls=spent.cached_calls,
-            cost_usd=spent.cost_usd,
-            usage=TokenUsage(
-                input_tokens=spent.usage.input_tokens,
-                cached_tokens=spent.usage.cached_tokens,
-                cache_write_tokens=spent.usage.cache_write_tokens,
-                output_tokens=spent.usage.output_tokens,
-            ),
-            latency_s=round(spent.latency_s, 6),
+            **answer.spent.fields(),
             request_digest=answer.key,
             reported_model=answer.reported_model,
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
-from metajudge.cases.result import CaseMetadata, CaseResult, GateResult, JudgeReply, StageResult
+from metajudge.cases.result import CaseMetadata, CaseResult, GateResult, StageResult
 from metajudge.cases.scoring import mean_scores, overall, quotes_in, stage_result, verified_share
 from metajudge.cases.sheet import RESULT
 from metajudge.cases.tipping import tips
@@ -255,7 +255,7 @@ class CasePanel:
             calls=sum(reply.calls for reply in replies),
             cached_calls=sum(reply.cached_calls for reply in replies),
             cost_usd=sum(known) if len(known) == len(costs) else None,
-            usage=_usage(replies),
+            usage=sum((reply.usage for reply in replies), TokenUsage()),
             metajudge_version=__version__,
         )
 
@@ -281,8 +281,3 @@ def parameters_set(parameters: Parameters) -> dict[str, Any]:
     """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}
-
-
-def _usage(replies: Sequence[JudgeReply]) -> TokenUsage:
-    fields = TokenUsage.model_fields
-    return TokenUsage(**{name: sum(getattr(reply.usage, name) for reply in replies) for name in fields})

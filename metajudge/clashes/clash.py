@@ -26,11 +26,12 @@ from metajudge.judging.criteria import (
     generate_criteria,
     shown_criteria,
 )
-from metajudge.judging.criteria import templates_digest as criteria_templates_digest
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
+from metajudge.prompts.criteria import TEMPLATES as CRITERIA_TEMPLATES
 from metajudge.prompts.ranking import render_ranking, render_ranking_system
+from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Item, digest
@@ -479,7 +480,7 @@ def prepare_prompts(clash: Clash) -> None:
 
 @cache
 def _prompt_digests(version: int) -> dict[str, str]:
-    return {"ranking": templates_digest(version), "criteria": criteria_templates_digest(version)}
+    return {"ranking": templates_digest(version), "criteria": prompts_digest(*CRITERIA_TEMPLATES, version=version)}
 
 
 def _identity(candidate: Candidate) -> list[object]:

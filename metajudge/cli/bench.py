@@ -261,7 +261,7 @@ def benchmark(
         write_text(scores, import_module("metajudge.benchmarks.score_lines").score_lines(work, results, calibrated))
         say_written(scores, err=outputs.as_json)
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: reporting.report_of(findings))
-    missed = tell_missed(import_module("metajudge.benchmarks.bars").reached_by(bars, findings))
+    missed = tell_missed(import_module("metajudge.benchmarks.findings").reached_by(bars, findings))
     counts = asking.counts_of(results, work.source.rejects)
     if counts.end.next_step is not None:
         outputs.tell(counts.end.next_step)

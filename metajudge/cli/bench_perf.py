@@ -1,4 +1,4 @@
-"""``metajudge bench perf``: what metajudge costs, and how it stands up to faults."""
+"""``metajudge bench perf``: what metajudge costs, how it stands up to faults, and how its own figures came about."""
 
 from importlib import import_module
 from typing import Annotated
@@ -13,6 +13,8 @@ MEASUREMENTS = {
     "faults": "metajudge.benchmarks.perf.faults",
     "fuzz": "metajudge.benchmarks.perf.fuzz",
     "voting": "metajudge.benchmarks.perf.voting",
+    "free-evidence": "metajudge.benchmarks.free_evidence",
+    "shrink": "metajudge.benchmarks.shrink",
 }
 """Name -> module; its ``main`` is the command."""
 
@@ -24,11 +26,12 @@ def perf(
         typer.Argument(help="Its own arguments; NAME --help lists them.", metavar="ARGS", show_default=False),
     ] = None,
 ) -> None:
-    """Measure what metajudge costs, or how it stands up to faults.
+    """Measure what metajudge costs, how it stands up to faults, or how its own figures came about.
 
     overhead: time and CPU beside the models' own; million: vetting a large file; service: the HTTP service under load;
     start: starting a command; faults: failing models, networks, disks and processes; fuzz: broken replies through every
-    parser; voting: the voting rules beside other libraries.
+    parser; voting: the voting rules beside other libraries; free-evidence: what verdicts kept without labels are worth;
+    shrink: the two numbers of the shipped default.
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")

@@ -21,8 +21,9 @@ from metajudge.judging.rubric_refining import (
     refine_rubric,
     rubric_name,
     rubric_yaml,
-    templates_digest,
 )
+from metajudge.prompts.refining import TEMPLATES
+from metajudge.prompts.templates import prompts_digest
 from metajudge.rubric import Rubric
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.runs.loop import RunEnd
@@ -100,7 +101,7 @@ def _provenance(source: str, digest: str, asked: str, answer: Answer[Rubric], sc
     lines = [
         f"Refined from {source} (digest {digest}) by {asked} on {when}, metajudge {__version__}.",
         f"Model as reported: {answer.reported_model or 'not reported'}; request {answer.key}; "
-        f"prompt templates {templates_digest()}; replies {answer.replies}.",
+        f"prompt templates {prompts_digest(*TEMPLATES)}; replies {answer.replies}.",
         "A model wrote this: read it before you judge by it.",
     ]
     return [*lines, f"Scenario: {scenario}"] if scenario else lines

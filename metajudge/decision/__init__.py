@@ -1,8 +1,7 @@
 """Decision policies: bands over a score or a probability and a confidence, and what they say."""
 
-from metajudge.decision.bands import Band, Outcome
 from metajudge.decision.deciding import decide, decide_adjusted
-from metajudge.decision.interval import Interval, Range
+from metajudge.decision.interval import Range
 from metajudge.decision.load import (
     BUILTIN_POLICIES,
     DEFAULT_CASE_POLICY,
@@ -13,9 +12,9 @@ from metajudge.decision.load import (
     parse_draft,
     parse_policy,
 )
-from metajudge.decision.policy import Missing, Policy, check_rubric
-from metajudge.decision.profile import CasePlan, Gate, GateStep, Profile, StagePlan, category_key
-from metajudge.decision.verdicts import agreement_of, criteria_of, decide_verdict, value_of
+from metajudge.decision.policy import Policy
+from metajudge.decision.profile import CasePlan, Gate, Profile, StagePlan
+from metajudge.decision.verdicts import decide_verdict
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 
 __all__ = [
@@ -24,24 +23,15 @@ __all__ = [
     "VERIFIED_POLICY",
     "Absent",
     "Action",
-    "Band",
     "CasePlan",
     "Decision",
     "DecisionInputs",
     "Gate",
-    "GateStep",
-    "Interval",
-    "Missing",
-    "Outcome",
     "Policy",
     "Profile",
     "Range",
     "StagePlan",
-    "agreement_of",
     "case_rubric",
-    "category_key",
-    "check_rubric",
-    "criteria_of",
     "decide",
     "decide_adjusted",
     "decide_verdict",
@@ -49,5 +39,4 @@ __all__ = [
     "load_policy",
     "parse_draft",
     "parse_policy",
-    "value_of",
 ]

@@ -128,7 +128,6 @@ class Change:
     Attributes:
         bound: where the other action begins, in the number's unit; ``below`` whether it holds below the bound.
         distance: from the number to the bound, in the number's unit; ``share`` of its range, in [0, 1].
-        action: what would be done there.
     """
 
     axis: Axis

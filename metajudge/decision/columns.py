@@ -48,7 +48,6 @@ def decide_column(policy: Policy, values: Floats, confidence: float | Absent) ->
     The decision is the same everywhere between two neighbouring bounds of the bands: it is made once there.
 
     Args:
-        policy: without bands over quotes.
         values: [n] on the policy's scale.
 
     Raises:

@@ -18,7 +18,6 @@ from metajudge.types.frozen import Frozen
 Agreement = Literal["same_side", "range"]
 """How the agreement of a panel's agents is measured, see :mod:`metajudge.decision.verdicts`."""
 
-
 _NO_QUOTES = Outcome(justification="There is no quote to verify, so a person decides.")
 
 

@@ -49,17 +49,10 @@ class Batch:
 
     Args:
         rows: in the order of the input, all of each question that they are about where evidence is asked for.
-        whole: what the input as a whole says.
-        vetter: the panels.
-        finishing: what a calibration and a policy add.
-        allow_other: whether the calibration may be for other judges or agents.
         earlier: what panels found in earlier runs, by key.
 
     Attributes:
-        found: results so far.
-        left: judgments that the budget left undone.
         pending: judgments whose answer is still in a provider's batch.
-        summary: counts of the results.
     """
 
     def __init__(

@@ -27,12 +27,7 @@ _WORKERS = "workers"
 
 
 class Driver:
-    """An engine that is open, and whose run is recorded, within ``with``.
-
-    Args:
-        engine: not entered yet.
-        totals: of the run.
-    """
+    """An engine that is open, and whose run is recorded, within ``with``."""
 
     def __init__(self, engine: Engine, totals: RunTotals) -> None:
         self.engine = engine
@@ -83,11 +78,7 @@ class Driver:
         self._loop.call_soon_threadsafe(stop.ask, RunEnd.INTERRUPTED)
 
     def answer(self, window: Any, ranges: int) -> None:
-        """Begins to answer workers' questions; see :mod:`metajudge.distributed.window`.
-
-        Args:
-            ranges: of the work list that are worked on at the same time.
-        """
+        """Begins to answer workers' questions; see :mod:`metajudge.distributed.window`."""
         handlers = self.run(self._handlers(ranges))
         self._serving = asyncio.run_coroutine_threadsafe(serve(window, handlers), self._loop)
 
@@ -140,11 +131,6 @@ class DriverBatches:
     """Puts workers' requests into the driver's batches.
 
     The batches are not left to their provider before every range has been heard of: workers start one after the other.
-
-    Args:
-        engine: entered.
-        queue: its batches.
-        ranges: of the work list that are worked on at the same time.
     """
 
     def __init__(self, engine: Engine, queue: BatchQueue, ranges: int) -> None:

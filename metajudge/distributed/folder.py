@@ -99,7 +99,6 @@ class PartRow:
     """A row of a part.
 
     Attributes:
-        index: place in the input.
         panel: the panel's own assessment; the same object as ``assessment`` where nothing was added.
     """
 
@@ -271,8 +270,6 @@ class Found:
     """What one judgment came to.
 
     Attributes:
-        index: its place in the input.
-        question: name of its cluster.
         correct: whether it agrees with its label; None without one.
         panel: the panel's own assessment; None where nothing was added to it.
     """

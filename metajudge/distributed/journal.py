@@ -36,7 +36,6 @@ CALLS = pa.schema(
 )
 """Columns of the files of calls."""
 
-
 EARLIER = "earlier.jsonl"
 """The file of what runs that were cut off have left."""
 
@@ -48,7 +47,6 @@ class BatchJournal:
     each call is an object of its own that is sent while the run goes on, so a killed process may lose the last few.
 
     Args:
-        place: of the journals.
         name: of the batch; where a killed worker left a journal, its answers are taken over.
     """
 

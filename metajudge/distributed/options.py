@@ -26,13 +26,11 @@ class RayOptions:
     Attributes:
         address: of a Ray cluster (``auto`` for the one this machine belongs to); None starts one here for the run.
         workers: processes that vet; None for one a CPU, and not more than there are calls in flight.
-        concurrency: calls in flight, over all workers.
         budget: dollars, calls and tokens the run may take, over all workers; None for no limit.
         budget_file: a ledger on the driver's machine that shares the budget with other commands; None for none.
         store: keeps results, calls and reviews, and answers for what it has; None for none.
         batch: ask through the providers' batch APIs; None for live calls.
         webhook: receives the outcomes that the run decides; needs a store.
-        notify: receives notices as they come.
     """
 
     address: str | None = None

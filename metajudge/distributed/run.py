@@ -60,12 +60,9 @@ def vet_on_ray(
 
     Args:
         out: folder of the results, or its URL in an object store, which every worker must reach as it is given.
-        judging: what decides beside the panel.
         keep_failures: whether judgments that ended unscored or failed before are left so.
-        summary: counted into as batches come.
         results: its bars are those that the run has to reach (one that needs labels is refused where there are none),
             its labels count the results in the folder, and its watcher gets every result.
-        on_batch: called after each batch.
 
     Raises:
         ConfigurationError: Ray is missing, a panel that cannot be built, no key, another panel's folder.

@@ -61,7 +61,6 @@ class BudgetKeeper:
         """Returns what a worker that died over a batch had set aside, but for what it has spent.
 
         Args:
-            worker: that has the batch now.
             recorded: what the batch's recorded calls took; the word of the last ones may have died with the worker.
         """
         self._workers[batch] = worker

@@ -44,16 +44,7 @@ def import_ray() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A written work list, and where its results go.
-
-    Attributes:
-        hashes: of its rows.
-        whole: what the input as a whole says.
-        asks: whether any panel asks models.
-        summary: counted into.
-        taking: is given what batches have found.
-        on_batch: called after each batch.
-    """
+    """A written work list, and where its results go."""
 
     driver: Driver
     options: RayOptions

@@ -33,12 +33,7 @@ from metajudge.vetting.results import Results
 
 @dataclass(slots=True)
 class Taking:
-    """Takes the results of batches as they come.
-
-    Attributes:
-        results: whose watcher looks at every result.
-        stored: which assessments the store had before.
-    """
+    """Takes the results of batches as they come."""
 
     engine: Engine
     intake: Intake

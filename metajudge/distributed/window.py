@@ -62,7 +62,6 @@ async def serve(window: Any, handlers: Mapping[str, Handler]) -> None:
     """Answers workers' questions until it is cancelled.
 
     Args:
-        window: handle of the actor.
         handlers: kind of question -> what answers it.
     """
     open_questions = set[asyncio.Task[None]]()
@@ -126,7 +125,6 @@ class RemoteBatches:
 
     Args:
         held: keys of requests that are in batches already, with whether they are asked anew.
-        probe: whether the first request of each model is asked live.
     """
 
     def __init__(self, window: Any, held: frozenset[tuple[str, bool]], *, probe: bool) -> None:

@@ -68,7 +68,6 @@ class Stored:
     """What the store has of an input.
 
     Args:
-        count: judgments to vet.
         find: looks panels' assessments up by key; None without a store.
 
     Attributes:
@@ -97,13 +96,8 @@ class WorkList:
     """Writes what is to be done.
 
     Attributes:
-        intake: what was read.
-        vetter: the panels.
-        earlier: results of earlier runs.
         keep_failures: whether what ended unscored or failed before is left so.
-        evidence: whether judgments are compared with others.
         whole: whether nothing is left out: more than counts is asked of what is done already.
-        stored: what the store has.
         known: called with what is known of each judgment that is done already and left out.
     """
 

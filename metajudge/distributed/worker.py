@@ -44,7 +44,6 @@ class WorkerPlan:
         folder: path or URL of the results, the same on every worker.
         concurrency: calls in flight of this worker; those of all workers where limits are kept together.
         at_once: judgments worked on at once by this worker.
-        retry: of its calls.
         calibration: as JSON; None for none.
         policy: None for none.
         withdrawn: promises of the calibration known to be broken.
@@ -77,12 +76,7 @@ class BatchOutcome:
     """The result of one batch, as sent to the driver.
 
     Attributes:
-        left: judgments that the budget left undone.
         pending: judgments whose answer is still in a provider's batch.
-        batch: the range.
-        name: of the batch.
-        part: whether there is a part with its results.
-        meter: what its calls took.
         calls: these calls, for the driver's store; empty without one.
         first_sent_at: seconds since the epoch; None where nothing was sent.
     """

@@ -125,10 +125,7 @@ def answer_columns(
     - ``consensus.missing``: share of the item's records that have no verdict.
 
     Args:
-        answers: all records of the input.
-        rows: the judgments to describe.
         weights: reliability by judge; a judge not named there counts as an average one.
-        leave_out_kin: whether peers of the judge's own family are left out.
     """
     option, judge = answers.option[rows.record], answers.judge[rows.record]
     counts = answers.counts()

@@ -35,7 +35,6 @@ class SeenItem:
     """What evidence keeps of an item.
 
     Attributes:
-        records: of any judge, as they came.
         question: digest of the question.
         scale: the lowest and highest grade, or the categories from worst to best.
     """
@@ -51,8 +50,6 @@ class Answers:
 
     Attributes:
         judges: names, sorted.
-        kin: the family of each judge.
-        models: the model behind each judge.
         sides: names of the answers, such as a category or the place of the response chosen; sorted.
         item: [records].
         judge: [records].
@@ -149,10 +146,6 @@ def answers_of(
 
     Args:
         items: by id.
-        kind: of the verdicts that are options.
-        rule: of what is right.
-        models: the model behind each judge.
-        kin: the family of a judge.
         scales: judge -> number of the scale of its grades; None where all are on one.
     """
     judges = sorted({seen.judge for one in items.values() for seen in one.records})

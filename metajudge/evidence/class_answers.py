@@ -34,14 +34,12 @@ class ClassAnswers:
     the same.
 
     Attributes:
-        group: what the answers are.
         subjects: [items] what is judged.
         judges: [judges] names, sorted.
         row: [n] the record of each answer, by item and then in the order of the records.
         item, judge: [n] of each answer.
         said: [n] the place that the judge named; ``places`` where it named no single one.
         place: [n, C] the place at which each class stood.
-        places: number of places.
     """
 
     group: Group
@@ -87,19 +85,11 @@ def _named_grade(value: float, rule: Right) -> Hashable | None:
     return round(value, DECIMALS) if rule.name == "equal" else None
 
 
-def _about(order: tuple[str, ...], verdict: AnyVerdict) -> tuple[str, ...]:
-    return tuple(sorted(verdict.ids)) if verdict.ids else order
-
-
 def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules) -> list[ClassAnswers]:
     """The answers of every group, in the order of the groups' names; verdicts that name no class count as such.
 
     Left out are verdicts without classes: grades that are right within a tolerance, rankings that are right as a
     whole, more than :data:`MOST_CLASSES` different values.
-
-    Args:
-        items: the id of each item.
-        rules: what counts as right.
     """
     by_item = np.argsort(recorded.item, kind="stable")
     rows = by_item[recorded.verdict[by_item] >= 0]
@@ -121,7 +111,7 @@ def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules
 def _answer(order: tuple[str, ...], verdict: AnyVerdict, rules: Rules) -> _Answer | None:
     kind = kind_of(verdict)
     rule = rules.of(kind)
-    about = _about(order, verdict)
+    about = tuple(sorted(verdict.ids)) if verdict.ids else order
     if verdict.ids:
         if kind == "ranking" and rule.name != "top1":
             return None

@@ -7,14 +7,13 @@ from itertools import pairwise
 import numpy as np
 
 from metajudge.evidence.facts import Facts, SignalColumn
-from metajudge.evidence.format import explanation_signal, ratio_signal, words_signal
+from metajudge.evidence.format import explanation_signal, ratio_signal, stated_strength, words_signal
 from metajudge.evidence.grouping import Integers, Interned, Key, starts_of
 from metajudge.evidence.order import order_consistency
 from metajudge.evidence.peers import PeerSupport, peer_support
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.repeats import repeat_agreement, variant_agreement
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.strength import stated_strength
 from metajudge.evidence.votes import votes_on
 from metajudge.types import SignalValue
 
@@ -44,11 +43,7 @@ class Comparisons:
     """What n recorded verdicts say beside one another.
 
     Attributes:
-        order: order consistency.
-        strength: stated strength.
         support: [n] place in ``supports``.
-        supports: different peer supports, with their counts.
-        repeats, variants: stability, of verdicts that are no pairs.
     """
 
     order: SignalColumn
@@ -60,11 +55,7 @@ class Comparisons:
 
 
 def compare(recorded: Recorded, rules: Rules) -> Comparisons:
-    """Compares all verdicts with the others on their items; records need not be sorted by item.
-
-    Args:
-        rules: what counts as right.
-    """
+    """Compares all verdicts with the others on their items; records need not be sorted by item."""
     if len(recorded) <= BLOCK:
         return _compare_block(recorded, rules)
     order = np.argsort(recorded.item, kind="stable")
@@ -125,7 +116,6 @@ def signal_columns(
     """Every signal of chosen judgments, by name.
 
     Args:
-        facts: of the whole input.
         comparisons: of its verdicts (:attr:`~metajudge.evidence.facts.Facts.recorded`).
         rows: the judgments; all by default.
 

@@ -14,7 +14,6 @@ class RecordedVerdict:
     """What evidence keeps of a judgment: no texts.
 
     Attributes:
-        judge: who gave it.
         order: response ids in the order shown; for a grade or a category the one response.
         verdict: None where the judge gave none.
     """
@@ -45,8 +44,6 @@ def agreement(own: AnyVerdict, other: AnyVerdict, rule: Right) -> Literal[-1, 0,
     """Whether ``own`` would be right if ``other`` were the truth.
 
     Args:
-        own: the verdict in question.
-        other: another verdict on the same responses.
         rule: what counts as right for the kind of ``own``.
 
     Returns:

@@ -137,10 +137,7 @@ def peer_columns(
     - ``consensus.strong``: share of the verdicts given that are strong.
 
     Args:
-        games: all records of the input.
-        rows: the judgments to describe.
         weights: reliability by judge; a judge not named there counts as an average one.
-        leave_out_kin: whether peers of the judge's own family are left out.
     """
     reliability = _reliability_array(games, weights)
     log_odds = np.sign(games.strength) * reliability[np.arange(len(games.judges))[None, :, None], _levels(games)]

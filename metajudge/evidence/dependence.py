@@ -232,12 +232,7 @@ class Dependence:
 
 
 def dependence_of(facts: Facts, rules: Rules) -> Dependence:
-    """What is known of the independence of the judges of an input.
-
-    Args:
-        facts: of the whole input.
-        rules: what counts as right: which answers are the same.
-    """
+    """What is known of the independence of the judges of an input."""
     number: dict[str, int] = {}
     question = np.array([number.setdefault(item.question, len(number)) for item in facts.items], dtype=np.int64)
     return dependence_among(facts.recorded, question, np.asarray(facts.words, dtype=np.int64), rules)
@@ -247,10 +242,8 @@ def dependence_among(recorded: Recorded, question: Ints, words: Ints, rules: Rul
     """The same from columns.
 
     Args:
-        recorded: the verdicts.
         question: [items] number of each item's question.
         words: [n] words of each rationale.
-        rules: what counts as right.
     """
     if len(recorded.judges) < 2 or len(question) < FEWEST_QUESTIONS:
         return Dependence()

@@ -15,14 +15,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.evidence.confidence import stated_confidence
-from metajudge.evidence.format import compared_lengths
+from metajudge.evidence.format import compared_lengths, stated_confidence, word_counts
 from metajudge.evidence.grouping import Interned, Key
 from metajudge.evidence.rationale import Stated, stated_agreement
 from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules, scales_of
 from metajudge.evidence.units import Asked, ItemFact, unit_of
-from metajudge.evidence.word_counts import word_counts
 from metajudge.types import (
     VERDICT_KINDS,
     AnyVerdict,
@@ -55,9 +53,7 @@ class Facts:
     Attributes:
         judgment_ids: [n].
         item, items: the item, by id and content; an id stands twice where it was used for two contents.
-        judge, judges: who judged.
         model, models: the model behind the judge (``meta.judge_model``) as the record states it, -1 where it does not.
-        order, orders: response ids in the order shown.
         verdict, verdicts: the verdict, -1 where the judge gave none.
         truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 where nobody says.
         category, categories: of the item, -1 where it has none.
@@ -446,8 +442,6 @@ class _LastItem:
     """What the judgments of an item share.
 
     Attributes:
-        words: of its responses.
-        place, truth, category: codes.
         of_verdict: by the identity of the verdict, as records that were read share those that are equal.
     """
 
@@ -473,7 +467,6 @@ class SignalColumn:
 
     Attributes:
         codes: [n] places in ``values``, -1 where a judgment has no such signal.
-        values: different ones.
     """
 
     codes: NDArray[np.integer[Any]]

@@ -52,8 +52,6 @@ class GameRows:
     """Where decided pairwise judgments stand in :class:`Games`; all [n].
 
     Attributes:
-        pair: index of the pair.
-        judge: index of the judge.
         order: 0 or 1, the order shown.
         sign: 1 where the pair's first response is preferred, else -1.
         level: 1 for a plain verdict, 2 for a strong one.
@@ -80,7 +78,6 @@ def games_of(facts: Facts, rows: Indices, kin: Callable[[str], str]) -> tuple[Ga
     Args:
         facts: of all records; each item id has one content.
         rows: decided pairwise judgments among them.
-        kin: the family of a judge.
     """
     judges, judge = judge_places(facts)
     frame = _Frame.of(facts)
@@ -123,9 +120,6 @@ def answer_rows_of(
     Args:
         facts: of all records; each item id has one content.
         rows: decided judgments of the kind.
-        kind: of the rows.
-        rule: of what is right.
-        kin: the family of a judge.
     """
     by_item = np.argsort(facts.item, kind="stable")
     ends = np.cumsum(np.bincount(facts.item, minlength=len(facts.items))).tolist()
@@ -237,7 +231,6 @@ class _Pairs:
         key: [pairs] rank of the item times the number of codes, plus the code; ascending.
         code: [pairs] place in the frame's pairs.
         rank: [items] rank of each item by its id.
-        width: number of codes.
     """
 
     key: Indices

@@ -95,8 +95,6 @@ class Sums:
 
     Attributes:
         products, squares: of centred answers; ``squares[:, i, j]`` are those of judge i.
-        same: answers in common.
-        count: cells.
         questions: [J, J] questions that both answered.
     """
 
@@ -193,7 +191,6 @@ class PairTests:
         expected: the correlation that the shared factor explains, in [0, 1]; NaN where it cannot be told.
         expected_share: the share of same answers that goes with it.
         follows: ``(correlation - expected) / (1 - expected)``.
-        error: its standard error.
         adjusted: by limit, P values of ``follows`` against it, one-sided, after Holm's correction over all pairs; 1
             where it cannot be told.
     """

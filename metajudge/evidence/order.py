@@ -71,10 +71,7 @@ def _combined(asked: bool, count: int, total: int, first: AnyVerdict) -> SignalV
     """The signal from the verdicts in other orders.
 
     Args:
-        asked: whether there is a record in another order.
-        count: verdicts that can be compared.
         total: sign of the sum of their signs.
-        first: the first verdict in another order.
     """
     if not asked:
         return SignalValue(value=None, state="missing", detail="the judge was not asked in another order")

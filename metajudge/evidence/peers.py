@@ -31,9 +31,6 @@ class PeerSupport:
         state: ``unanimous_for``, ``for``, ``balanced``, ``against`` or ``unanimous_against`` (unanimous takes at
             least two peers); where ``value`` is None ``no_peers``, ``own_tied``, ``no_verdict``, and for grades and
             categories under a rule that compares responses ``grade`` or ``category``.
-        detail: the same in words.
-        supporting: peers with a positive vote.
-        opposing: peers with a negative vote.
         undecided: peers whose verdicts are ties or cancel each other out.
         lowest: the most opposed vote, None without peers.
         highest: the most supportive vote, None without peers.
@@ -68,9 +65,6 @@ def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSuppo
     """Measures the support of other judges for every verdict, over all orders.
 
     Judges that are the same model under another prompt are no peers, except on pairs.
-
-    Args:
-        votes: on the claims of the verdicts.
 
     Returns:
         [n] the place of each verdict's support in the list of different ones.

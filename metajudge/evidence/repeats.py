@@ -21,10 +21,6 @@ def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalCo
     Agreement with oneself is no proof: a judge repeats its mistakes, too. Pairs have no such signal: there a repeated
     verdict is a further game of the judge.
 
-    Args:
-        votes: on the claims of the verdicts.
-        rules: what counts as right.
-
     Returns:
         The share of the other verdicts that agree minus the share that disagree, in [-1, 1], as ``agree``, ``mixed``
         or ``disagree``; absent as ``missing`` (judged once), or with a state of
@@ -49,9 +45,6 @@ def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalCo
 
 def variant_agreement(recorded: Recorded, votes: Votes) -> SignalColumn:
     """Compares each verdict with those of the same model under other prompts or versions of the prompt.
-
-    Args:
-        votes: on the claims of the verdicts.
 
     Returns:
         As :func:`repeat_agreement` does, each variant with one vote, the mean of its verdicts; absent as ``missing``

@@ -15,8 +15,6 @@ class RewardScore:
     """One reward model's scores of an item's responses.
 
     Attributes:
-        item_id: the item.
-        model: the reward model.
         scores: response id -> score, on the model's own scale; higher is better.
     """
 
@@ -36,7 +34,6 @@ class Preference:
     """What a decided verdict says about which item; a verdict without a winner prefers nothing.
 
     Attributes:
-        item_id: the item.
         winner: the response preferred; None for grades and categories.
         loser: the other response of a pair, or one of several.
         others: the further responses that were not chosen.

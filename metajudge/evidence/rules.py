@@ -17,7 +17,6 @@ class Rules:
     (:func:`~metajudge.types.right.default_right`). No verdict is compared with them.
 
     Attributes:
-        kinds: of the verdicts added.
         scales: of grades; judges on two of them are not compared.
 
     Args:
@@ -64,7 +63,6 @@ def scales_of(
     """The scales of grades in an input.
 
     Args:
-        judges, verdicts, truths: names, verdicts and what is right.
         columns: [n] places in them; -1 where there is none.
         item: [n] number of the item.
         declared: [items] whether the item has a scale of its own.

@@ -24,7 +24,6 @@ HIGHEST_TERMS = {
 }
 """Signal -> the most it can add to the log-odds."""
 
-
 TERMS: dict[str, Callable[[float], float]] = {
     "order": lambda value: ORDER_WEIGHT * value,
     "strength": lambda value: STRENGTH_WEIGHT * (value - 1),
@@ -101,7 +100,6 @@ def reachable_score(signals: Mapping[str, SignalValue], most_support: float = 1.
     """The highest score that :func:`signal_score` could give with the signals that are present, whatever their values.
 
     Args:
-        signals: of one judgment.
         most_support: the highest peer support that so many peers can give, in [0, 1].
 
     Returns:

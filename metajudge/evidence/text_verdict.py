@@ -73,7 +73,6 @@ def read_text_verdict(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerd
     a concession ("not", "although", "if") in the same clause are passed over, and so are aspects ("is better written").
 
     Args:
-        text: the rationale.
         shown: (label the judge saw, response id) by position.
 
     Returns:

@@ -87,11 +87,7 @@ class ItemFact(NamedTuple):
 
 
 def unit_of(items: Sequence[Asked]) -> str:
-    """The unit of the items of an input: :data:`ITEM` where one unstated text covers most of them, else the question.
-
-    Args:
-        items: of the whole input, each once.
-    """
+    """The unit of an input's items: :data:`ITEM` where one unstated text covers most of them, else the question."""
     if len(items) < 2 or any(one.stated for one in items):
         return QUESTION
     return ITEM if _commonest(items) > MOST_SHARE * len(items) else QUESTION
@@ -101,7 +97,6 @@ def note_of(items: Sequence[Asked], given: str | None) -> str | None:
     """What to know of the unit, in a sentence; None where it is the question, and there are many.
 
     Args:
-        items: of the whole input, each once.
         given: the unit that was asked for.
     """
     if given not in (None, QUESTION):
@@ -128,7 +123,6 @@ class Clusters:
     """The clusters of an input's items.
 
     Args:
-        judgments: all of the input.
         given: the unit that was asked for (:func:`stated`); None where it follows from the items.
 
     Attributes:

@@ -27,7 +27,6 @@ class Votes:
     Attributes:
         claim: [n] the claim of each verdict, -1 where other verdicts cannot agree with it.
         why: [n] place in ``reasons`` where the claim is -1.
-        reasons: why not.
         starts: [claims + 1] where the votes on each claim begin.
         judge: [votes] who voted, by claim and then by the judge's name.
         vote: [votes].
@@ -99,7 +98,6 @@ def _cells(
         scale: [n] number of the scale of each record's judge.
         claims: [claims] a row that makes each.
         said: [n] what the row's verdict claims.
-        told: what can be claimed.
     """
     given = np.flatnonzero(recorded.verdict >= 0)
     graded = recorded.graded[recorded.verdict[claims]]

@@ -11,7 +11,6 @@ _ORDER = {
     "other_tied": "a tie when the answers swap places",
 }
 
-
 _STABILITY = {"agree": "the same verdict", "disagree": "another verdict", "mixed": "sometimes another verdict"}
 _UNKNOWN_ORDER = {
     "missing": "this judge was not asked in another order",
@@ -23,7 +22,6 @@ def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalVal
     """Which free evidence would decide on a judgment and is not there, without a full stop.
 
     Args:
-        verdict: the judgment's.
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
     """
     grades = isinstance(verdict, Grade | Category)
@@ -46,7 +44,6 @@ def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> li
 
     Args:
         signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
-        peers: the same judgment's peer support, with its counts.
     """
     phrases = []
     order = signals["order"].state

@@ -87,8 +87,6 @@ def blind(candidates: Iterable[str], *, seed: int, evaluation: str, judge: str) 
     """Draws the order in which a judge sees the candidates: uniform over all orders, and the same every time.
 
     Args:
-        candidates: different names, in any order.
-        seed: of the run.
         evaluation: names what is judged; a repeat is another evaluation.
         judge: names the judge; judges of one evaluation see different orders.
 

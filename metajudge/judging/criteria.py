@@ -160,11 +160,6 @@ async def generate_criteria(
     It is asked once: what could not be read is not repaired, because a fallback is at hand.
 
     Args:
-        model: asked once.
-        request: the question alone.
-        parameters: of the call.
-        draw: index of the sample.
-        prompt_version: of the prompt set.
         brief: ask for texts so short that five criteria fit into the 150 tokens of the default.
 
     Raises:
@@ -180,7 +175,7 @@ async def generate_criteria(
         model=model.name,
         reported_model=answer.reported_model,
         request_digest=answer.key,
-        prompt_digest=templates_digest(prompt_version),
+        prompt_digest=prompts_digest(*TEMPLATES, version=prompt_version),
         reply=answer.text,
         replied=answer.replied,
         cost_usd=answer.cost_usd,
@@ -240,8 +235,3 @@ def _pair(slot: str, entry: Any, problems: list[str]) -> tuple[str, str, float] 
         return None
     name, _, asks = valid_text(" ".join(text.split())).partition(":")
     return (name.strip() or asks.strip(), asks.strip() if name.strip() else "", float(weight))
-
-
-def templates_digest(version: int = FIRST) -> str:
-    """Digest of the prompt templates of criteria."""
-    return prompts_digest(*TEMPLATES, version=version)

@@ -7,9 +7,7 @@ from metajudge.agents.parse import shortened
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.item_judge import ItemJudge, JudgeRecord
 from metajudge.judging.replies import read_reasoned, reasoned_schema
-from metajudge.prompts.grading import TEMPLATES, render_grading, render_grading_system
-from metajudge.prompts.templates import prompts_digest
-from metajudge.prompts.versions import FIRST
+from metajudge.prompts.grading import render_grading, render_grading_system
 from metajudge.providers.model import Message, ModelRequest
 from metajudge.types import Grade, Item
 
@@ -41,7 +39,6 @@ class GradingJudge(ItemJudge):
         """Grades one response; a model's failure ends in the result, typed.
 
         Args:
-            response: its id.
             retry: an earlier attempt failed: an unusable stored reply is requested again.
 
         Raises:
@@ -80,8 +77,3 @@ def _fault(grade: Any) -> str | None:
     if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
         return f"grade must be a whole number from 1 to 10, not {shortened(grade)}"
     return None
-
-
-def templates_digest(version: int = FIRST) -> str:
-    """Digest of the prompt templates of grading."""
-    return prompts_digest(*TEMPLATES, version=version)

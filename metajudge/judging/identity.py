@@ -106,14 +106,12 @@ def hide_identities(
     Args:
         texts: candidate -> what it wrote.
         question: what they answer; what it names is a subject.
-        models: ids of the candidates' models, as far as they are known.
-        names: further names that reveal the author of a text.
         hiding: False leaves the texts as they are, and the report lists the names that stay readable.
 
     Returns:
         The texts in the order given, with :data:`~metajudge.judging.blinding.HIDDEN_NAME` for every name.
     """
-    ids = _ids(texts, [*models, *names])
+    ids = _ids_pattern(tuple(sorted(set(texts))), tuple(sorted({name for name in [*models, *names] if name})))
     read = {candidate: _Text.of(candidate, text, ids) for candidate, text in texts.items()}
     about = _Text.of("", question, ids)
     subjects = {one.key for one in about.mentions}
@@ -427,10 +425,6 @@ def _families_of(ids: Iterable[str]) -> set[str | None]:
 
 
 _NO_IDS = _Ids(None, {})
-
-
-def _ids(candidates: Iterable[str], names: Iterable[str]) -> _Ids:
-    return _ids_pattern(tuple(sorted(set(candidates))), tuple(sorted({name for name in names if name})))
 
 
 @lru_cache(maxsize=1024)

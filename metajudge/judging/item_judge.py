@@ -27,16 +27,11 @@ class JudgeRecord:
     """What one judge answered to one question, or why it did not.
 
     Attributes:
-        failure: why there is no verdict.
         replied: whether the judge replied at all, even with a refusal or an unusable reply; False where it could
             not be asked, so that asking again later may help.
         text: the judge's reasoning, or its whole reply where that could not be read.
-        instruction: the text of the instruction.
         replies: 2 where the first reply had to be repaired.
         cost_usd: of these replies, whether they came from the store or not; None where unknown.
-        spent: what it took in this run.
-        request_digest: of the first request.
-        prompt_version: of the prompt set.
     """
 
     judge: str
@@ -82,10 +77,7 @@ class ItemJudge:
     """A model that judges the responses of an item.
 
     Attributes:
-        name: what the judge is called in records.
-        with_reference: whether it sees an item's reference answer.
         hide_identities: whether names that reveal the author of a response are hidden where the item names its models.
-        prompt_version: of the prompt set.
     """
 
     name: str

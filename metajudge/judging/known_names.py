@@ -23,7 +23,6 @@ class KnownName:
     """One name.
 
     Attributes:
-        parts: as they follow each other, lower case.
         family: whose name it is; the families of :mod:`metajudge.providers.families`, and some more.
         kind: of a model (``family``) or of its maker.
     """

@@ -7,9 +7,7 @@ from metajudge.errors import FailureKind
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.item_judge import ItemJudge, JudgeRecord
 from metajudge.judging.replies import SCHEMA, PairwiseReply, parse_pairwise_reply, stated_marks
-from metajudge.prompts.judge import LABELS, TEMPLATES, render_pairwise, render_pairwise_system
-from metajudge.prompts.templates import prompts_digest
-from metajudge.prompts.versions import FIRST
+from metajudge.prompts.judge import LABELS, render_pairwise, render_pairwise_system
 from metajudge.providers.model import Message, ModelRequest
 from metajudge.types import Failure, Item, Pairwise, parse_verdict
 
@@ -65,11 +63,6 @@ def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) ->
     """
     first, second = (name for name in item.responses if pair is None or name in pair)
     return ((first, second),) if orders == "given" else ((first, second), (second, first))
-
-
-def templates_digest(version: int = FIRST) -> str:
-    """Digest of the prompt templates of pairwise judging."""
-    return prompts_digest(*TEMPLATES, version=version)
 
 
 def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:

@@ -60,10 +60,8 @@ async def rank_responses(
         seed, evaluation: what the labels are drawn from besides, see :func:`~metajudge.judging.blinding.blind`.
         criteria: what every response is scored on, 1 to 5; none for a ranking alone.
         ties: whether responses may share a place. By default they may not.
-        reference: a reference answer the judge may rely on.
         retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample; two draws of one request are two calls.
-        prompt_version: of the prompt set.
         compact: keep the schema short where there are many responses, see
             :func:`~metajudge.judging.ranking_replies.ranking_schema`.
 

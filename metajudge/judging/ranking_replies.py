@@ -57,7 +57,6 @@ class RankingReply:
     """A ranking of labels with its comparison and scores.
 
     Attributes:
-        groups: groups of tied labels, best first.
         scores: label -> criterion's key -> grade; empty where none were asked for.
     """
 
@@ -73,8 +72,6 @@ def ranking_schema(
     """The shape of a reply; scores and the comparison come before the ranking, which follows from them.
 
     Args:
-        count: how many responses are ranked.
-        criteria: keys of the criteria to score, none for a ranking alone.
         ties: whether responses may share a place.
         compact: list at most :data:`LISTED_COMPACT` rankings, not :data:`LISTED`.
     """

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from metajudge.installation import __version__
 from metajudge.judging.combining import Rule, combine
 from metajudge.judging.grading import Grading
-from metajudge.judging.grading import templates_digest as grading_digest
-from metajudge.judging.pairwise import Game, orders_of, templates_digest
+from metajudge.judging.pairwise import Game, orders_of
+from metajudge.prompts import grading, judge
 from metajudge.prompts.instruction import criteria_part
-from metajudge.prompts.judge import LABELS
+from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
 from metajudge.types import Item, Judgment
 
@@ -39,7 +39,9 @@ def judgment_of(game: Game | Grading) -> Judgment:
     meta = {
         "model": game.model,
         "reported_model": game.reported_model,
-        "prompt_digest": (templates_digest if isinstance(game, Game) else grading_digest)(game.prompt_version),
+        "prompt_digest": prompts_digest(
+            *(judge.TEMPLATES if isinstance(game, Game) else grading.TEMPLATES), version=game.prompt_version
+        ),
         "request_digest": game.request_digest,
         "parameters": _set(game.parameters),
         "attempts": game.replies,
@@ -56,7 +58,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         no_verdict=game.no_verdict,
         rationale=game.text,
         order=game.order,
-        labels=LABELS if isinstance(game, Game) else None,
+        labels=judge.LABELS if isinstance(game, Game) else None,
         instruction=criteria_part(game.instruction),
         meta=meta,
     )
@@ -87,7 +89,7 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
             "reported_model": first.reported_model,
             "rule": rule,
             "games": recorded,
-            "prompt_digest": templates_digest(first.prompt_version),
+            "prompt_digest": prompts_digest(*judge.TEMPLATES, version=first.prompt_version),
             "cost_usd": sum(costs) if len(costs) == len(games) else None,
             "metajudge_version": __version__,
         },

@@ -18,8 +18,7 @@ from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.parse import load_object
 from metajudge.agents.schema import object_schema
 from metajudge.errors import RubricError
-from metajudge.prompts.refining import TEMPLATES, render_refining, render_refining_system
-from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.refining import render_refining, render_refining_system
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric, Scale, validate_rubric_text
 from metajudge.types import valid_text
@@ -232,8 +231,3 @@ def rubric_yaml(rubric: Rubric, provenance: Iterable[str]) -> str:
     if again.digest != rubric.digest:
         raise RubricError("the refined rubric does not survive being written as YAML: is there a control character?")
     return text
-
-
-def templates_digest() -> str:
-    """Digest of the prompt templates of refining."""
-    return prompts_digest(*TEMPLATES)

@@ -122,7 +122,6 @@ class Held:
     """A promise tested on audited questions.
 
     Attributes:
-        audits: questions that are decided in full.
         e_value: evidence after the last question that the precision has fallen below the target; 1 without any.
         largest: the largest after any question.
         alarm: number of questions, in the order of the draw, after which it is 1 / delta for the first time; None
@@ -160,7 +159,6 @@ def hold(
         target: precision promised, in (0, 1).
         delta: probability of ever raising a false alarm, in (0, 1).
         most: the largest number of judgments a question may keep, fixed beforehand.
-        confidence: of the interval of the precision.
 
     Raises:
         InputError: numbers that contradict each other.
@@ -239,12 +237,10 @@ def expected_delay(
 
     Args:
         target: promised precision, which holds exactly before the drop.
-        fallen: precision after the drop.
         kept: judgments that questions keep; each question's number is drawn from these, and its judgments are right or
             wrong together, which takes longest.
         most: as for :func:`hold`.
         good: audits before the drop; runs with an alarm among them are left out.
-        cap: audits after which a run is given up.
 
     Returns:
         None where a tenth of the runs or more have no alarm by then.

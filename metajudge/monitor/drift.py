@@ -92,8 +92,6 @@ class Drift:
     """A signal that moved.
 
     Attributes:
-        n: questions of the stream.
-        e_value: evidence against "no drift".
         before, after: means on both sides of the most likely change; ``since`` is the time of the first question after
             it, and ``after_n`` the number of questions from there on.
     """
@@ -277,7 +275,6 @@ class _Values:
     """The values of one field of one judge.
 
     Attributes:
-        first: the first one.
         places: value -> how many values came before its first, the time of that, how often it came.
         vary: whether there were too many to be an identity; ``places`` are then those up to there.
     """

@@ -147,8 +147,6 @@ def report_on(
 
     Args:
         tally: of its decisions; None where ``watched`` has them.
-        level: false discovery rate of drift.
-        confidence: of the intervals.
         most: the largest number of judgments a question may keep; None for that of the promise, else the number of
             judges, and at least the largest there was.
 

@@ -44,7 +44,6 @@ class Candidate:
     Attributes:
         content: digest of the judgment; the draw depends on it and the seed alone.
         probability: calibrated, that it is right, in [0, 1].
-        kept: whether the promise's threshold keeps it.
     """
 
     judgment_id: str
@@ -75,11 +74,8 @@ def pick(
     """Draws judgments to label; the expected number is the budget.
 
     Args:
-        candidates: without a label, each once.
         budget: labels to be had, at least 1.
-        labelled: (judge, category) of each label there is.
         at_least: for :attr:`Purpose.CERTIFY`, the lowest threshold that is to be tested.
-        seed: another seed draws others.
 
     Raises:
         InputError: a budget below 1.

@@ -36,7 +36,6 @@ class Decision:
     Attributes:
         content: digest of the judgment.
         seen: judge, category, question, time, signals and identity.
-        kept: whether the promise's threshold keeps it.
         probability: calibrated; None without a calibration.
         audit: None where it was not drawn.
         sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
@@ -84,8 +83,6 @@ class Counts:
     """Judgments decided under the promise, and what became of the drawn ones.
 
     Attributes:
-        decisions, kept: judgments.
-        drawn: kept judgments that were drawn for people.
         waiting: questions that wait for a person's decision.
         undecided: kept judgments on which people cannot tell or disagree evenly; they are left out.
         unsampled: kept judgments decided without a review sample; nothing is known about them.
@@ -133,7 +130,6 @@ class Tally:
 
     Attributes:
         streams: signals by judge and category.
-        identities: what judged and vetted.
     """
 
     def __init__(self, decisions: Iterable[Decision] = ()) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from metajudge.errors import ConfigurationError, PromptError
@@ -14,10 +15,12 @@ from metajudge.providers.prices import FlatPrice
 from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.scoring import exceeds
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
+from metajudge.strategies.outcome import decide_scores
 from metajudge.strategies.panel import default_threshold
-from metajudge.strategies.reach import foregone
+from metajudge.types import Pairwise
 
 if TYPE_CHECKING:
     from metajudge.agents import Agent
@@ -288,3 +291,40 @@ class _Assembly:
         name = agent.rubric or route.rubric or self.config.rubric
         weights: Weights | None = agent.weights or route.weights or self.config.weights
         return load_rubric(name, weights, prompt_set=self.config.prompt_set)
+
+
+def foregone(panel: Panel) -> str | None:
+    """A notice where no answers could make the panel accept a judgment; None where some could."""
+    best = highest_score(panel)
+    if exceeds(best, panel.threshold):
+        return None
+    route = "" if panel.route is None else f"route {panel.route}: "
+    return (
+        f"{route}nothing can be kept: the highest score that {panel.strategy} can give here is {best:g}, and only "
+        f"scores above the threshold of {panel.threshold:g} are kept; set a threshold below {panel.scale[1]:g}"
+    )
+
+
+def highest_score(panel: Panel) -> float:
+    """The highest final score that answers of all members could give.
+
+    A final score never falls when a member's score rises, so it is that of members who all give their highest one.
+    """
+    if panel.strategy is StrategyName.SIGNALS:
+        return panel.scale[1]  # free evidence fills the scale
+    if panel.summariser is not None:
+        return float(panel.summariser.rubric.scale.points[-1])
+    if panel.strategy is StrategyName.REJUDGE:
+        best = [_highest_support(panel)] * len(panel.agents)
+    else:
+        best = [float(agent.rubric.scale.points[-1]) for agent in panel.agents]
+    return float(decide_scores(panel, best).final[0])
+
+
+def _highest_support(panel: Panel) -> float:
+    """The highest score of the pairs of verdicts that an agent can give of the two orders."""
+    from metajudge.strategies.rejudge import on_scale
+
+    games = [Pairwise("A", "B", 2), Pairwise("A", "B", 1), Pairwise("A", "B", 0)]
+    games += [Pairwise("B", "A", 1), Pairwise("B", "A", 2)]
+    return max(on_scale(panel, games[1], pair) for pair in product(games, repeat=2))

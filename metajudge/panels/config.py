@@ -30,10 +30,8 @@ Rounds = Literal["independent_first", "sequential"]
 Explanations = Literal["before", "after", "none"]
 Strategy = Literal["single", "weighted_average", "majority_vote", "panel_discussion", "rejudge", "signals"]
 
-
 _SECRET = re.compile(r"(authorization|api[-_]?key|cookie)$", re.IGNORECASE)
 """Names of headers that carry a secret, such as Authorization, Proxy-Authorization, x-api-key, api-key, Cookie."""
-
 
 RECORDED: Final = "recorded"
 """Context of validating a panel that a run of an earlier version recorded: what is gone since is left out."""
@@ -277,11 +275,7 @@ _OF_VETTING = ("role", "rubric", "weights", "analysis", "explanations", "samples
 
 
 def unused_settings(agent: AgentConfig, *, weighted: bool = False) -> tuple[str, ...]:
-    """Names of the settings of an agent that a task other than vetting drops.
-
-    Args:
-        weighted: whether the task uses the agent's weight.
-    """
+    """Names of the settings of an agent that a task other than vetting drops."""
     names = _OF_VETTING if weighted else (*_OF_VETTING, "weight")
     return tuple(name for name in names if getattr(agent, name) != AgentConfig.model_fields[name].default)
 

@@ -61,7 +61,7 @@ def panel_text(
     if strategy != "signals" and not agents:
         raise ConfigurationError(f"strategy {strategy} needs agents: give --agent PROVIDER:MODEL, or choose signals")
     if rubric.endswith((".yaml", ".yml")):
-        rubric = _relative(rubric, folder)
+        rubric = Path(os.path.relpath(rubric, folder)).as_posix()
     lines = [
         "# Which models score judgments, by what rubric, and how their scores become one decision.",
         "# Use it with `metajudge vet INPUT --config FILE`; flags win over it. Keys do not belong here: they are taken",
@@ -120,7 +120,3 @@ _COMMENTED = [
 def _string(text: str) -> str:
     """A TOML basic string; JSON's escapes are TOML's."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _relative(rubric: str, folder: Path) -> str:
-    return Path(os.path.relpath(rubric, folder)).as_posix()

@@ -19,10 +19,8 @@ def render_case_system(
     """The instruction to a judge of one stage: task, criteria with their levels, form of the reply.
 
     Args:
-        rubric: with the stage's criteria alone.
         stage_title: what the stage is for, None for nothing to say.
         briefing: company, priorities, language, further instruction; None for nothing to say.
-        version: of the prompt set.
     """
     system = render("case_system", version, rubric=rubric, stage_title=stage_title)
     return system if briefing is None else f"{system}\n\n{render_briefing(briefing, version=version)}"

@@ -8,7 +8,6 @@ from metajudge.prompts.versions import FIRST
 TEMPLATES = ("criteria_system", "criteria")
 """The templates of criteria, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
-
 BRIEF_WORDS = 9
 """Words of a criterion, name included, where replies are to be brief."""
 
@@ -28,8 +27,6 @@ def render_criteria(request: str, version: int = FIRST, *, brief: bool = False) 
     """The request, fenced.
 
     Args:
-        request: what somebody asks.
-        version: of the prompt set.
         brief: ask for texts so short that five criteria fit into 150 tokens.
     """
     text = render("criteria", version, request=request)

@@ -109,9 +109,6 @@ def neutralise(text: str, version: int = FIRST) -> str:
 
     Applying it twice changes nothing more. A long text is worked on once where several agents, orders or stages show it
     one after the other or at once; that takes a thread, not an event loop.
-
-    Args:
-        version: of the prompt set.
     """
     rules = fence_rules(version)
     if len(text) < LONG_TEXT:
@@ -166,8 +163,6 @@ def fence(name: str, text: str, version: int = FIRST) -> str:
 
     Args:
         name: what the text is, for the reader: lower-case words, written by us.
-        text: the text, neutralised here.
-        version: of the prompt set, which sets the length of the token.
 
     Returns:
         Opening marker line, text, closing marker line; the same bytes for the same input.

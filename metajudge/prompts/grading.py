@@ -21,9 +21,7 @@ def render_grading(item: Item, response: str, *, with_reference: bool = False, v
     """The question and one of its responses.
 
     Args:
-        response: its id.
         with_reference: whether the judge sees the item's reference answer, where it has one.
-        version: of the prompt set.
 
     Raises:
         PromptError: the item has no such response.

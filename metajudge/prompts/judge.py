@@ -39,7 +39,6 @@ def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool 
         item: has both responses.
         order: two different response ids in the order to show.
         with_reference: whether the judge sees the item's reference answer, where it has one.
-        version: of the prompt set.
 
     Raises:
         PromptError: an order that does not name two different responses of the item.

@@ -28,7 +28,6 @@ TEMPLATES = ("system", "judgment", "discussion", "summary", "repair")
 
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
-
 _EXPLAINED = ReplyForm()
 
 
@@ -77,7 +76,6 @@ def render_system(
     change of weights asks no model anew. The first set shows those of a binary rubric.
 
     Args:
-        rubric: what to score by.
         role: a built-in role or a text of your own, see :func:`role_text`; it comes last, so that agents
             that differ in role alone share the prefix.
         form: what a reply consists of beside its scores. The meta-judging literature this method comes from scored

@@ -49,9 +49,6 @@ def render_ranking(
 
     Args:
         responses: label -> text.
-        criteria: what to score, none for a ranking alone.
-        reference: a reference answer the judge may rely on.
-        version: of the prompt set.
 
     Raises:
         PromptError: no response.

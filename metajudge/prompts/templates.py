@@ -51,8 +51,6 @@ def render(name: str, version: int = FIRST, /, **values: object) -> str:
 
     Args:
         name: a template's name, see :func:`template_names`.
-        version: of the set.
-        values: exactly the variables the template uses.
 
     Returns:
         The text without line feeds at its end.

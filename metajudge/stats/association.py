@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.interval_estimate import Estimate
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate
 from metajudge.stats.power import smallest_effect
 
 FEWEST_CLUSTERS = 5.0
@@ -61,7 +61,6 @@ def associate(
     exposure: ArrayLike,
     clusters: ArrayLike,
     strata: ArrayLike | None = None,
-    confidence: float = 0.95,
 ) -> Association | None:
     """The slope of an outcome on an exposure, within strata.
 
@@ -76,7 +75,6 @@ def associate(
         exposure: [n] finite.
         clusters: [n] numbers from 0.
         strata: [n] numbers from 0; None for one stratum.
-        confidence: of the interval, in (0, 1).
 
     Returns:
         None where the exposure does not vary within any stratum.
@@ -95,20 +93,20 @@ def associate(
         return None
     slope = float(x @ y) / variation
     robust, plain = x * (y - slope * x) / variation, x * y / variation
-    return _estimate(slope, robust, plain, x * x, codes, confidence, "cluster-robust slope, t interval and test")
+    return _estimate(slope, robust, plain, x * x, codes, "cluster-robust slope, t interval and test")
 
 
-def mean_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> Association:
+def mean_of(values: ArrayLike, clusters: ArrayLike) -> Association:
     """The mean with a cluster-robust standard error; arguments and errors as for :func:`associate`."""
     y, codes = np.asarray(values, dtype=np.float64), np.asarray(clusters, dtype=np.intp)
     if not len(y) or len(y) != len(codes):
         raise InputError(f"{len(y)} values, {len(codes)} clusters: they must match one to one, at least one")
     mean = float(y.mean())
     scores = (y - mean) / len(y)
-    return _estimate(mean, scores, scores, np.ones(len(y)), codes, confidence, "cluster-robust mean, t interval")
+    return _estimate(mean, scores, scores, np.ones(len(y)), codes, "cluster-robust mean, t interval")
 
 
-def share_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> Association:
+def share_of(values: ArrayLike, clusters: ArrayLike) -> Association:
     """The mean of values in [0, 1], with Wilson's interval for the effective number of observations.
 
     ``p (1 - p) / error^2`` takes the place of n and Student's t that of the normal quantile (Korn and Graubard, 1998);
@@ -117,13 +115,13 @@ def share_of(values: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -
     Raises:
         InputError: as for :func:`associate`, or values outside [0, 1].
     """
-    found = mean_of(values, clusters, confidence)
+    found = mean_of(values, clusters)
     share = np.asarray(values, dtype=np.float64)
     if not ((share >= 0) & (share <= 1)).all():
         raise InputError("a share is made of values in [0, 1]; use mean_of for others")
     sizes = np.bincount(np.asarray(clusters, dtype=np.intp)).astype(np.float64)
     alike = float(sizes.sum() ** 2 / (sizes @ sizes))
-    low, high = score_interval(found.estimate, found.error, found.df, alike, confidence)
+    low, high = score_interval(found.estimate, found.error, found.df, alike)
     return replace(found, low=low, high=high, method="share, wilson interval with an effective number by question")
 
 
@@ -158,9 +156,7 @@ def _centred(values: Floats, groups: Indices) -> Floats:
     return np.asarray(values - means[groups], dtype=np.float64)
 
 
-def _estimate(
-    value: float, robust: Floats, null: Floats, weight: Floats, codes: Indices, confidence: float, method: str
-) -> Association:
+def _estimate(value: float, robust: Floats, null: Floats, weight: Floats, codes: Indices, method: str) -> Association:
     from scipy.special import stdtrit
 
     present, place = np.unique(codes, return_inverse=True)
@@ -171,6 +167,6 @@ def _estimate(
     effective = float(shares.sum() ** 2 / (shares @ shares))
     df = max(1.0, effective - 1)
     error = math.sqrt(spread * k / (k - 1)) if k > 1 else math.inf
-    half = float(stdtrit(df, (1 + confidence) / 2)) * error
+    half = float(stdtrit(df, (1 + CONFIDENCE) / 2)) * error
     usable = effective >= FEWEST_CLUSTERS and math.isfinite(error)
-    return Association(value, value - half, value + half, len(codes), confidence, method, error, df, k, usable)
+    return Association(value, value - half, value + half, len(codes), CONFIDENCE, method, error, df, k, usable)

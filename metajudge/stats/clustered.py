@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 from metajudge.stats.intervals import score_bounds
 
 SEED = 20_260_101
@@ -50,7 +50,7 @@ class ClusteredProportion(Estimate):
     effective_n: float
 
 
-def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: float = 0.95) -> ClusteredProportion:
+def clustered_proportion(success: ArrayLike, clusters: ArrayLike) -> ClusteredProportion:
     """The share of successes, with an interval by cluster.
 
     Whole clusters are resampled (percentile interval, a fixed seed). That is too narrow where there are fewer than 50
@@ -64,12 +64,10 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
     Args:
         success: [n] 0 or 1.
         clusters: [n] the cluster of each observation.
-        confidence: nominal coverage, in (0, 1).
 
     Raises:
         InputError: nothing to estimate from, unequal lengths, or an argument out of range.
     """
-    check_confidence(confidence)
     right = np.asarray(success, dtype=np.float64)
     if not len(right) or not np.isin(right, (0, 1)).all():
         raise InputError("a proportion needs observations that are 0 or 1, at least one; report the empty case as such")
@@ -79,10 +77,10 @@ def clustered_proportion(success: ArrayLike, clusters: ArrayLike, confidence: fl
     sizes = np.bincount(place.ravel(), minlength=len(names)).astype(np.float64)
     hits = np.bincount(place.ravel(), weights=right, minlength=len(names)).astype(np.float64)
     kinds, often = np.unique(np.column_stack((hits, sizes)), axis=0, return_counts=True)
-    return counted_proportion(kinds, often, confidence)
+    return counted_proportion(kinds, often)
 
 
-def counted_proportion(kinds: ArrayLike, often: ArrayLike, confidence: float = 0.95) -> ClusteredProportion:
+def counted_proportion(kinds: ArrayLike, often: ArrayLike) -> ClusteredProportion:
     """As :func:`clustered_proportion`, from how many clusters have each number of successes and of observations.
 
     Args:
@@ -92,7 +90,6 @@ def counted_proportion(kinds: ArrayLike, often: ArrayLike, confidence: float = 0
     Raises:
         InputError: no clusters, or an argument out of range.
     """
-    check_confidence(confidence)
     pairs, counts = np.asarray(kinds, dtype=np.float64).reshape(-1, 2), np.asarray(often, dtype=np.int64)
     if not len(pairs):
         raise InputError("a proportion needs observations, at least one; report the empty case as such")
@@ -108,14 +105,14 @@ def counted_proportion(kinds: ArrayLike, often: ArrayLike, confidence: float = 0
         effective, method = robust, BOOTSTRAP
     else:
         alike = float(n * n / (sizes**2 @ counts))  # all that is known where nothing varies
-        by_t = robust * _t_discount(clusters, confidence) if clusters > 1 and 0 < share < 1 else alike
+        by_t = robust * _t_discount(clusters) if clusters > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
     low, high = (
-        _resampled(pairs, counts, confidence)
+        _resampled(pairs, counts)
         if method == BOOTSTRAP
-        else score_bounds(share, effective, normal_quantile(confidence))
+        else score_bounds(share, effective, normal_quantile(CONFIDENCE))
     )
-    return ClusteredProportion(share, low, high, n, confidence, method, successes, clusters, effective)
+    return ClusteredProportion(share, low, high, n, CONFIDENCE, method, successes, clusters, effective)
 
 
 def _robust_number(hits: Floats, sizes: Floats, often: Indices) -> float:
@@ -128,23 +125,23 @@ def _robust_number(hits: Floats, sizes: Floats, often: Indices) -> float:
     return n if variance == 0 else min(n, share * (1 - share) / variance)
 
 
-def _t_discount(clusters: int, confidence: float) -> float:
+def _t_discount(clusters: int) -> float:
     """What few clusters know of their own variance: the squared ratio of the normal quantile to Student's t."""
     from scipy.special import stdtrit
 
-    return float((normal_quantile(confidence) / stdtrit(clusters - 1, (1 + confidence) / 2)) ** 2)
+    return float((normal_quantile(CONFIDENCE) / stdtrit(clusters - 1, (1 + CONFIDENCE) / 2)) ** 2)
 
 
-def _resampled(kinds: Floats, often: Indices, confidence: float) -> tuple[float, float]:
+def _resampled(kinds: Floats, often: Indices) -> tuple[float, float]:
     """Quantiles over resamples of whole clusters; a pure function of the counts."""
-    return _interval_of_kinds(kinds.astype(np.int64).tobytes(), often.astype(np.int64).tobytes(), confidence)
+    return _interval_of_kinds(kinds.astype(np.int64).tobytes(), often.astype(np.int64).tobytes())
 
 
 @lru_cache(maxsize=4096)
-def _interval_of_kinds(kinds: bytes, often: bytes, confidence: float) -> tuple[float, float]:
+def _interval_of_kinds(kinds: bytes, often: bytes) -> tuple[float, float]:
     """The same of kinds [k, 2] that come so often [k], int64; tables of one run ask for many of them twice."""
     counts, weights = np.frombuffer(kinds, dtype=np.int64).reshape(-1, 2), np.frombuffer(often, dtype=np.int64)
     # Clusters with equal counts are interchangeable: drawing how often each kind comes is the same, and much faster.
     drawn = np.random.default_rng(SEED).multinomial(weights.sum(), weights / weights.sum(), size=RESAMPLES) @ counts
-    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.association import score_interval
-from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 
 LEAST_YOUDEN = 0.1
 """Below this sensitivity + specificity - 1 the correction divides by almost nothing and is not given."""
@@ -47,7 +47,6 @@ def prediction_powered_mean(
     clusters: ArrayLike | None = None,
     *,
     weight: float | None = None,
-    confidence: float = 0.95,
 ) -> Predicted:
     """The mean of what people would say, from their labels and the verdicts on all items.
 
@@ -63,12 +62,10 @@ def prediction_powered_mean(
         unlabelled: [N] what the judge says on other items, in [0, 1]; may be empty: the labels alone then.
         clusters: [n + N] numbers from 0, labelled ones first; None: each observation is its own.
         weight: given in place of the best one; 0 takes labels alone, 1 is the first version of the method.
-        confidence: nominal coverage, in (0, 1).
 
     Raises:
         InputError: fewer than two labels, unequal lengths or values outside [0, 1].
     """
-    check_confidence(confidence)
     y, f, g = (np.asarray(part, dtype=np.float64) for part in (labels, verdicts, unlabelled))
     n, rest = len(y), len(g)
     if n < 2 or len(f) != n:
@@ -85,9 +82,9 @@ def prediction_powered_mean(
     scores = np.concatenate(((rectified - rectified.mean()) / n, power * (g - g.mean()) / rest if rest else g))
     error = _clustered_error(scores, codes, n)
     labelled = len(np.unique(codes[:n]))
-    low, high = score_interval(estimate, error, max(1, labelled - 1), labelled, confidence)
+    low, high = score_interval(estimate, error, max(1, labelled - 1), labelled)
     method = f"prediction-powered mean, weight {'tuned' if weight is None else 'given'}, score interval by question"
-    return Predicted(estimate, low, high, n, confidence, method, power, error, labelled)
+    return Predicted(estimate, low, high, n, CONFIDENCE, method, power, error, labelled)
 
 
 def _best_weight(y: Floats, f: Floats, g: Floats) -> float:
@@ -122,7 +119,7 @@ class Confused:
     specificity: float
 
 
-def rogan_gladen(rate: float, n: float, errors: Confused, confidence: float = 0.95) -> Estimate | None:
+def rogan_gladen(rate: float, n: float, errors: Confused) -> Estimate | None:
     """The rate behind an observed rate, given sensitivity and specificity (Rogan and Gladen, 1978).
 
     ``(rate + specificity - 1) / (sensitivity + specificity - 1)``, cut to [0, 1], with the interval of Lang and
@@ -132,8 +129,6 @@ def rogan_gladen(rate: float, n: float, errors: Confused, confidence: float = 0.
     Args:
         rate: share that the judge passes, in [0, 1].
         n: verdicts behind ``rate``, as an effective number of independent ones, at least 1.
-        errors: of the judge.
-        confidence: nominal coverage, in (0, 1).
 
     Returns:
         None where sensitivity + specificity - 1 is below :data:`LEAST_YOUDEN`, or a class has no label.
@@ -141,13 +136,12 @@ def rogan_gladen(rate: float, n: float, errors: Confused, confidence: float = 0.
     Raises:
         InputError: a share outside [0, 1] or n below 1.
     """
-    check_confidence(confidence)
     if not (0 <= rate <= 1 and n >= 1 and 0 <= errors.sensitivity <= 1 and 0 <= errors.specificity <= 1):
         raise InputError(f"rate {rate:g}, n {n:g}, {errors}: shares must lie in [0, 1], n must be at least 1")
     youden = errors.sensitivity + errors.specificity - 1
     if youden < LEAST_YOUDEN or min(errors.positives, errors.negatives) < 1:
         return None
-    z = normal_quantile(confidence)
+    z = normal_quantile(CONFIDENCE)
     p, size = (n * rate + z * z / 2) / (n + z * z), n + z * z
     se, sp = (
         (count * share + 1) / (count + 2)
@@ -163,5 +157,5 @@ def rogan_gladen(rate: float, n: float, errors: Confused, confidence: float = 0.
     low, high = (min(1.0, max(0.0, centre + shift + sign * z * spread)) for sign in (-1, 1))
     estimate = min(1.0, max(0.0, (rate + errors.specificity - 1) / youden))
     return Estimate(
-        estimate, min(low, estimate), max(high, estimate), round(n), confidence, "rogan-gladen, lang-reiczigel interval"
+        estimate, min(low, estimate), max(high, estimate), round(n), CONFIDENCE, "rogan-gladen, lang-reiczigel interval"
     )

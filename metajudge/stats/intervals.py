@@ -6,7 +6,7 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 from metajudge.errors import InputError
-from metajudge.stats.interval_estimate import Estimate, check_confidence, check_counts, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, check_confidence, check_counts, normal_quantile
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Estimate:
@@ -104,7 +104,6 @@ def binomial_test(
     n: int,
     null: float = 0.5,
     alternative: Alternative = "two-sided",
-    confidence: float = 0.95,
 ) -> BinomialTest:
     """Exact test of a proportion; ``greater`` gives ``P(X >= successes)`` for X of Binomial(n, null).
 
@@ -112,8 +111,7 @@ def binomial_test(
     proportion that was not read off the same data.
 
     Raises:
-        InputError: n < 1, successes outside 0..n, null outside [0, 1], an unknown alternative, or confidence outside
-            (0, 1).
+        InputError: n < 1, successes outside 0..n, null outside [0, 1], an unknown alternative.
     """
     from scipy.stats import binomtest
 
@@ -121,10 +119,10 @@ def binomial_test(
         raise InputError(f"null must be a proportion in [0, 1], not {null!r}")
     if alternative not in ("greater", "less", "two-sided"):
         raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
-    interval = clopper_pearson(successes, n, confidence)
+    interval = clopper_pearson(successes, n)
     p_value = float(binomtest(successes, n, null, alternative).pvalue)
     return BinomialTest(
-        successes / n, interval.low, interval.high, n, confidence, "binomial exact", p_value, null, alternative
+        successes / n, interval.low, interval.high, n, CONFIDENCE, "binomial exact", p_value, null, alternative
     )
 
 
@@ -151,9 +149,7 @@ class ProportionDifference(Estimate):
     n_second: int
 
 
-def two_proportion_z(
-    successes_first: int, n_first: int, successes_second: int, n_second: int, confidence: float = 0.95
-) -> ProportionDifference:
+def two_proportion_z(successes_first: int, n_first: int, successes_second: int, n_second: int) -> ProportionDifference:
     """Compares two **independent** proportions.
 
     The interval is Newcombe's hybrid score interval (1998, method 10), the test the pooled z test (its square is the
@@ -163,11 +159,11 @@ def two_proportion_z(
     Where both samples are all successes or all failures, z is 0 and p is 1: there is no difference to test.
 
     Raises:
-        InputError: a sample is empty, successes lie outside 0..n, or confidence outside (0, 1).
+        InputError: a sample is empty, successes lie outside 0..n.
     """
     check_counts(successes_first, n_first, "successes_first")
     check_counts(successes_second, n_second, "successes_second")
-    first, second = wilson(successes_first, n_first, confidence), wilson(successes_second, n_second, confidence)
+    first, second = wilson(successes_first, n_first), wilson(successes_second, n_second)
     difference = first.estimate - second.estimate
     pooled = (successes_first + successes_second) / (n_first + n_second)
     error = math.sqrt(pooled * (1 - pooled) * (1 / n_first + 1 / n_second))
@@ -181,6 +177,6 @@ def two_proportion_z(
         n=n_first + n_second,
         n_first=n_first,
         n_second=n_second,
-        confidence=confidence,
+        confidence=CONFIDENCE,
         method="newcombe interval, pooled z test",
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metajudge.errors import InputError
-from metajudge.stats.interval_estimate import check_confidence
+from metajudge.stats.interval_estimate import CONFIDENCE
 from metajudge.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ class PairedTest:
         high: upper end of its Clopper-Pearson interval (1 where all pairs are tied).
         p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
         n: all pairs, tied ones included.
-        favour_first: pairs in favour of the first.
-        favour_second: pairs in favour of the second.
         tied: pairs in favour of neither; they carry no information about the share.
         confidence: nominal coverage, in (0, 1).
-        method: name of the test.
     """
 
     estimate: float | None
@@ -44,7 +41,7 @@ class PairedTest:
     method: str
 
 
-def mcnemar_exact(first: Sequence[bool], second: Sequence[bool], confidence: float = 0.95) -> PairedTest:
+def mcnemar_exact(first: Sequence[bool], second: Sequence[bool]) -> PairedTest:
     """Compares two yes/no outcomes on the same items (McNemar, 1947; exact conditional version).
 
     Under equal rates the items on which exactly one says yes fall on either side with probability one half. Assumes
@@ -53,7 +50,6 @@ def mcnemar_exact(first: Sequence[bool], second: Sequence[bool], confidence: flo
     Args:
         first: for each item whether the first was right (or kept, ...).
         second: the same for the second, in the same order.
-        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: empty, of unequal length, or with values other than true and false.
@@ -64,10 +60,10 @@ def mcnemar_exact(first: Sequence[bool], second: Sequence[bool], confidence: flo
             raise InputError(f"pair {number} is {pair}: outcomes must be true or false; leave out missing ones")
     favour_first = sum(bool(one) and not other for one, other in pairs)
     favour_second = sum(bool(other) and not one for one, other in pairs)
-    return _exact(favour_first, favour_second, len(pairs), confidence, "mcnemar exact")
+    return _exact(favour_first, favour_second, len(pairs), "mcnemar exact")
 
 
-def sign_test(differences: Sequence[float], confidence: float = 0.95) -> PairedTest:
+def sign_test(differences: Sequence[float]) -> PairedTest:
     """Tests whether paired differences have median zero; ties (0) are counted and left out (Dixon and Mood, 1946).
 
     Raises:
@@ -80,7 +76,7 @@ def sign_test(differences: Sequence[float], confidence: float = 0.95) -> PairedT
             raise InputError(f"difference {number} is NaN: leave out pairs without a value")
     positive = sum(value > 0 for value in differences)
     negative = sum(value < 0 for value in differences)
-    return _exact(positive, negative, len(differences), confidence, "exact sign test")
+    return _exact(positive, negative, len(differences), "exact sign test")
 
 
 def bootstrap_paired_difference(
@@ -90,7 +86,6 @@ def bootstrap_paired_difference(
     *,
     rng: "np.random.Generator",
     resamples: int = 10_000,
-    confidence: float = 0.95,
 ) -> "BootstrapEstimate":
     """The mean of ``first - second`` over paired observations, with whole clusters resampled.
 
@@ -98,9 +93,7 @@ def bootstrap_paired_difference(
         first: [n] values such as 0/1 for wrong and right.
         second: [n] values of the same observations.
         clusters: the cluster of each observation, such as its question; None: each is its own.
-        rng: the only source of randomness.
         resamples: as for :func:`metajudge.stats.bootstrap.bootstrap_ratio`, like the errors.
-        confidence: nominal coverage, in (0, 1).
     """
     import numpy as np
 
@@ -109,22 +102,21 @@ def bootstrap_paired_difference(
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape:
         raise InputError(f"first has shape {one.shape}, second {other.shape}: they must match one to one")
-    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples, confidence=confidence)
+    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples)
 
 
-def _exact(positive: int, negative: int, n: int, confidence: float, method: str) -> PairedTest:
-    check_confidence(confidence)
+def _exact(positive: int, negative: int, n: int, method: str) -> PairedTest:
     untied = positive + negative
     share: float | None
     if untied:
         from scipy.special import bdtr
 
-        interval = clopper_pearson(positive, untied, confidence)
+        interval = clopper_pearson(positive, untied)
         share, low, high = interval.estimate, interval.low, interval.high
         p_value = min(1.0, 2 * float(bdtr(min(positive, negative), untied, 0.5)))
     else:
         share, low, high, p_value = None, 0.0, 1.0, 1.0
-    return PairedTest(share, low, high, p_value, n, positive, negative, n - untied, confidence, method)
+    return PairedTest(share, low, high, p_value, n, positive, negative, n - untied, CONFIDENCE, method)
 
 
 def _pairs(first: Sequence[bool], second: Sequence[bool]) -> list[tuple[bool, bool]]:

@@ -69,8 +69,6 @@ class TestRetest:
     Attributes:
         same: share of evaluations with the same label in both runs; None where no evaluation has two labels.
         kappa: Cohen's kappa of the two runs' labels, chance from each run's margins; None likewise.
-        n: evaluations with a label in both runs.
-        without: evaluations that lack one in a run.
     """
 
     __test__ = False  # the name is the field's, not a test's
@@ -81,7 +79,7 @@ class TestRetest:
     without: int
 
 
-def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], confidence: float = 0.95) -> TestRetest:
+def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> TestRetest:
     """Agreement of two runs with each other, whatever is right.
 
     Give verdicts, not matches with a human: two wrong verdicts for different responses are a match of mismatches, and
@@ -90,7 +88,6 @@ def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], 
     Args:
         first: a label an evaluation, None where the run has none.
         second: the same of the other run, in the same order.
-        confidence: of the intervals, in (0, 1).
 
     Raises:
         InputError: unequal lengths.
@@ -101,8 +98,8 @@ def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None], 
     without = len(first) - len(both)
     if not both:
         return TestRetest(None, None, 0, without)
-    same = wilson(sum(one == other for one, other in both), len(both), confidence)
-    kappa = cohen_kappa([one for one, _ in both], [other for _, other in both], confidence)
+    same = wilson(sum(one == other for one, other in both), len(both))
+    kappa = cohen_kappa([one for one, _ in both], [other for _, other in both])
     return TestRetest(same, kappa, len(both), without)
 
 
@@ -111,12 +108,9 @@ class ThirdRun:
     """Which evaluations a targeted third run takes, and why.
 
     Attributes:
-        stable_wrong: all evaluations wrong in every run so far.
-        unstable: all evaluations whose runs differ.
         low_confidence: the stable-right ones of least mean confidence.
         left_out: stable-right ones that share the confidence of the last place and did not fit.
         drawn: how many of those of equal confidence were drawn for the last places; 0 where no draw was needed or made.
-        rule: the rule, in a sentence.
     """
 
     stable_wrong: tuple[str, ...]
@@ -190,9 +184,7 @@ class WinnerStability:
     Attributes:
         stable: share of prompts with one winner in all cycles; None where no prompt has two verdicts.
         n: prompts with at least two verdicts.
-        stable_prompts: their ids.
         split_prompts: ids of the prompts whose winners differ (a tie differs from a winner).
-        without: ids of prompts with fewer than two verdicts.
     """
 
     stable: Estimate | None
@@ -202,25 +194,24 @@ class WinnerStability:
     without: tuple[str, ...]
 
 
-def winner_stability(winners: Mapping[str, Sequence[str | None]], confidence: float = 0.95) -> WinnerStability:
+def winner_stability(winners: Mapping[str, Sequence[str | None]]) -> WinnerStability:
     """How often the winner stays the same when everything is made anew.
 
     Args:
         winners: prompt id -> winner of each cycle, None where a cycle has no verdict. Give a tie a label of its own
             (``"tie"``), which is a verdict.
-        confidence: of the interval, in (0, 1).
     """
     stable, split, without = list[str](), list[str](), list[str]()
     for prompt, labels in winners.items():
         given = [label for label in labels if label is not None]
         (without if len(given) < 2 else stable if len(set(given)) == 1 else split).append(prompt)
     n = len(stable) + len(split)
-    share = wilson(len(stable), n, confidence) if n else None
+    share = wilson(len(stable), n) if n else None
     return WinnerStability(share, n, tuple(stable), tuple(split), tuple(without))
 
 
 def winner_stability_by(
-    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str], confidence: float = 0.95
+    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str]
 ) -> dict[str, WinnerStability]:
     """:func:`winner_stability` within each group of prompts, such as their difficulty, in order of first appearance.
 
@@ -232,8 +223,7 @@ def winner_stability_by(
         raise InputError(f"no group is given for prompt {missing[0]}: name one for each prompt")
     order = dict.fromkeys(groups[prompt] for prompt in winners)
     return {
-        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}, confidence)
-        for group in order
+        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}) for group in order
     }
 
 
@@ -243,9 +233,6 @@ class RankStability:
 
     Attributes:
         mean: mean over the pairs of cycles that have one; None where none has, see ``reason``.
-        low: the smallest.
-        high: the largest.
-        pairs: pairs of cycles with a tau.
         undefined: pairs without one, as a cycle ties all candidates.
         reason: why there is no figure, else empty.
     """
@@ -292,9 +279,7 @@ class DigestCounts:
 
     Attributes:
         answers: series (a prompt and a candidate) with two answers at least.
-        all_different: series without a repeated answer.
         all_equal: series with one and the same answer throughout: nothing was made anew there.
-        repeated: series in between.
     """
 
     answers: int

@@ -17,10 +17,6 @@ class VarianceSplit:
             be estimated, see ``reason``. Cut at 0.
         judgment: variance between judgments of the same responses; None likewise.
         generation_share: generation / (generation + judgment), in [0, 1]; None where both are 0 or unknown.
-        prompts: prompts that contribute.
-        cycles: cycles that contribute.
-        n: judgments.
-        method: of the estimate.
         reason: why a figure is absent, else empty.
     """
 

@@ -19,7 +19,7 @@ from metajudge.concurrency import all_of
 from metajudge.scoring import exceeds
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped, undecided
 from metajudge.strategies.panel import Panel
-from metajudge.types import AgentResult, Judgment, Status, TokenUsage
+from metajudge.types import AgentResult, Judgment, Status
 
 
 async def discuss(
@@ -97,14 +97,13 @@ def _with_opening(result: AgentResult, opening: AgentResult | None) -> AgentResu
     if opening is None:
         return result
     known = result.cost_usd is not None and opening.cost_usd is not None
-    usage = {name: getattr(result.usage, name) + getattr(opening.usage, name) for name in TokenUsage.model_fields}
     return result.model_copy(
         update={
             "opening": opening,
             "calls": result.calls + opening.calls,
             "cached_calls": result.cached_calls + opening.cached_calls,
             "cost_usd": (result.cost_usd or 0.0) + (opening.cost_usd or 0.0) if known else None,
-            "usage": TokenUsage(**usage),
+            "usage": result.usage + opening.usage,
             "latency_s": round(result.latency_s + opening.latency_s, 6),
         }
     )

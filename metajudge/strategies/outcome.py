@@ -21,7 +21,6 @@ class Outcome:
     Attributes:
         final_score: None where the decision is known but the score is not (then ``score_bounds`` is set), and
             where there is no decision.
-        failure: why there is no decision.
         rule: what decided, where it is not the panel's threshold on the score.
     """
 

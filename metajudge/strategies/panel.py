@@ -13,7 +13,6 @@ from metajudge.types import digest
 if TYPE_CHECKING:  # some panels have no agents
     from metajudge.agents import Agent
 
-
 THRESHOLD = 4.5
 """The published threshold on the scale 1 to 5 ("Leveraging LLMs as Meta-Judges", arXiv 2504.17087)."""
 
@@ -49,7 +48,6 @@ class Panel:
         quorum: valid answers a weighted average needs; None for a strict majority of M.
         early_exit: ask agents one after the other and stop when no answer could change the decision.
         rounds: how a discussion runs (see :mod:`metajudge.strategies.discussion`).
-        aggregate: how a discussion without a summariser ends.
         show_analysis: whether members of a discussion, and its summariser, see each other's analyses.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.

@@ -16,6 +16,7 @@ categories cannot be rejudged so.
 from collections.abc import Callable, Sequence
 
 from metajudge.agents import Agent
+from metajudge.agents.exchange import Spent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
 from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
@@ -30,8 +31,6 @@ from metajudge.types import (
     Judgment,
     Pairwise,
     Status,
-    TokenUsage,
-    Usage,
 )
 
 CRITERIA = ("order_given", "order_swapped")
@@ -117,9 +116,9 @@ def _result(
     criteria: dict[str, CriterionScore] | None = None,
     failure: Failure | None = None,
 ) -> AgentResult:
-    spent = [game.spent for game in games]
-    costs = [one.cost_usd for one in spent if one.cost_usd is not None]
-    usage = sum((one.usage for one in spent), Usage())
+    spent = Spent()
+    for game in games:
+        spent.add(game.spent)
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
@@ -127,16 +126,7 @@ def _result(
         score=score,
         criteria=criteria,
         failure=failure,
-        calls=sum(one.calls for one in spent),
-        cached_calls=sum(one.cached_calls for one in spent),
-        cost_usd=sum(costs) if len(costs) == len(spent) else None,
-        usage=TokenUsage(
-            input_tokens=usage.input_tokens,
-            cached_tokens=usage.cached_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            output_tokens=usage.output_tokens,
-        ),
-        latency_s=round(sum(one.latency_s for one in spent), 6),
+        **spent.fields(),
         prompt_digest=games[0].request_digest,
         reported_model=games[0].reported_model,
     )

@@ -33,7 +33,6 @@ class Rule:
     Attributes:
         by: see :class:`~metajudge.types.assessment.Assessment`.
         cut: in the unit of the rule; None of a policy, which has bands.
-        cut_from: who set the cut.
     """
 
     by: DecidedBy
@@ -67,7 +66,6 @@ def own_rule(threshold: float, *, typed: bool, by_agreement: bool = False) -> Ru
     """What decides without a calibration and a policy.
 
     Args:
-        threshold: of the score.
         typed: whether it was given, and is not the strategy's own.
         by_agreement: whether there is free evidence alone, on a verdict that is no pair.
     """
@@ -80,9 +78,6 @@ def calibrated_rule(own: Rule, *, policy: bool, cut: float | None, promised: flo
     """What decides with a calibration.
 
     Args:
-        own: what would decide without one.
-        policy: whether a policy decides.
-        cut: in P, as typed.
         promised: the threshold of the stored promise that covers the judgment.
     """
     if policy:

@@ -15,11 +15,7 @@ from metajudge.types import AnyVerdict, Failure, Judgment, Pairwise, SignalValue
 
 @dataclass(frozen=True, slots=True)
 class SignalEvidence:
-    """Weighs a judgment by its signals among all judgments of an input; the score is an uncalibrated heuristic.
-
-    Attributes:
-        index: all judgments of the input.
-    """
+    """Weighs a judgment by its signals among all judgments of an input; the score is an uncalibrated heuristic."""
 
     index: EvidenceIndex
 
@@ -33,10 +29,6 @@ def weighed(panel: Panel, verdict: AnyVerdict | None, signals: dict[str, SignalV
 
     Pairs are scored by :func:`~metajudge.evidence.score.signal_score`. Of rankings, grades and categories the share of
     peers that agree decides (:attr:`~metajudge.evidence.peers.PeerSupport.share`), and the score is ``1 + 4 share``.
-
-    Args:
-        verdict: the judgment's.
-        peers: its peer support.
     """
     pairwise = isinstance(verdict, Pairwise)
     rule = own_rule(panel.threshold, typed=panel.threshold_typed, by_agreement=not pairwise)

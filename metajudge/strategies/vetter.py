@@ -23,11 +23,7 @@ async def ask_independently(
     retry: bool = False,
     on_result: Callable[[AgentResult], None] = lambda _result: None,
 ) -> Outcome:
-    """Asks every agent alone: all at once, or one after the other until the decision is settled.
-
-    Args:
-        on_result: called with each agent's result as it arrives.
-    """
+    """Asks every agent alone: all at once, or one after the other until the decision is settled."""
 
     async def asked_alone(agent: Agent) -> AgentResult:
         result = await agent.assess(judgment, retry=retry)
@@ -78,7 +74,6 @@ class Vetter:
     Attributes:
         default: vets every judgment without a route of its own.
         routes: item category -> panel.
-        seed: recorded with every assessment.
         notice: called with notices for the user, for instance that an agent is of the judge's family.
     """
 
@@ -121,7 +116,6 @@ class Vetter:
             judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
             retry: an earlier vetting ended without a decision; unusable stored replies are requested again.
             evidence: weighs free evidence; required by strategy ``signals``.
-            on_result: called with each agent's result as it arrives.
 
         Raises:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.
@@ -193,7 +187,7 @@ class Vetter:
             calls=sum(result.calls for result in took),
             cached_calls=sum(result.cached_calls for result in took),
             cost_usd=_total_cost(took),
-            usage=_total_usage(took),
+            usage=took[0].usage if len(took) == 1 else sum((one.usage for one in took), TokenUsage()),
             metajudge_version=__version__,
         )
 
@@ -226,10 +220,3 @@ def _forbidden(kin: list[Kinship]) -> Outcome:
 def _total_cost(results: list[AgentResult]) -> float | None:
     costs = [result.cost_usd for result in results]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def _total_usage(results: list[AgentResult]) -> TokenUsage:
-    if len(results) == 1:
-        return results[0].usage
-    totals = {name: sum(getattr(r.usage, name) for r in results) for name in TokenUsage.model_fields}
-    return TokenUsage(**totals)

@@ -34,9 +34,7 @@ class Failure(Frozen):
 _unset = partial(is_, None)
 _empty = not_
 
-
 _EXPECTED = "The expected score over the probabilities of the score's tokens (version 0.2)"
-
 
 NotApplicable: TypeAlias = Literal["no rationale"]
 """Why a criterion does not apply to a judgment, by rule."""
@@ -83,6 +81,9 @@ class TokenUsage(Frozen):
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
 
 
 class AgentResult(Frozen):

@@ -22,7 +22,6 @@ Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 
 _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
 
-
 BESIDE = frozenset({"labels", "conversation", "metadata", "question_id"})
 """Fields of an item that are no part of what it is."""
 

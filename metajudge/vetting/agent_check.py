@@ -23,12 +23,7 @@ PROBE = Judgment.model_validate(
 
 @dataclass(frozen=True, slots=True)
 class AgentCheck:
-    """How one agent answered.
-
-    Attributes:
-        output: how it was asked for structured output.
-        price_known: whether its calls can be priced.
-    """
+    """How one agent answered."""
 
     answer: AgentResult
     endpoint: str

@@ -77,11 +77,9 @@ def annotated_column(
     Args:
         found: different assessments by panels that asked no agent; ids, judge and signals are not looked at.
         codes: [n] each judgment's place in ``found``.
-        panel_of: the panel of a category.
         probabilities: None without a calibration.
         rows: [n] places of the judgments in the facts of ``probabilities``.
         policy: None without one.
-        broken: ids of promises found broken.
 
     Raises:
         InputError: a score off the policy's scale.

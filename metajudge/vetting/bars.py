@@ -87,8 +87,6 @@ def check_labels(
     """Refuses a precision bar on judgments without labels, before anything is asked.
 
     Args:
-        bars: as asked for.
-        judgments: of the input.
         rules: what counts as right, for each kind of verdict; None for the kinds' defaults.
 
     Raises:

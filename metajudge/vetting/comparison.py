@@ -62,10 +62,8 @@ class Side:
     """One of two runs.
 
     Attributes:
-        name: as the user named it.
         results: by judgment id.
         correct: by judgment id, whether the verdict is right by the label; judgments without a label are left out.
-        notes: what is to be known about it.
         labelled: by judgment id, verdicts with labels; see :func:`by_labels`.
         asked: by judgment id, what the item says of its unit of dependence, where that is known.
     """
@@ -143,9 +141,7 @@ class Comparison:
 
     Attributes:
         paired: judgments in both, with the same content; ``changed_content`` of further ones differ and are left out.
-        only_first, only_second: judgments in one alone.
         undecided: paired judgments on which at least one side has no decision, by side.
-        both_kept, neither_kept: of the paired ones both decided.
         gained, lost: ids kept by the second alone, and by the first alone.
         kept: difference in the share kept.
         score: difference in the mean score, where both have one.

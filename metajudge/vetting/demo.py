@@ -39,10 +39,8 @@ class Demonstration:
     """The sample, vetted.
 
     Attributes:
-        judges: how many there are.
         rows: how many judgments stand in each row, and how many of them are right.
         example_kept, example_discarded: one judgment each, chosen for how clear its evidence is.
-        fooled: judgments that were kept although wrong.
     """
 
     judges: int

@@ -40,7 +40,6 @@ class Reason:
         code: a stable name: ``agents_failed``, ``no_verdicts``, ``refused``, ``nothing_to_compare``,
             ``out_of_reach``, ``undecided``, ``rejudge_support``, ``vote_under_score_policy``, ``below_guarantee``,
             ``below_cut``, ``below_share`` or ``below_threshold``.
-        text: one sentence for people.
         next: a command that helps, with ``INPUT`` and ``AGENTS`` to fill in; None if there is none.
     """
 
@@ -54,8 +53,6 @@ class Gathered:
     """Counts that explain an outcome.
 
     Attributes:
-        best: id and score of the highest score known.
-        threshold: the lowest one that scores had to exceed.
         needed, promised: the lowest cut in P; whether it is a promise's.
         share: the cut in shares of peers that agree.
         alone: judgments discarded of which nothing but the judge's own word was known.

@@ -40,14 +40,12 @@ class Completion:
     """Adds what calibration and policy say of an assessment, and keeps both in the store.
 
     Args:
-        calibration: or its file.
         allow_other: whether judges, agents, rubrics or prompts may differ from those the calibration was fitted on.
         policy: as given; which version is in force is known once :meth:`start` has a store to ask.
         audit_share, reviewers: see :func:`metajudge.reviews.opening.review_of`.
         policy_per_call: whether :meth:`complete` is given a policy: then reviews need none here.
 
     Attributes:
-        policy: in force, once started.
         opened: reviews queued so far that were not there before.
         withdrawn: promises known to be broken, where there is no store to ask.
 
@@ -219,11 +217,6 @@ class Completion:
 
         The store adds no row for what it has already (:mod:`metajudge.store.repeats`). Without calibration and policy
         an earlier decision on the same result is kept.
-
-        Args:
-            key: under which the assessment is looked up.
-            policy: decides in place of the one in force.
-            new: whether the panel has just found the assessment.
         """
         policy = policy or self.policy
         completed = assessment
@@ -256,8 +249,6 @@ class Completion:
 
         Args:
             key, policy: as for :meth:`complete`.
-            assessment: the panel's own.
-            completed: the same with probability and decision.
         """
         policy = policy or self.policy
         if self._store is None:
@@ -325,11 +316,7 @@ class Completion:
     def queue_row(
         self, row: int, decision: Decision, made: Callable[[], Assessment], intake: "Intake", vetter: Vetter
     ) -> None:
-        """Queues the review of a row of an intake if its decision needs one; :meth:`open_reviews` follows.
-
-        Args:
-            made: gives the assessment with the decision.
-        """
+        """Queues the review of a row of an intake if its decision needs one; :meth:`open_reviews` follows."""
         policy = self.policy
         if policy is None or self._store is None:
             return

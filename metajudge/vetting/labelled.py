@@ -33,7 +33,6 @@ class LabelledRecords:
     Attributes:
         records: every judgment of the input; evidence is computed over all of them.
         folders: where files of reward scores are looked for, beside the judgments.
-        agent_scores: assessments with agents' scores.
         notify: receives what to know about the input: bad lines that were left out, and notices of its readers.
     """
 
@@ -58,7 +57,6 @@ class LabelledRecords:
             signals: the signals to compute; None for the default ones of the verdicts' kind.
             judges: whose judgments are rows; all of them must be present.
             known: the judges where none are asked for; some of them must be present. None for every judge.
-            people: labels in place of those that the records carry.
             kind: of the verdicts that are rows; None where all are of one kind.
             right: what counts as right; None for the default of the data.
 
@@ -186,10 +184,7 @@ def threshold_rows(
     """Chooses the rows that a guarantee can be based on.
 
     Args:
-        fitted: the calibration.
-        table: judgments with its signals.
         only_new: only questions that were not fitted on; False for all; None for new ones where there are any.
-        allow_other: whether judges or agents may differ from the fit's.
 
     Raises:
         InputError: no row is left.

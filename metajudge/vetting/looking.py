@@ -63,11 +63,7 @@ class ReferenceScores:
         Else the out-of-fold probabilities of the fit; both are scores of other questions than the labelled ones.
 
         Args:
-            fitted: the calibration.
             judges: whose judgments, together; empty for all of the calibration's.
-            table: all judgments of the file.
-            rows: its labelled ones.
-            allow_other: whether judges or agents may differ from the fit's.
         """
         table = table.by(fitted.unit)
         labelled = {one for one, known in zip(table.questions, table.labelled, strict=True) if known}
@@ -96,7 +92,6 @@ class LookRequest:
         reference: scores without labels that fix the thresholds tried, and their questions.
         schedule: how delta is divided over looks; None for the ledger's.
         accept_changes: see :class:`~metajudge.calibration.looks.Looks`.
-        time: of the look, as it is recorded.
     """
 
     target: float
@@ -239,9 +234,6 @@ def look(
 
     Args:
         path: the calibration file; it is read again under the lock.
-        fitted: what was read from it before, to compute the rows.
-        rows: the labelled judgments.
-        request: what to test.
         out: where to write the calibration with the threshold, in place of ``path``.
 
     Raises:

@@ -64,9 +64,7 @@ class Said:
     Attributes:
         calibration: its digest.
         marks: notes on the probability, or why it is missing.
-        calibrated: whether there is a probability.
         outside: why no guarantee covers the judgment although there are some.
-        promise: of the guarantee that covers it.
         transferred: whether the probability is the shipped default's.
     """
 
@@ -78,12 +76,7 @@ class Said:
     transferred: bool = False
 
     def rule(self, panel: Panel, *, policy: bool) -> Rule:
-        """What decides on the judgment.
-
-        Args:
-            panel: that vetted it.
-            policy: whether a policy follows.
-        """
+        """What decides on the judgment."""
         own = own_rule(panel.threshold, typed=panel.threshold_typed)
         promised = None if self.promise is None else self.promise.threshold
         return calibrated_rule(own, policy=policy, cut=panel.cut, promised=promised)
@@ -137,7 +130,6 @@ class SaidColumn:
     Attributes:
         probabilities: [n] in [0, 1], NaN where missing.
         codes: [n] places in ``kinds``.
-        kinds: what it says beside the number.
     """
 
     probabilities: Floats
@@ -184,10 +176,7 @@ class Probabilities:
         """Collects the evidence in one pass; without agents' scores among the signals, all is known then.
 
         Args:
-            judgments: all records of the input.
-            panels: those that vet, for calibrations that read agents' scores.
             wanted: which judgments are vetted; None for all.
-            rewards: reward models' scores, for calibrations that read them.
             allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
             judges_must_be_known: whether an input by unknown judges alone is an error; if not, its judgments have no
                 probability, as those of an unknown judge among others never have one.
@@ -269,10 +258,8 @@ class Probabilities:
         same, by the default cut.
 
         Args:
-            panel: that vetted it.
             broken: ids of promises found broken (:func:`metajudge.monitor.report.promise_id`); a judgment that one of
                 them would cover is marked, and so outside the domain.
-            policy: whether a policy decides.
         """
         probability, marks = self._probability(judgment, assessment)
         said = self._said_of(judgment.judge, judgment.item.category, marks, probability is not None, frozenset(broken))

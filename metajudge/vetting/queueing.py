@@ -66,13 +66,7 @@ class Asking:
 
 
 class BlockReviews:
-    """Reviews of the judgments of one run, block by block, without an object for each.
-
-    Args:
-        intake: what was read.
-        vetter: the panels.
-        endings: of all judgments.
-    """
+    """Reviews of the judgments of one run, block by block, without an object for each."""
 
     def __init__(self, asking: Asking, intake: "Intake", vetter: "Vetter", endings: "Endings") -> None:
         self._asking, self._intake, self._vetter, self.endings = asking, intake, vetter, endings

@@ -27,7 +27,6 @@ NEWEST_RUNS = 1000
 
 _DUCKDB_MAGIC = slice(8, 12)
 
-
 Kept = tuple[Labelled | None, Asked | None]
 Known = dict[str, dict[str, Kept]]
 """Verdicts with labels, and units of dependence, that were read: by the store, by the judgment's digest."""

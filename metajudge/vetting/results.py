@@ -64,8 +64,6 @@ class Results:
     Args:
         file: gets a line each; None for none.
         given: what counts as right; None for the default of each kind of verdict.
-        bars: what the run has to reach.
-        progress: called when there is more to show.
         heard: called with the bytes of the input read so far and altogether (None where that is unknown), while an
             input that is vetted in blocks is read.
         watcher: looks at every result, too; None for none.

@@ -1,7 +1,11 @@
 """What a vetting run came to, in sentences: for the terminal and for the report."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Any
 
 from metajudge.calibration.domain import MEANINGS, NOT_COVERED, coverage_line, none_covered_line, outside_words
 from metajudge.calibration.promise import named
@@ -11,7 +15,6 @@ from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.summary import VetSummary
-from metajudge.vetting.worth import worth_lines
 
 NO_VERDICT, NO_EVIDENCE = FailureKind.NO_VERDICT.value, FailureKind.NO_EVIDENCE.value
 
@@ -220,4 +223,26 @@ def label_lines(labels: Counts, guaranteed: bool) -> list[str]:
         wrong = found["kept"].compared - found["kept"].right
         more = " ..." if wrong > len(labels.wrongly_kept) else ""
         lines.append(f"  kept although wrong: {', '.join(labels.wrongly_kept)}{more}")
+    return lines
+
+
+@lru_cache(maxsize=1)
+def _sets() -> list[dict[str, Any]]:
+    text = (resources.files("metajudge.vetting") / "worth.json").read_text("utf-8")
+    return list(json.loads(text)["sets"])
+
+
+def worth_lines(kinds: Collection[str]) -> list[str]:
+    """The range over sets with such verdicts, pairs and others apart."""
+    lines = []
+    for pairs, words in ((True, "Pairs"), (False, "Verdicts that are no pairs")):
+        if not any((kind == "pairwise") == pairs for kind in kinds):
+            continue
+        sets = [one for one in _sets() if (one["kind"] == "pairwise") == pairs]
+        shares = sorted((100 * one["kept_right"] / one["kept"], one["name"]) for one in sets)
+        low, high = (f"{share:.1f} % ({name})" for share, name in (shares[0], shares[-1]))
+        lines.append(
+            f"{words} kept without labels were right in {low} to {high} on {len(shares)} labelled sets of others: "
+            "where judges share an error, they agree on it."
+        )
     return lines

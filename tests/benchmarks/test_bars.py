@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from metajudge.benchmarks.bars import reached_by
+from metajudge.benchmarks.findings import reached_by
 
 from metajudge.vetting.bars import Bar
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from metajudge.calibration import Abstention, Guarantee, Looks, Procedure, Schedule, guaranteed_threshold
-from metajudge.calibration.guarantee import guaranteed_by_group
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
 from metajudge.calibration.labelled_sample import LabelledSample
+from metajudge.calibration.looks import Looks, Schedule
+from metajudge.calibration.procedures import Procedure
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.stats.intervals import clopper_pearson_lower
 from tests.calibration.populations import DELTA, SHAPES, violations

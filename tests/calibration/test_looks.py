@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from metajudge.calibration import Abstention, Guarantee, Looks, Schedule, guaranteed_threshold
-from metajudge.calibration.looks import ByText, Ledger
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
+from metajudge.calibration.looks import ByText, Ledger, Looks, Schedule
 from metajudge.errors import InputError
 
 GOOD = [0.97] * 60 + [0.3] * 20

@@ -4,7 +4,7 @@ from metajudge.adapters.datasets import kept as kept_rows
 from metajudge.adapters.datasets import vetted as vetted_rows
 from metajudge.adapters.promptfoo import call_api, get_assert
 from metajudge.auditing import audit_judgments
-from metajudge.calibration import guaranteed_threshold
+from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.cases.run import judge_cases
 from metajudge.clashes.run import clash as clash_on
 from metajudge.clashes.standings import standings_of

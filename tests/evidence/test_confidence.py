@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence.confidence import stated_confidence
+from metajudge.evidence.format import stated_confidence
 from tests.evidence.verdicts import judged
 
 

@@ -2,17 +2,17 @@ import math
 
 import pytest
 
-from metajudge.evidence.format import explanation_signal, length_ratio, rationale_words
+from metajudge.evidence.format import explanation_signal, length_ratio, words_signal
 from tests.evidence.verdicts import TRIPLE, judged
 
 
 class TestFormat:
     def test_words_and_explanation(self) -> None:
-        assert rationale_words(judged("A>B", rationale="two words")).value == 2
+        assert words_signal(judged("A>B", rationale="two words").words).value == 2
         assert explanation_signal(19).state == "brief"
         assert explanation_signal(20).state == "explained"
         assert explanation_signal(0).value is None
-        assert rationale_words(judged("A>B", rationale=" \n")).state == "no_rationale"
+        assert words_signal(judged("A>B", rationale=" \n").words).state == "no_rationale"
 
     def test_length_ratio_is_antisymmetric_and_bears_empty_responses(self) -> None:
         longer, shorter = length_ratio(judged("A>B")), length_ratio(judged("B>A"))

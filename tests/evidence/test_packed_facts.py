@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from metajudge.bulk.known_lines import packed, unpacked
 from metajudge.evidence.facts import FactsBuilder, collected
-from metajudge.evidence.packed_facts import packed, unpacked
 from tests.evidence.made import made_input
 from tests.evidence.test_facts import same
 

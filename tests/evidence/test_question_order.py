@@ -1,6 +1,6 @@
 """Grades of several responses to one question."""
 
-from metajudge.evidence.question_order import question_columns
+from metajudge.evidence.scale_use import question_columns
 from tests.evidence.answers import answers, seen
 
 ITEMS = {

@@ -1,4 +1,4 @@
-from metajudge.evidence.strength import stated_strength
+from metajudge.evidence.format import stated_strength
 from tests.evidence.verdicts import judged
 
 

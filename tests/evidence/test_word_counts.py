@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from metajudge.evidence import word_counts as module
+from metajudge.evidence import format as module
 from metajudge.evidence.facts import FactsBuilder, collected
-from metajudge.evidence.word_counts import word_counts
+from metajudge.evidence.format import word_counts
 from metajudge.types.judgment import count_words
 from tests.doubles.judgments import judgment
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metajudge.judging import support
+from metajudge.judging.support import support
 from metajudge.types import Pairwise, parse_verdict
 
 MARKS = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]

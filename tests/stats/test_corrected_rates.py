@@ -108,7 +108,6 @@ def test_a_judge_that_tells_nothing_apart_gives_no_rate():
         lambda: prediction_powered_mean([2.0, 0.0], [1.0, 0.0], []),
         lambda: prediction_powered_mean([1.0, 0.0], [1.0, 0.0], [1.0], [0, 1]),
         lambda: rogan_gladen(1.2, 10, Confused(10, 0.9, 10, 0.9)),
-        lambda: rogan_gladen(0.2, 10, Confused(10, 0.9, 10, 0.9), confidence=1.5),
     ],
 )
 def test_refuses_unfit_arguments(call):

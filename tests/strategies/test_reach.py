@@ -3,10 +3,10 @@
 import pytest
 
 from metajudge.agents import Agent
+from metajudge.panels.building import foregone, highest_score
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import Rubric, Scale, load_rubric
 from metajudge.strategies import Panel, StrategyName
-from metajudge.strategies.reach import foregone, highest_score
 
 ASKING = (
     StrategyName.WEIGHTED_AVERAGE,

@@ -34,8 +34,6 @@ def report_of_results(
     """The report of judgments and their assessments, such as :func:`metajudge.vet` returns them.
 
     Args:
-        judgments: or plain data of the same shape.
-        assessments: of these, in any order.
         policy: what decided; texts that it has people judge blind stand in the report without any result.
         sampled: whether the policy's other decisions may be sampled for review, too.
         right: what counts as right; None for the default of each kind of verdict.

@@ -56,14 +56,11 @@ class Told:
     """What a report says that is not counted from single results.
 
     Attributes:
-        title: of the page.
         how: sentences on what vetted, and by which rule judgments are kept.
         no_verdict, unscored: of those that nothing decided, and the reasons of the others.
         bad_lines, repeated: lines that are no judgment, and lines that came before.
         reasons: why nothing was kept, or judgments have no score.
         said: further sentences: guarantees, probabilities, what was left out by rule.
-        cost: what the run took.
-        next: commands to go on, each with what it is for.
         rows: how many judgments stand in each row, and how many are right; None without labels.
         not_compared: sentences on what is in no share.
         provenance: name -> where the figures come from.
@@ -85,12 +82,7 @@ class Told:
 
 
 def page(picture: Picture, told: Told) -> Report:
-    """The report of a run.
-
-    Args:
-        picture: what was gathered from its results.
-        told: what else is known of it.
-    """
+    """The report of a run."""
     sections = [_outcome(picture, told), *_values(picture), *_labels(picture, told), *_why(picture)]
     sections += [one for one in (_wrong(picture), _doubtful(picture)) if one is not None]
     sections += _going_on(told)

@@ -63,7 +63,6 @@ class Picture:
         evidence: signal and its state -> what is to be done -> judgments.
         values: rounded score, probability or share of peers, what is to be done -> judgments.
         threshold: what these are compared with, where it is the same for all judgments; None otherwise.
-        labelled: values of labelled judgments.
         doubtful: the judgments that are nearest to another decision.
     """
 

@@ -29,7 +29,6 @@ class Place:
     """Where a run took place, for its commands and its provenance.
 
     Attributes:
-        inputs: the files read, as they were given.
         words: placeholders of suggested commands -> what stands for them; see
             :func:`metajudge.vetting.explanation.explain`.
         command: the command line, without secrets; None for a call in Python.
