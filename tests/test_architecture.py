@@ -26,7 +26,7 @@ LAYERS = [
     "panels feedback report.audit monitor outcomes bulk systems",
     "session runs.estimate auditing clashes.candidates",
     "vetting",
-    "judging.run judging.estimate cases.estimate peers.estimate clashes.setup",
+    "judging.run judging.estimate cases.estimate clashes.setup",
     "clashes.run cases.run peers.run clashes.estimate",
     "clashes.reviews feedback.rejudging feedback.writing blocking distributed",
     "reviewables",
