@@ -15,8 +15,8 @@ from metajudge.reviewables.parts import has_decided
 from metajudge.reviewables.reviewable import Answer, Reviewable
 from metajudge.reviewables.sheet import Passage, Sheet
 from metajudge.reviewables.views import decides_blind, view_of
-from metajudge.reviews import Comment, Outcome, ReviewState
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import Comment, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry, Store
 
 from ..audit import KIND as CHANGE

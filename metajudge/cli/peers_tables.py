@@ -7,7 +7,7 @@ from metajudge.peers.correlation import MEASURES, Measure
 from metajudge.peers.figures import Figure
 from metajudge.peers.findings import PeerFindings
 from metajudge.peers.published import SOURCE, PublishedValue
-from metajudge.report import Absent, Cell, Column, Measured, ShareChart, ShareRow, Table
+from metajudge.report.document import Absent, Cell, Column, Measured, ShareChart, ShareRow, Table
 
 MEASURE_NAMES: dict[Measure, str] = {"pearson": "Pearson", "kendall": "Kendall tau-b"}
 PLACES = (

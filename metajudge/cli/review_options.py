@@ -12,8 +12,8 @@ from metajudge.feedback.proposals import Proposal
 from metajudge.reviewables.opening import reviewable_of
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviewables.views import view_of
-from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker
 from metajudge.store import Store
 

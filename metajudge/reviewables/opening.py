@@ -9,8 +9,8 @@ from metajudge.reviewables.cases import CaseReviewable
 from metajudge.reviewables.clashes import ClashReviewable
 from metajudge.reviewables.judgments import JudgmentReviewable
 from metajudge.reviewables.reviewable import Reviewable
-from metajudge.reviews import ReviewState
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewState
 from metajudge.store.protocol import Store
 from metajudge.store.redaction import without_label
 from metajudge.types import Assessment

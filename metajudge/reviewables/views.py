@@ -5,7 +5,7 @@ import time
 from metajudge.reviewables.parts import may_see_people
 from metajudge.reviewables.reviewable import Reviewable
 from metajudge.reviewables.sheet import Sheet
-from metajudge.reviews import Review, ReviewState, ReviewStatus
+from metajudge.reviews.review import Review, ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
 from metajudge.store.protocol import Store
 from metajudge.store.undecided import undecided_by
