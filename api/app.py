@@ -3,6 +3,8 @@
 import contextlib
 import logging
 import tempfile
+import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
@@ -18,10 +21,10 @@ from metajudge.types.location import PostgresUrl
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
-from .authorization import authorize, methods_of
+from .authorization import authorize, methods_of, route_of
 from .bodies import BodyLimit
 from .computing import Computing
-from .errors import RESPONSES, install_error_handlers, problem, status_of
+from .errors import RESPONSES, UNEXPECTED, BrokenAnswerError, install_error_handlers, problem, refuse, status_of
 from .exporting import sweep
 from .gate import Gate
 from .hosts import HostRule
@@ -38,12 +41,69 @@ from .pages.page_route import refusal_page
 from .pages.sessions import Sessions, signing_key
 from .panels import Panels
 from .promises import Promises
-from .request_log import RequestId
 from .routes import ROUTERS
 from .rubrics import Rubrics
 from .service import Kept, Service
 from .tasks import Tasks
 from .visitors import OwnVisitors
+
+_access = logging.getLogger("metajudge.api.access")
+
+SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
+
+
+class RequestId:
+    """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
+
+    The log contains method, route, status, time and the key's name: never a body, a query or a key. An
+    unhandled error becomes a problem here, so that it is counted and has an id.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = uuid.uuid4().hex[:16]
+        scope.setdefault("state", {})["request_id"] = request_id
+        status, start = 0, time.perf_counter()
+
+        async def with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = [*message["headers"], *SAFE_HEADERS, (b"x-request-id", request_id.encode())]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, with_id)
+        except Exception as error:
+            _log.error("unhandled error", exc_info=error, extra={"request_id": request_id})
+            if status:
+                raise BrokenAnswerError from None
+            await refuse(scope, with_id, 500, UNEXPECTED)
+        finally:
+            self._record(scope, request_id, status, time.perf_counter() - start)
+
+    def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", None) or route_of(scope["method"], scope["path"]) or "(none)"
+        self.metrics.request(scope["method"], route, status, seconds)
+        caller = scope["state"].get("who")
+        _access.info(
+            "request",
+            extra={
+                "request_id": request_id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(1000 * seconds, 1),
+                "caller": None if caller is None else caller.name,
+            },
+        )
 
 
 def unrouted(request: Request, error: HTTPException) -> Response:
