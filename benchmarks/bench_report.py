@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from metajudge.report.counts import counts_table
 from metajudge.report.document import (
     Absent,
     BarChart,
@@ -20,6 +19,7 @@ from metajudge.report.document import (
     ShareRow,
     Table,
 )
+from metajudge.report.tables import counts_table
 from metajudge.report.text import table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 

@@ -18,7 +18,7 @@ from metajudge.audit.card import (
     NextStep,
 )
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
-from metajudge.audit.draft import LEVEL, Draft, decide, drafted
+from metajudge.audit.draft import LEVEL, Draft, Parts, decide, drafted
 from metajudge.audit.figures import (
     accuracy,
     classes_of,
@@ -38,7 +38,6 @@ from metajudge.audit.gather import Gathered, ItemFacts, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
 from metajudge.audit.left_out import others_of
-from metajudge.audit.parts import Parts
 from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of

@@ -23,8 +23,7 @@ from metajudge.readers.tables import JsonLineTable
 from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import digest, text_digest
-from metajudge.webhooks.delivery import send_events
-from metajudge.webhooks.webhook import Webhook
+from metajudge.webhooks.webhook import Webhook, send_events
 
 BROKEN: Final = "promise.broken"
 """The kind of alarms in the store's audit log; their subject is the promise's id."""

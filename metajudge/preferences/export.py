@@ -14,11 +14,11 @@ from metajudge.evidence.units import QUESTION
 from metajudge.installation import __version__
 from metajudge.preferences import cleaning, formats, selecting, splitting, verdicts
 from metajudge.preferences.card import card
+from metajudge.preferences.checking import CARD, STATS, describe, pretty, write_manifest
 from metajudge.preferences.contamination import Benchmarks
 from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import Vetted, take_in
 from metajudge.preferences.judgment_pairs import pair_judgments
-from metajudge.preferences.manifest import CARD, STATS, describe, pretty, write_manifest
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
 from metajudge.preferences.store_intake import attached

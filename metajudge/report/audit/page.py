@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from metajudge.audit.card import Confusion, CorrectedRate, Figure, Group, Jury
-from metajudge.report.audit import charts, tables, words
+from metajudge.report.audit import tables, words
 from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.audit.tables import name_of
 from metajudge.report.document import (
@@ -235,9 +235,9 @@ def _holds(found: AuditDocument) -> Section:
 
 
 def _side_by_side(found: AuditDocument) -> Section:
-    blocks: list[Block | None] = [charts.agreement(found), tables.comparison(found)]
+    blocks: list[Block | None] = [agreement(found), tables.comparison(found)]
     title = "The rates that the correction changes most"
-    blocks += [*charts.rates(_changed_most(found), title, judges=True), charts.scale_use(found)]
+    blocks += [*rates(_changed_most(found), title, judges=True), scale_use(found)]
     return Section(title="Judges side by side", blocks=_present(blocks))
 
 
@@ -245,15 +245,15 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
     several = len({one.kind for one in found.judges}) > 1
     blocks: list[Block | None] = [
         _figures(judge),
-        charts.effects(judge),
+        effects(judge),
         tables.checks(judge) if judge.checks else None,
     ]
-    blocks += [*charts.rates(judge.rates, f"{RATES}, by {judge.judge}"), *tables.rates(judge.rates, RATES)]
+    blocks += [*rates(judge.rates, f"{RATES}, by {judge.judge}"), *tables.rates(judge.rates, RATES)]
     blocks += [_classes(judge), _confusion(judge.confusion) if judge.confusion else None]
     blocks += [
-        charts.groups(judge.over_time, f"{judge.judge} over time", OVER_TIME),
-        charts.groups(judge.versions, f"Versions of {judge.judge}", "Share of verdicts, with 95 % intervals."),
-        charts.groups(judge.categories, f"{judge.judge} by category", "Share of verdicts, with 95 % intervals."),
+        groups(judge.over_time, f"{judge.judge} over time", OVER_TIME),
+        groups(judge.versions, f"Versions of {judge.judge}", "Share of verdicts, with 95 % intervals."),
+        groups(judge.categories, f"{judge.judge} by category", "Share of verdicts, with 95 % intervals."),
     ]
     blocks += [_contested(judge), tables.worst(judge.worst) if judge.worst else None]
     return Section(
@@ -341,7 +341,7 @@ def _contested(judge: AuditedJudge) -> Table | None:
 def _jury(jury: Jury) -> Section:
     columns = (Column(title="Judge"), Column(title="Why it can be dropped"))
     dropped = Table(caption="Judges that can be dropped", columns=columns, rows=jury.drop) if jury.drop else None
-    blocks: list[Block | None] = [charts.panels(jury), dropped, _pairs(jury)]
+    blocks: list[Block | None] = [panels(jury), dropped, _pairs(jury)]
     several = f" ({words.KINDS[jury.kind][1]})"
     return Section(title=f"What the jury is worth{several}", paragraphs=(_jury_words(jury),), blocks=_present(blocks))
 
