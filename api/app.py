@@ -3,6 +3,8 @@
 import contextlib
 import logging
 import tempfile
+import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
@@ -18,17 +21,16 @@ from metajudge.types.location import PostgresUrl
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
-from .authorization import authorize, methods_of
+from .authorization import KEY_NEEDED, authorize, methods_of, route_of
 from .bodies import BodyLimit
 from .computing import Computing
-from .errors import RESPONSES, install_error_handlers, problem, status_of
+from .errors import RESPONSES, UNEXPECTED, BrokenAnswerError, install_error_handlers, problem, refuse, status_of
 from .exporting import sweep
-from .gate import Gate
 from .hosts import HostRule
 from .jobs import Jobs
-from .keys import ApiKey, KeyRing, hashed
+from .keys import ANYBODY, ApiKey, Caller, KeyRing, hashed
 from .ledger import Ledger
-from .limits import Limits, RateLimit
+from .limits import Limits, OwnVisitors, RateLimit
 from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
@@ -38,12 +40,159 @@ from .pages.page_route import refusal_page
 from .pages.sessions import Sessions, signing_key
 from .panels import Panels
 from .promises import Promises
-from .request_log import RequestId
 from .routes import ROUTERS
 from .rubrics import Rubrics
 from .service import Kept, Service
 from .tasks import Tasks
-from .visitors import OwnVisitors
+
+_access = logging.getLogger("metajudge.api.access")
+
+SAFE_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
+AT_MODELS = frozenset({"/v1/vet", "/v1/vet/stream", "/v1/judge", "/v1/clash", "/v1/cases"})
+"""Paths that count as requests in flight."""
+MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/version", "/openapi.json")
+"""Path prefixes whose errors are problem details; errors of other paths are pages."""
+ANY_HOST = "/healthz"
+"""This path is served under every host name, as it reveals nothing and probes often use addresses."""
+
+
+DETAILED = "/readyz"
+"""This path says more to callers with a key."""
+
+
+class Gate:
+    """Checks the host and origin of every request, keys and rates of paths under ``/v1``, and the number in flight.
+
+    The caller is stored in ``scope["state"]["who"]``; :mod:`.authorization` checks scopes.
+    """
+
+    def __init__(self, app: ASGIApp, most_open: int) -> None:
+        self.app = app
+        self.most_open = most_open
+        self.open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        self.open += 1
+        try:
+            await self._check(scope, scope["app"].state.service)
+        except HTTPException as refusal:
+            await self._refuse(scope, receive, send, refusal)
+        else:
+            await self.app(scope, receive, send)
+        finally:
+            self.open -= 1
+
+    async def _check(self, scope: Scope, running: Service) -> None:
+        if self.open > self.most_open:
+            raise HTTPException(503, f"{self.most_open} requests are open: try again later", {"Retry-After": "1"})
+        path: str = scope["path"]
+        if path != ANY_HOST:
+            running.hosts.check(scope["method"], scope["headers"])
+        headers = dict(scope["headers"])
+        if path == DETAILED:
+            scope["state"]["who"] = _known(headers, running)
+        closed = path == "/metrics" and running.options.metrics == "key"
+        if not path.startswith("/v1/") and not closed:
+            return
+        caller = self._caller(headers, running)
+        scope["state"]["who"] = caller
+        await running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
+        if path in AT_MODELS and scope["method"] == "POST":
+            running.admission.check()
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: HTTPException) -> None:
+        if scope["path"].startswith(MACHINES):
+            await refuse(scope, send, refusal.status_code, refusal.detail, dict(refusal.headers or {}))
+            return
+        # Without its headers: the page must not contain the refused host.
+        answer = refusal_page(Request({**scope, "headers": []}), refusal.status_code, refusal.detail)
+        await answer(scope, receive, send)
+
+    @staticmethod
+    def _caller(headers: dict[bytes, bytes], running: Service) -> Caller:
+        if running.keys.empty:
+            return ANYBODY
+        given = _given(headers)
+        if given is None:
+            raise HTTPException(401, KEY_NEEDED)
+        found = running.keys.caller(given)
+        if found is None:
+            raise HTTPException(401, "the key is not valid")
+        return found
+
+
+def _known(headers: dict[bytes, bytes], running: Service) -> Caller | None:
+    """The caller, if no key is needed or a valid one is given."""
+    if running.keys.empty:
+        return ANYBODY
+    given = _given(headers)
+    return None if given is None else running.keys.caller(given)
+
+
+def _given(headers: dict[bytes, bytes]) -> str | None:
+    scheme, _, credentials = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer" and credentials.strip():
+        return credentials.strip().decode("latin-1")
+    key = headers.get(b"x-api-key")
+    return None if key is None else key.decode("latin-1")
+
+
+class RequestId:
+    """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
+
+    The log contains method, route, status, time and the key's name: never a body, a query or a key. An
+    unhandled error becomes a problem here, so that it is counted and has an id.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = uuid.uuid4().hex[:16]
+        scope.setdefault("state", {})["request_id"] = request_id
+        status, start = 0, time.perf_counter()
+
+        async def with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = [*message["headers"], *SAFE_HEADERS, (b"x-request-id", request_id.encode())]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, with_id)
+        except Exception as error:
+            _log.error("unhandled error", exc_info=error, extra={"request_id": request_id})
+            if status:
+                raise BrokenAnswerError from None
+            await refuse(scope, with_id, 500, UNEXPECTED)
+        finally:
+            self._record(scope, request_id, status, time.perf_counter() - start)
+
+    def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", None) or route_of(scope["method"], scope["path"]) or "(none)"
+        self.metrics.request(scope["method"], route, status, seconds)
+        caller = scope["state"].get("who")
+        _access.info(
+            "request",
+            extra={
+                "request_id": request_id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(1000 * seconds, 1),
+                "caller": None if caller is None else caller.name,
+            },
+        )
 
 
 def unrouted(request: Request, error: HTTPException) -> Response:

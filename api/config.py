@@ -34,6 +34,7 @@
     scopes = ["vet", "read"]
 """
 
+import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -45,9 +46,8 @@ from metajudge.errors import ConfigurationError
 from metajudge.types.location import store_location
 
 from .hosts import allowed_names
-from .keys import ApiKey, Scope
+from .keys import ApiKey, Scope, hashed
 from .limits import Limits
-from .placeholders import is_placeholder_hash
 
 _Strict = ConfigDict(extra="forbid", frozen=True)
 _LIMITS: dict[str, Any] = {
@@ -61,6 +61,26 @@ LimitsTable = create_model(
     requests_per_minute=(Annotated[int, Field(gt=0)] | None, None),
     **_LIMITS,
 )
+WORDS = ("changeme", "change-me", "change_me", "secret", "password", "key", "test", "example", "your-api-key")
+"""Easily guessed secrets."""
+
+_TEMPLATE = re.compile(
+    r"change[-_ ]?me|replace[-_ ]?(me|this|with)|place[-_ ]?holder|your[-_ ]|example|insert[-_ ]|dummy|"
+    r"xxxx|\*\*\*|\.\.\.|^<.*>$|^\$\{?\w+\}?$|^\{\{.*\}\}$|sample|default",
+    re.IGNORECASE,
+)
+_HASHES = frozenset(hashed(text) for word in WORDS for text in (word, word.upper(), word.title()))
+
+
+def is_placeholder(secret: str) -> bool:
+    """Whether a secret looks like a placeholder or is easily guessed."""
+    text = secret.strip()
+    return text.lower() in WORDS or bool(_TEMPLATE.search(text))
+
+
+def is_placeholder_hash(sha256: str) -> bool:
+    """The same for the hash of a secret."""
+    return sha256 in _HASHES or len(set(sha256)) == 1
 
 
 class KeyTable(BaseModel):

@@ -1,6 +1,7 @@
 """Limits on concurrent work, and rate limits by caller."""
 
 import math
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from starlette.exceptions import HTTPException
 from metajudge.providers.limit_book import Bucket
 
 from .keys import Caller
+
+LOGINS_PER_MINUTE = 20
+"""Attempts to log in from one address, on all replicas together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +111,42 @@ def refuse_until(seconds: float, what: str) -> None:
     """
     if seconds:
         raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
+
+
+class Visitors(Protocol):
+    """Ended sessions and attempts to log in; of one process, or of all replicas on one database."""
+
+    async def secret(self) -> bytes:
+        """The stored part of the key that signs session cookies."""
+
+    async def is_ended(self, mark: str) -> bool:
+        """Whether a session was ended, by its :attr:`~.pages.sessions.Session.mark`."""
+
+    async def end(self, mark: str, expires_at: float) -> None:
+        """Ends a session for every copy of its cookie, until it would have expired."""
+
+    async def login_wait(self, address: str) -> float:
+        """Counts an attempt to log in; returns 0, or the seconds until another one is permitted."""
+
+
+class OwnVisitors:
+    """Those of one process; a restart ends all sessions."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+        self._ended: dict[str, float] = {}
+        self._logins = RateLimit(LOGINS_PER_MINUTE)
+
+    async def secret(self) -> bytes:
+        return self._secret
+
+    async def is_ended(self, mark: str) -> bool:
+        return mark in self._ended
+
+    async def end(self, mark: str, expires_at: float) -> None:
+        now = time.time()
+        self._ended = {one: until for one, until in self._ended.items() if until > now}
+        self._ended[mark] = expires_at
+
+    async def login_wait(self, address: str) -> float:
+        return math.ceil(self._logins.wait(Caller(address, frozenset())))

@@ -387,8 +387,8 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
     Raises:
         ConfigurationError: the key for a non-loopback address is missing, or the key is easily guessed.
     """
+    from .config import is_placeholder
     from .hosts import is_loopback
-    from .placeholders import is_placeholder
 
     if key is None:
         if not is_loopback(host) and not others:
@@ -410,7 +410,7 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
     Raises:
         ConfigurationError: a key or the secret is a placeholder.
     """
-    from .placeholders import is_placeholder
+    from .config import is_placeholder
 
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
         raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: set the real secret")
@@ -432,8 +432,8 @@ def new_key_lines(name: str, scopes: Sequence[str]) -> tuple[str, str]:
     Raises:
         ConfigurationError: an unknown scope.
     """
+    from .config import is_placeholder
     from .keys import Scope, hashed
-    from .placeholders import is_placeholder
 
     unknown = [scope for scope in scopes if scope not in list(Scope)]
     if unknown:

@@ -11,7 +11,7 @@ from .computing import Computing
 from .hosts import HostRule
 from .idempotency import Answers
 from .keys import KeyRing
-from .limits import Rates
+from .limits import Rates, Visitors
 from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
@@ -19,7 +19,6 @@ from .panels import Panels
 from .promises import Promises
 from .queue import JobQueue
 from .tasks import Tasks
-from .visitors import Visitors
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,13 @@ from metajudge.store.sql import Connection
 from metajudge.vetting.engine import Engine
 
 from .keys import Caller
-from .limits import BURST_S, refuse_until
+from .limits import BURST_S, LOGINS_PER_MINUTE, refuse_until
 from .metrics import Metrics
 from .options import ServiceOptions
 from .panels import Panels
 from .rubrics import Rubrics
 from .service import Kept
 from .tasks import Tasks
-from .visitors import LOGINS_PER_MINUTE
 
 _NAME: Final = "sessions"
 
@@ -110,8 +109,8 @@ async def shared_parts(
     try:
         from metajudge.store.postgres_store import PostgresStore
 
-        from .shared_answers import SharedAnswers
         from .shared_jobs import SharedJobs
+        from .shared_rows import SharedAnswers
     except ImportError as error:
         raise ConfigurationError(
             f"a service on PostgreSQL needs extra packages ({error.name}): {install_command('postgres')}"

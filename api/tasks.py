@@ -23,7 +23,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import status_of
 from metajudge.judging.criteria import Criterion
 from metajudge.readers.questions import Question
-from metajudge.reviews import Review
+from metajudge.reviews.review import Review
 from metajudge.session import Respondent
 from metajudge.types import Assessment, Item, Judgment
 from metajudge.vetting.engine import Engine

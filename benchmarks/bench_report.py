@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from metajudge.report import (
+from metajudge.report.document import (
     Absent,
     BarChart,
     BarSeries,
@@ -19,7 +19,7 @@ from metajudge.report import (
     ShareRow,
     Table,
 )
-from metajudge.report.counts import counts_table
+from metajudge.report.tables import counts_table
 from metajudge.report.text import table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 

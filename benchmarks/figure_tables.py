@@ -1,6 +1,6 @@
 """What reports show of figures, whichever study they belong to."""
 
-from metajudge.report import Absent, Column, Measured, Table
+from metajudge.report.document import Absent, Column, Measured, Table
 
 from .figure import Figure, Figures
 

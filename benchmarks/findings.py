@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from metajudge.evidence.counting import Counted
-from metajudge.report import Absent, Curve, ReliabilitySeries
+from metajudge.report.document import Absent, Curve, ReliabilitySeries
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import VerdictKind
 from metajudge.types.frozen import Finite

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from metajudge.panels.config import PanelConfig
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.types import AgentResult, Assessment
 
 from .findings import CostFormula, RowCost

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metajudge.providers.notices import not_sent
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.runs.loop import RunEnd
 
 from .findings import (

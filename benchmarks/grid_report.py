@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from metajudge.report import Absent, BarChart, BarSeries, Block, Cell, Column, Measured, Section, Table
+from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Measured, Section, Table
 from metajudge.report.text import table_to_text
 
 from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, Proportion, RowCost

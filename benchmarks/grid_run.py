@@ -12,7 +12,7 @@ from metajudge.panels.config import PanelConfig
 from metajudge.providers.batch_queue import BatchSettings
 from metajudge.providers.budget import Budget
 from metajudge.providers.notices import Notices
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Assessment, Judgment

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.report import Absent, Curve, CurvePoint, ReliabilitySeries
-from metajudge.report import Bin as ReliabilityBin
+from metajudge.report.document import Absent, Curve, CurvePoint, ReliabilitySeries
+from metajudge.report.document import Bin as ReliabilityBin
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import BootstrapEstimate, Ratio, SharedDraws, bootstrap_differences
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.scoring import exceeds
 from metajudge.stats.arrays import Bools
 

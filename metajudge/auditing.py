@@ -21,7 +21,7 @@ from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
-from metajudge.readers.silent_records import without_silent_verdicts
+from metajudge.readers.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import AuditDocument, published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite

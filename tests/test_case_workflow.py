@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from metajudge.decision import load_policy
-from metajudge.reviews import PolicyUsed, Review
+from metajudge.reviews.review import PolicyUsed, Review
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply
 from tests.doubles.llm_server import LLMServer
 

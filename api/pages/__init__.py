@@ -4,7 +4,6 @@ from fastapi import FastAPI
 
 from . import (
     assessments,
-    assets,
     audit_log,
     clash,
     dashboard,
@@ -14,6 +13,7 @@ from . import (
     monitor,
     outcomes,
     policies,
+    rendering,
     review_case,
     review_queue,
     search,
@@ -23,7 +23,7 @@ from .sessions import Sessions
 
 PAGES = (
     *(start, login, review_queue, review_case, clash, assessments, outcomes, search, dashboard, monitor),
-    *(policies, audit_log, jobs, document, assets),
+    *(policies, audit_log, jobs, document, rendering),
 )
 
 

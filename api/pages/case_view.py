@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metajudge.reviewables.wording import SignalLine, signal_lines
-from metajudge.reviews import HumanDecision, Outcome, ReviewState
+from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry
 from metajudge.types import AgentResult, Assessment
 

@@ -1,5 +1,8 @@
 """Renders templates as pages or parts of pages."""
 
+import hashlib
+import mimetypes
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -7,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,7 +20,6 @@ from metajudge.store.excerpts import excerpt, plain
 
 from ..authorization import permits
 from .access import Viewer
-from .assets import asset
 from .differences import difference
 from .judged_text import judged
 from .wording import TONES
@@ -38,6 +40,59 @@ NAVIGATION = (
     ("Audit log", "/audit-log", "l"),
 )
 """Name, address and the key that leads there after ``g``."""
+FOLDER = Path(__file__).parent / "static"
+FOREVER = "public, max-age=31536000, immutable"
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file."""
+
+    name: str
+    content: bytes
+    digest: str
+    media_type: str
+
+    @property
+    def address(self) -> str:
+        """Its address with the content digest: it may be cached forever."""
+        stem, dot, suffix = self.name.partition(".")
+        return f"/static/{stem}.{self.digest}{dot}{suffix}"
+
+
+@cache
+def _assets() -> dict[str, Asset]:
+    found = {}
+    for path in sorted(FOLDER.iterdir()):
+        content = path.read_bytes()
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        found[path.name] = Asset(path.name, content, hashlib.sha256(content).hexdigest()[:12], kind)
+    return found
+
+
+def asset(name: str) -> str:
+    """The address of a file of ``static/``.
+
+    Raises:
+        KeyError: no file has this name.
+    """
+    return _assets()[name].address
+
+
+@router.get("/static/{name}")
+async def static(request: Request, name: str) -> Response:
+    """A file by its digest address or its plain name."""
+    found = next((file for file in _assets().values() if file.address == request.url.path), None)
+    headers: dict[str, Any] = {"Cache-Control": FOREVER}
+    if found is None:
+        found = _assets().get(name)
+        headers["Cache-Control"] = "no-cache"
+    if found is None:
+        raise HTTPException(404, f"there is no file {name!r}")
+    charset = "; charset=utf-8" if found.media_type.startswith("text/") else ""
+    return Response(found.content, media_type=None, headers={**headers, "Content-Type": found.media_type + charset})
 
 
 @cache

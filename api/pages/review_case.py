@@ -10,13 +10,12 @@ from pydantic import ValidationError
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviewables.deciding import Carried, amend, carries_over, decide, decide_item, own_decision
-from metajudge.reviewables.opening import item_states, reviewable_of
+from metajudge.reviewables.opening import decides_blind, item_states, reviewable_of, view_of
 from metajudge.reviewables.parts import has_decided
 from metajudge.reviewables.reviewable import Answer, Reviewable
 from metajudge.reviewables.sheet import Passage, Sheet
-from metajudge.reviewables.views import decides_blind, view_of
-from metajudge.reviews import Comment, Outcome, ReviewState
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import Comment, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry, Store
 
 from ..audit import KIND as CHANGE

@@ -9,11 +9,10 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.reviewables.deciding import machine_said
-from metajudge.reviewables.opening import reviewable_of
+from metajudge.reviewables.opening import is_settled, must_be_blind, reviewable_of, subject_of, view_of
 from metajudge.reviewables.sheet import Sheet
-from metajudge.reviewables.views import is_settled, must_be_blind, subject_of, view_of
-from metajudge.reviews import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
+from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.store.excerpts import plain
 from metajudge.store.protocol import Store
 

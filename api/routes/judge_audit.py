@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from metajudge.auditing import PersonLabel, audit_judgments
 from metajudge.readers.joined_labels import On
-from metajudge.readers.silent_records import without_silent_verdicts
+from metajudge.readers.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import AuditDocument
 from metajudge.types import Judgment
 

@@ -13,14 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.reviewables.deciding import Carried, Recorded, amend, decide, decide_item, decide_several
 from metajudge.reviewables.judgments import JudgmentReviewable
-from metajudge.reviewables.opening import reviewable_of
+from metajudge.reviewables.opening import must_be_blind, reviewable_of, view_of
 from metajudge.reviewables.parts import record_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import sheet_data
-from metajudge.reviewables.views import must_be_blind, view_of
-from metajudge.reviews import Comment, ReviewStatus
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
-from metajudge.reviews.review import ReviewState
+from metajudge.reviews.review import Comment, ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker
 from metajudge.store.protocol import Store
 from metajudge.types import Judgment, parse_verdict

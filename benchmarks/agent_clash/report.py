@@ -4,7 +4,7 @@ from textwrap import shorten
 from typing import Any
 
 from metajudge import __version__
-from metajudge.report import (
+from metajudge.report.document import (
     Absent,
     BarChart,
     BarSeries,

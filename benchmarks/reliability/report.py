@@ -4,7 +4,7 @@ from typing import Any
 
 from metajudge import __version__
 from metajudge.clashes.prior_work import CEILING
-from metajudge.report import (
+from metajudge.report.document import (
     Absent,
     BarChart,
     BarSeries,

@@ -1,12 +1,14 @@
 """A check before the correction for the number of checks, and the verdict on all checks of a card."""
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from metajudge.audit.card import Check, CheckName, Reference, Status
-from metajudge.audit.parts import Failed, attempt
 from metajudge.stats.association import Association
 from metajudge.stats.interval_estimate import normal_quantile
 from metajudge.stats.multiple import holm
@@ -21,6 +23,46 @@ FEWEST = 10
 
 RULE_OF_THREE = 3.69
 """No event among k has an upper limit of this by k at 97.5 %: ``-ln(.025)``."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no result: an error of the program, in words with its place."""
+
+    why: str
+
+
+def attempt(make: Callable[..., T], *data: Any) -> T | Failed:
+    """What ``make`` gives for some data. What the data do not allow, it says itself: an error is a fault of ours."""
+    try:
+        return make(*data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(at.filename).name}:{at.lineno}"
+        return Failed(f"an error of metajudge ({type(error).__name__}: {error}, at {where}); please report it")
+
+
+@dataclass(slots=True)
+class Parts:
+    """Parts of an audit that stand for themselves.
+
+    Attributes:
+        notices: a sentence for each that failed, in order.
+    """
+
+    notices: list[str] = field(default_factory=list)
+
+    def of(self, make: Callable[..., T], *data: Any, without: Any, whose: str = "") -> T | Any:
+        """What ``make`` gives for some data, or ``without`` and a notice."""
+        found = attempt(make, *data)
+        if not isinstance(found, Failed):
+            return found
+        name = make.__name__.replace("_", " ").strip()
+        self.notices.append(f"Not computed: {name}{f' of {whose}' if whose else ''}: {found.why}.")
+        return without
 
 
 @dataclass(frozen=True, slots=True)

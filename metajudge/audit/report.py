@@ -1,7 +1,7 @@
 """The audit itself: judgments in, report out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,18 +11,19 @@ from metajudge.audit.card import (
     Check,
     CheckName,
     Disagreement,
+    Figure,
     Holdings,
     JudgeCard,
     Jury,
     NextStep,
 )
-from metajudge.audit.ceiling import CeilingTable
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
-from metajudge.audit.draft import LEVEL, Draft, decide, drafted
+from metajudge.audit.draft import LEVEL, Draft, Parts, decide, drafted
 from metajudge.audit.figures import (
     accuracy,
     classes_of,
     contested,
+    figure,
     flips,
     groups,
     kappa,
@@ -33,15 +34,14 @@ from metajudge.audit.figures import (
     repeats,
     scale_use,
 )
-from metajudge.audit.gather import Gathered, gather
+from metajudge.audit.gather import Gathered, ItemFacts, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
-from metajudge.audit.parts import Parts
+from metajudge.audit.left_out import others_of
 from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
 from metajudge.audit.table import NOTHING, Table, build_table
-from metajudge.audit.two_scales import on_two_scales
 from metajudge.audit.view import View, view_of
 from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_among
@@ -49,12 +49,114 @@ from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.units import note_of
 from metajudge.stats.arrays import Floats
+from metajudge.stats.association import mean_of, share_of
 from metajudge.types import Judgment
-from metajudge.types.right import Right
-from metajudge.types.verdict import VERDICT_KINDS, Pairwise, VerdictKind
+from metajudge.types.label import Label
+from metajudge.types.right import Right, is_right
+from metajudge.types.verdict import VERDICT_KINDS, AnyVerdict, Pairwise, VerdictKind
 
 T = TypeVar("T")
 MOST = 10
+FEWEST = 3
+"""Verdicts from which an order is compared."""
+METHOD = "share of people's answers that are right by the majority of the other people"
+
+
+class CeilingTable:
+    """People's leave-one-out comparisons on the items of one kind.
+
+    Attributes:
+        table: verdicts of the kind.
+        ceiling: how well people agree; None where no item has two people.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._facts = [table.source.items[at] for at in np.unique(table.item)]
+        several = [one for one in self._facts if len(one.people) > 1]
+        self._left_out = {one.id: _left_out(one.people, table.right) for one in several}
+        self.ceiling = self._ceiling(several)
+
+    def _ceiling(self, several: list[ItemFacts]) -> Ceiling | None:
+        compared = [(facts, one) for facts in several for one in self._left_out[facts.id]]
+        if not compared:
+            return None
+        questions = np.array([facts.question for facts, _ in compared], dtype=np.intp)
+        found = share_of(np.array([one.agrees for _, one in compared]), questions)
+        people = {one.annotator or place for place, (_, one) in enumerate(compared)}
+        return Ceiling(kind=self.table.kind, agreement=figure(found, METHOD), annotators=len(people))
+
+    def gap(self, view: View) -> Figure | None:
+        """The judge's agreement with all but one of the people, less that of the one left out, item by item."""
+        if self.ceiling is None or view.table.unlike[view.judge]:
+            return None
+        source, rule = self.table.source, self.table.right
+        known: dict[tuple[int, int], float | None] = {}
+        values, clusters = [], []
+        for row, thing, raw in zip(view.rows, view.thing, self.table.raw[view.rows], strict=True):
+            key = int(self.table.item[thing]), int(raw)
+            if key not in known:
+                verdict = source.verdicts.values[raw]
+                known[key] = _apart(verdict, self._left_out.get(source.items[key[0]].id, ()), rule)
+            value = known[key]
+            if value is not None:
+                values.append(value)
+                clusters.append(int(self.table.cluster[row]))
+        if not values:
+            return None
+        found = mean_of(np.array(values), np.array(clusters, dtype=np.intp))
+        return figure(found, "agreement with all people but one, less that of the one", bounds=(-1.0, 1.0))
+
+
+class _LeftOut(NamedTuple):
+    """A person, whether it agrees with the others of an item, and what they say."""
+
+    annotator: str | None
+    agrees: float
+    others: AnyVerdict
+
+
+def _left_out(people: tuple[Label, ...], rule: Right) -> tuple[_LeftOut, ...]:
+    """For each person with decided others."""
+    compared = ((one, is_right(one.value, together, rule), together) for one, together in others_of(people))
+    return tuple(_LeftOut(one.annotator, float(right), others) for one, right, others in compared if right is not None)
+
+
+def _apart(verdict: AnyVerdict, left_out: tuple[_LeftOut, ...], rule: Right) -> float | None:
+    pairs = [(is_right(verdict, one.others, rule), one.agrees) for one in left_out]
+    known = [float(mine) - person for mine, person in pairs if mine is not None]
+    return sum(known) / len(known) if known else None
+
+
+def on_two_scales(table: Table) -> list[str]:
+    """What was not compared, and how far each such judge puts things in people's order."""
+    found = table.scales.sentences()
+    for judge in np.flatnonzero(table.unlike).tolist():
+        rows = np.flatnonzero((table.judge == judge) & ~np.isnan(table.label_number[table.thing]))
+        rows = rows[~np.isnan(table.number[rows])]
+        agreement = spearman(table.number[rows], table.label_number[table.thing[rows]])
+        if agreement is not None:
+            name = table.source.judges.values[judge]
+            found.append(f"Spearman's rank correlation of {name} and people: {agreement:.3f} (n = {len(rows):,}).")
+    return found
+
+
+def spearman(first: Floats, second: Floats) -> float | None:
+    """Spearman's rank correlation of [n] and [n] numbers, in [-1, 1]; equal numbers share the mean of their ranks.
+
+    None with fewer than :data:`FEWEST` of them, and where one side does not vary.
+    """
+    if len(first) < FEWEST:
+        return None
+    one, other = _ranks(first), _ranks(second)
+    if one.std() == 0 or other.std() == 0:
+        return None
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place.ravel()], dtype=np.float64)
 
 
 def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:

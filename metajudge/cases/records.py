@@ -8,8 +8,8 @@ from metajudge.cases.result import CaseResult
 from metajudge.cases.scoring import mean_scores, quotes_in
 from metajudge.cases.sheet import content_of
 from metajudge.decision import Policy
-from metajudge.reviews import PolicyUsed, Review, ReviewOrigin
 from metajudge.reviews.opening import place_of
+from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import digest
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +18,11 @@ from metajudge.cases.scoring import quotes_in
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
 from metajudge.errors import ConfigurationError
 from metajudge.outcomes.sending import send_unstored
+from metajudge.panels.config import PanelConfig
 from metajudge.readers.in_memory import as_record
 from metajudge.rubric import Rubric
 from metajudge.rubric.yaml_documents import looks_like_path
+from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
@@ -29,6 +31,30 @@ from metajudge.store.outcome_sources import case_finding
 from metajudge.webhooks.webhook import Webhook
 
 CaseLike = Case | Mapping[str, Any]
+
+
+def estimate_cases(config: PanelConfig, policy: Policy, rubric: Rubric, cases: Sequence[Case]) -> Estimate:
+    """What it takes to have agents judge cases, should no gate end one.
+
+    Raises:
+        ConfigurationError: agents that make no sense together (no key is needed).
+    """
+    models = Session.for_estimate(config).models()
+    plan = policy.cases
+    assert plan is not None, "checked when the policy was chosen"
+    judges = [CaseJudge(one.name, one.model, one.parameters, one.prompt_version, plan) for one in models]
+    prices = prices_of(config.agents)
+    estimate = Estimate.at(prices)
+    for case in cases:
+        estimate.judgments += 1
+        for stage in plan.stages:
+            given = case.stage(stage.name)
+            if given is None:
+                continue
+            for judge in judges:
+                size = size_of(judge.request(case, given, stage, rubric.only(stage.criteria)))
+                estimate.add(judge.name, prices, size, CRITERION_TOKENS * len(stage.criteria))
+    return estimate
 
 
 @dataclass(slots=True, kw_only=True)

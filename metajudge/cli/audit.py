@@ -17,12 +17,11 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, write_text
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
-from metajudge.readers.guessed_tables import guess_tables
+from metajudge.readers.inspection import guess_tables
 from metajudge.readers.jsonl import to_line
-from metajudge.report.audit.commands import JOINED, Given, flags, next_commands
+from metajudge.report.audit.commands import JOINED, SHEET, Given, flags, next_commands, sheet, to_label
 from metajudge.report.audit.page import card, page
 from metajudge.report.audit.published import AuditDocument, published
-from metajudge.report.audit.sheet import SHEET, sheet, to_label
 from metajudge.report.audit.terminal import Line, lines
 from metajudge.report.audit.words import counted
 from metajudge.report.html import to_html

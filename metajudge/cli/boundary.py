@@ -8,13 +8,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import typer
 
-from metajudge.cli import removed
 from metajudge.errors import MetajudgeError
 from metajudge.runs.exit_codes import ExitCode, exit_code_of
 
@@ -22,6 +21,60 @@ DEBUG = "--debug"
 
 _kept_in: list[Path] = []
 """The file of the store that the command uses, once it is known."""
+_LAST: Final = "metajudge 0.2.0 (commit 059a1b5) has it"
+_PROTOCOL: Final = (
+    f"was part of a protocol for leaderboards; {_LAST}: `metajudge bench FILE` measures judges on labels of your own"
+)
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "local": "was removed: serve the model with Ollama, vLLM, LM Studio or llama-server, and name it as ollama:NAME, "
+    "vllm:NAME, lmstudio:NAME or openai:NAME@http://localhost:PORT",
+    "calibrate cascade": "was removed with the strategy cascade: use weighted_average or majority_vote, which with "
+    "early_exit ask no further agent once the decision is certain",
+    "calibrate weights": "was removed: write each agent's weight in the panel file, or let `metajudge calibrate fit "
+    "--agent-scores FILE` find out what each agent's score is worth",
+    "calibrate plan": "was removed: `metajudge calibrate threshold` says after an abstention how many more labels help",
+    "bench live": f"was an experiment kit; {_LAST}: `metajudge bench judgebench --grid FILE` measures your panels",
+    "bench withhold": _PROTOCOL,
+    "bench score": _PROTOCOL,
+    "bench entries": _PROTOCOL,
+    "bench table": _PROTOCOL,
+    "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",
+}
+"""Command -> the sentence that names its substitute; a group stands for its commands."""
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "vet --no-label-free": "was removed with the probability without labels that it left out: drop it",
+    "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
+    "peers --sweep": "was removed: subsamples are not analysed any more",
+    "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",
+    **{
+        f"calibrate {command} --{option}": "was removed: one model serves all judges, and knows them by name; drop it"
+        for command in ("fit", "diagnose")
+        for option in ("pooled", "per-judge")
+    },
+    "feedback draft --kind": "was removed: a draft is an instruction, tried on held-out records",
+}
+"""Command and option -> the sentence that names its substitute."""
+
+_JSON_FILE: Final = "--json takes no file: print with --json, or write with --json-out FILE"
+
+
+def sentence(problem: str, words: Sequence[str]) -> str | None:
+    """The sentence for a usage error about something removed; None for any other.
+
+    Args:
+        problem: the message of the usage error.
+        words: the arguments after ``metajudge``.
+    """
+    names = [word for word in words if not word.startswith("-")]
+    paths = [" ".join(names[:length]) for length in (3, 2, 1)]
+    if problem.startswith("No such command"):
+        return next((f"`metajudge {path}` {COMMANDS[path]}" for path in paths if path in COMMANDS), None)
+    if problem.startswith("No such option"):
+        option = problem.removeprefix("No such option: ").split()[0]
+        return next((f"{option} {OPTIONS[one]}" for path in paths if (one := f"{path} {option}") in OPTIONS), None)
+    return _JSON_FILE if problem.startswith("Option '--json'") else None
 
 
 def keeps_state_in(store: object) -> None:
@@ -81,10 +134,10 @@ def _told(error: BaseException, debug: bool, words: Sequence[str]) -> int:
     if isinstance(error, typer.Abort):  # Ctrl-C, or the end of the input, at a question
         return ExitCode.USAGE if isinstance(error.__cause__, EOFError) else ExitCode.INTERRUPTED
     if hasattr(error, "show") and hasattr(error, "exit_code"):
-        sentence = removed.sentence(str(error), words)
-        if sentence is None:  # a usage error prints itself
+        said = sentence(str(error), words)
+        if said is None:  # a usage error prints itself
             error.show()
-        _print(sentence)
+        _print(said)
         return int(error.exit_code)
     _print(_sentence(error))
     return exit_code_of(error)

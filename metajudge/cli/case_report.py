@@ -5,10 +5,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from metajudge.cases.estimate import estimate_cases
 from metajudge.cases.reading import CaseInput
 from metajudge.cases.result import CaseResult, StageResult
-from metajudge.cases.run import CaseTotals
+from metajudge.cases.run import CaseTotals, estimate_cases
 from metajudge.cases.sheet import CriterionLine, judge_sheets, stage_rows
 from metajudge.cli.estimates import print_estimate as print_it
 from metajudge.cli.options import advised

@@ -13,11 +13,10 @@ import typer
 
 from metajudge.clashes.candidates import ClashFile, load_candidates, load_clash_file
 from metajudge.clashes.choice import WITHIN, Limits
-from metajudge.clashes.estimate import estimate_clash
 from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import open_reviews
-from metajudge.clashes.run import ClashResult, ClashTotals
+from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import ClashSettings, repeat_numbers
 from metajudge.clashes.standings import standings_of

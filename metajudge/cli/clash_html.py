@@ -17,7 +17,18 @@ from metajudge.cli.clash_report import (
     standings_table,
 )
 from metajudge.judging.blinding_report import HiddenName, LeftName
-from metajudge.report import Absent, Cell, Column, Fold, Passage, Report, ScatterChart, ScatterPoint, Section, Table
+from metajudge.report.document import (
+    Absent,
+    Cell,
+    Column,
+    Fold,
+    Passage,
+    Report,
+    ScatterChart,
+    ScatterPoint,
+    Section,
+    Table,
+)
 
 MOST_NAMES = 500
 """Names that a report lists at most."""

@@ -14,9 +14,9 @@ from metajudge.cli.outputs import versioned
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.files.output import write_text
-from metajudge.report import Absent, Column, Table
+from metajudge.report.document import Absent, Column, Table
 from metajudge.report.text import table_to_text
-from metajudge.reviews import ReviewState, ReviewStatus
+from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.store import Store
 
 

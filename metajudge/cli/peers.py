@@ -35,8 +35,7 @@ from metajudge.files.output import check_apart, check_writable
 from metajudge.installation import __version__
 from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
-from metajudge.peers.estimate import estimate_peers
-from metajudge.peers.run import PeersResult, PeersTotals, run_peers
+from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
 from metajudge.report.files import check_report_path

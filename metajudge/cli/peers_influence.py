@@ -6,7 +6,17 @@ from metajudge.peers.correlation import MEASURES
 from metajudge.peers.figures import Figure
 from metajudge.peers.findings import PeerFindings
 from metajudge.peers.influence import Influence, LeaveOut, WorstBallots
-from metajudge.report import Absent, Cell, Column, IntervalChart, IntervalMark, IntervalRow, Measured, Section, Table
+from metajudge.report.document import (
+    Absent,
+    Cell,
+    Column,
+    IntervalChart,
+    IntervalMark,
+    IntervalRow,
+    Measured,
+    Section,
+    Table,
+)
 
 SERIES = {"both": ("SIE", "SFE"), "yes": ("SIE",), "no": ("SFE",)}
 

@@ -26,7 +26,7 @@ from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES
 from metajudge.peers.findings import DomainFindings, PeerFindings
 from metajudge.peers.run import PeersTotals
-from metajudge.report import (
+from metajudge.report.document import (
     Absent,
     Block,
     Cell,

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from metajudge.peers.alignment import Alignment, ReferenceAlignment
 from metajudge.peers.correlation import MEASURES, Measure
 from metajudge.peers.figures import Figure
-from metajudge.peers.findings import PeerFindings
-from metajudge.peers.published import SOURCE, PublishedValue
-from metajudge.report import Absent, Cell, Column, Measured, ShareChart, ShareRow, Table
+from metajudge.peers.findings import SOURCE, PeerFindings, PublishedValue
+from metajudge.report.document import Absent, Cell, Column, Measured, ShareChart, ShareRow, Table
 
 MEASURE_NAMES: dict[Measure, str] = {"pearson": "Pearson", "kendall": "Kendall tau-b"}
 PLACES = (

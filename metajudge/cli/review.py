@@ -47,15 +47,13 @@ from metajudge.reviewables.deciding import (
     machine_said,
 )
 from metajudge.reviewables.files import export_rows, read_answers, sheet_row, write_rows
-from metajudge.reviewables.opening import existing_state, reviewable_of
+from metajudge.reviewables.opening import existing_state, is_settled, must_be_blind, reviewable_of, view_of
 from metajudge.reviewables.parts import record_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet, sheet_data
-from metajudge.reviewables.views import is_settled, must_be_blind, view_of
-from metajudge.reviews import Comment, ReviewState, ReviewStatus
 from metajudge.reviews.agreement import reviewer_agreement
 from metajudge.reviews.queue import Progress, ReviewFilter
-from metajudge.reviews.review import reviewer_name
+from metajudge.reviews.review import Comment, ReviewState, ReviewStatus, reviewer_name
 from metajudge.reviews.seen import Onlooker
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store

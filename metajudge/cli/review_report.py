@@ -10,8 +10,8 @@ from rich.text import Text
 from metajudge.cli.options import advised
 from metajudge.reviewables import Passage, Section, Sheet, Table
 from metajudge.reviewables.sheet import Said
-from metajudge.reviews import ReviewStatus
 from metajudge.reviews.agreement import ReviewerAgreement
+from metajudge.reviews.review import ReviewStatus
 from metajudge.stats.agreement import Agreement, landis_koch
 
 NARROWEST = 40

@@ -27,9 +27,8 @@ from metajudge.reviewables.deciding import amend, decide
 from metajudge.reviewables.opening import existing_state
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet
-from metajudge.reviews import ReviewState
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.reviews.review import reviewer_name
+from metajudge.reviews.review import ReviewState, reviewer_name
 from metajudge.reviews.seen import Onlooker
 from metajudge.store import Store
 

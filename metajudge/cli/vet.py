@@ -40,8 +40,8 @@ from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
+from metajudge.runs.outputs import results_file
 from metajudge.runs.progress import Progress
-from metajudge.runs.result_tables import results_file
 from metajudge.settings import Settings
 from metajudge.store import open_store
 from metajudge.types.location import StoreLocation

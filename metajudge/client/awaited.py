@@ -8,9 +8,20 @@ from typing import Any, Self, TypeVar
 import httpx2
 
 import metajudge.client.calls as calls
-from metajudge.client.calls import ENDED, JSONL, POLL_S, WAIT_S, AsyncLines, Call, Data, Record
+from metajudge.client.calls import (
+    ENDED,
+    JSONL,
+    POLL_S,
+    WAIT_S,
+    AsyncLines,
+    Call,
+    Data,
+    Patience,
+    Record,
+    answers,
+    checked,
+)
 from metajudge.client.errors import ServiceError
-from metajudge.client.patience import Patience, answers, checked
 from metajudge.types import Assessment
 
 T = TypeVar("T")

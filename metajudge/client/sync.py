@@ -7,9 +7,8 @@ from typing import Any, Self, TypeVar
 import httpx2
 
 import metajudge.client.calls as calls
-from metajudge.client.calls import ENDED, JSONL, POLL_S, WAIT_S, Call, Data, Lines, Record
+from metajudge.client.calls import ENDED, JSONL, POLL_S, WAIT_S, Call, Data, Lines, Patience, Record, answers, checked
 from metajudge.client.errors import ServiceError
-from metajudge.client.patience import Patience, answers, checked
 from metajudge.types import Assessment
 
 T = TypeVar("T")

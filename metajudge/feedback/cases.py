@@ -9,8 +9,8 @@ from metajudge.cases.records import LABEL
 from metajudge.cases.scoring import mean_scores
 from metajudge.cases.sheet import case_sheet
 from metajudge.decision.profile import CasePlan, category_key
-from metajudge.reviews import HumanDecision, Outcome, Review, ReviewState
 from metajudge.reviews.agreement import label_of
+from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState
 
 APPROVED, REJECTED = "APPROVE", "REJECT"
 

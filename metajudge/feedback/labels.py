@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from metajudge.errors import InputError
-from metajudge.reviews import HumanDecision, ReviewOrigin
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import HumanDecision, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import Right
 

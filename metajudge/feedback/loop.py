@@ -21,8 +21,8 @@ from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
 from metajudge.feedback.patterns import Pattern, PatternRecord, disagreements, find_patterns
 from metajudge.feedback.proposals import Activation, Proposal
-from metajudge.reviews import ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewStatus
 from metajudge.store.protocol import AuditEntry, Store
 from metajudge.types import digest
 

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from metajudge.cases.case import Case
-from metajudge.cases.estimate import estimate_cases
 from metajudge.cases.panel import CasePanel, parameters_set
 from metajudge.cases.result import CaseResult
-from metajudge.cases.run import case_panel
+from metajudge.cases.run import case_panel, estimate_cases
 from metajudge.cases.scoring import mean_scores, quotes_in
 from metajudge.cases.sheet import RESULT
 from metajudge.concurrency import all_of

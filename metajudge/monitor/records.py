@@ -20,11 +20,10 @@ from metajudge.monitor.tally import Audit, Decision, Tally
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import JsonLineTable
-from metajudge.reviews import Review, ReviewOrigin
+from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import digest, text_digest
-from metajudge.webhooks.delivery import send_events
-from metajudge.webhooks.webhook import Webhook
+from metajudge.webhooks.webhook import Webhook, send_events
 
 BROKEN: Final = "promise.broken"
 """The kind of alarms in the store's audit log; their subject is the promise's id."""

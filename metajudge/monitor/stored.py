@@ -15,9 +15,9 @@ from metajudge.evidence.units import ITEM
 from metajudge.monitor.drift import SeenColumns, question_code
 from metajudge.monitor.report import Watched, promise_id
 from metajudge.monitor.tally import Audit, DecisionColumns
-from metajudge.reviews import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.stats.arrays import Floats, Ints, coded
 from metajudge.store.annotations import annotated_data
 from metajudge.store.compact_map import CompactMap

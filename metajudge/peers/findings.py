@@ -35,7 +35,6 @@ from metajudge.peers.evaluators import (
 from metajudge.peers.figures import Figure, Resamples
 from metajudge.peers.human import HumanRanking
 from metajudge.peers.influence import Influence, QuestionResult, by_question, influence
-from metajudge.peers.published import PUBLISHED, PublishedValue
 from metajudge.peers.record import Ballot
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
 from metajudge.peers.table import PeerTable, build_table
@@ -44,6 +43,31 @@ from metajudge.types.frozen import Finite
 
 Groups = tuple[tuple[str, ...], ...]
 IncludeSelf = Literal["both", "yes", "no"]
+SOURCE = "LLMs Judge Themselves (arXiv 2510.15746), GSM8K, six models, against Chatbot Arena"
+
+
+class PublishedValue(Finite):
+    """One printed figure: what it is, and the row of ours it is compared with."""
+
+    name: str
+    row: str
+    figure: str
+    value: float
+    source: str = SOURCE
+
+
+PUBLISHED = (
+    PublishedValue(
+        name="consensus (Kemeny), median over questions", row="consensus", figure="micro median Pearson", value=0.771
+    ),
+    PublishedValue(
+        name="best single evaluator, median over questions", row="single", figure="micro median Pearson", value=0.714
+    ),
+    PublishedValue(name="consensus, whole data set", row="consensus", figure="macro Pearson", value=0.941),
+    PublishedValue(
+        name="ballots cut to the top k, relative change", row="top_k", figure="change of the median", value=-0.08
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

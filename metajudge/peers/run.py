@@ -9,9 +9,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
+from metajudge.judging.answers import answer_request
+from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
-from metajudge.judging.ranking import templates_digest
-from metajudge.panels.config import AgentConfig
+from metajudge.judging.ranking import ranking_request, templates_digest
+from metajudge.panels.config import AgentConfig, PanelConfig
+from metajudge.peers.domains import criteria_for
 from metajudge.peers.protocol import (
     Peer,
     answer_key,
@@ -26,6 +29,14 @@ from metajudge.peers.protocol import (
 from metajudge.peers.record import Ballot, PeerAnswer, counted_ballots
 from metajudge.providers.model import Model
 from metajudge.readers.questions import Question, Questions, as_questions
+from metajudge.runs.estimate import (
+    CHARACTERS_PER_TOKEN,
+    EXPLANATION_TOKENS,
+    REASONING_TOKENS,
+    Estimate,
+    prices_of,
+    size_of,
+)
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
@@ -33,6 +44,41 @@ from metajudge.runs.totals import RunTotals
 from metajudge.session import Respondent, Session
 
 R = TypeVar("R", PeerAnswer, Ballot)
+
+
+def estimate_peers(
+    panel: PanelConfig, questions: Sequence[Question], evaluators: Sequence[AgentConfig] = ()
+) -> Estimate:
+    """Answers of an assumed length, and rankings of all of them by every model.
+
+    Args:
+        evaluators: who ranks and does not answer.
+
+    Raises:
+        ConfigurationError: models that make no sense together (no key is needed).
+    """
+    session = Session.for_estimate(panel)
+    models = session.models()
+    version = panel.judging_prompt_set
+    judges = session.models(evaluators) if evaluators else []
+    peers = peers_among(((one.name, one.model, one.parameters) for one in (*models, *judges)), version)
+    candidates = {one.name for one in models}
+    prices = prices_of((*panel.agents, *evaluators))
+    estimate = Estimate.at(prices)
+    answers = {
+        peer.name: "x" * int(REASONING_TOKENS * CHARACTERS_PER_TOKEN) for peer in peers if peer.name in candidates
+    }
+    for question in questions:
+        criteria = criteria_for(question.domain)[1]
+        scored = EXPLANATION_TOKENS * len(criteria) * len(answers)
+        for peer in peers:
+            labels = blind(answers, seed=0, evaluation=question.id, judge=peer.name)
+            ranking = ranking_request(question.question, answers, labels, criteria, prompt_version=version)
+            if peer.name in candidates:
+                answer = answer_request(question.question, peer.parameters)
+                estimate.add(peer.name, prices, size_of(answer), REASONING_TOKENS)
+            estimate.add(peer.name, prices, size_of(ranking), REASONING_TOKENS + scored)
+    return estimate
 
 
 @dataclass(slots=True, kw_only=True)

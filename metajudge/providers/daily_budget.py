@@ -1,7 +1,7 @@
 """A budget a day that a service and its replicas share: each call asks one keeper first, and tells it what it cost.
 
 The rule is :class:`~metajudge.providers.budget_book.BudgetBook`. The book is kept in a row of a PostgreSQL database for
-all replicas (:mod:`metajudge.store.postgres_limits`), or in a file for one process (:class:`FileBudget`).
+all replicas (:mod:`metajudge.store.postgres_store`), or in a file for one process (:class:`FileBudget`).
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 Every process asks one keeper before each call and tells it when the call has ended. The keeper's rule is
 :class:`~metajudge.providers.limit_book.LimitBook`; the book is kept in an actor of Ray
 (:mod:`metajudge.distributed.limit_keeper`), or in a row of a PostgreSQL database
-(:mod:`metajudge.store.postgres_limits`).
+(:mod:`metajudge.store.postgres_store`).
 """
 
 import asyncio

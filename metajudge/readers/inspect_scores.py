@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from metajudge.readers.conversations import text_of
-from metajudge.readers.graded_values import grade_of
 from metajudge.readers.lines import BadLine
 from metajudge.readers.people import PersonScore
+from metajudge.readers.scales import grade_of
 from metajudge.readers.vocabulary import MOST_CHARACTERS
 from metajudge.types import Category, Grade
 

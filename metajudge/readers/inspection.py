@@ -1,14 +1,14 @@
 """A look at an input before it is read: its format, a guess at its columns, some records, counts and problems."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
 from metajudge.errors import InputError
-from metajudge.readers import FieldMap, JudgmentSource, Reject, open_judgments
+from metajudge.readers import JudgmentSource, Reject, open_judgments
 from metajudge.readers.cells import TURNS, cell, key_of, nested
 from metajudge.readers.containers import Container, container_of, table_of
 from metajudge.readers.conversations import is_chat, text_of
@@ -19,20 +19,105 @@ from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.joined_labels import JoinReport
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
-from metajudge.readers.mapping import ASKED, check_columns, quoted
+from metajudge.readers.mapping import ASKED, FieldMap, check_columns, quoted
 from metajudge.readers.one_hot import PREFIX
 from metajudge.readers.people import PeopleCount, PeopleOnlyError
 from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.scales import scale_text
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.verdict_kinds import VerdictKinds
 from metajudge.readers.wrapped import wrapped_table
-from metajudge.types import Judgment, Right
+from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
+from metajudge.types.label import answers
 
 Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
 _PLACEHOLDER = "(judge not named)"
+MOST_WORDS = 20
+_ONE_OWN = "(label of the record)"
+BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
+    "meta.time": ("time", "timestamp", "created_at", "judged_at", "datetime", "date"),
+    "meta.judge_version": ("judge_version", "model_version", "version", "snapshot", "revision"),
+    "meta.prompt_version": ("prompt_version", "prompt_name", "prompt_template"),
+}
+"""What an audit uses beside a verdict -> the columns that may hold it, the likeliest first."""
+
+TOLERATED: Final = 0.1
+"""Rows that cannot be read, to those that can, at most: with more of them the guess is wrong."""
+
+
+@dataclass(slots=True)
+class VerdictKinds:
+    """Counts over an input.
+
+    Attributes:
+        rules: what counts as right; give it the rule asked for.
+        kinds: verdicts of each kind.
+        words: how often each category occurs.
+        scales: declared scales, with the number of items that have them.
+        annotators: labels by each person; those without a name together.
+        labels: item -> how many labels it has.
+        items: ids of the items, with or without labels.
+    """
+
+    rules: RightRules = field(default_factory=RightRules)
+    kinds: Counter[VerdictKind] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+    scales: Counter[str] = field(default_factory=Counter)
+    annotators: Counter[str] = field(default_factory=Counter)
+    labels: dict[str, int] = field(default_factory=dict)
+    items: set[str] = field(default_factory=set)
+    _low: float | None = None
+    _high: float | None = None
+
+    def add(self, judgment: Judgment) -> None:
+        """Counts one judgment; the labels of an item once."""
+        self.rules.add(judgment)
+        verdict, item = judgment.verdict, judgment.item
+        if verdict is not None:
+            self.kinds[kind_of(verdict)] += 1
+        if isinstance(verdict, Category):
+            self.words[str(verdict)] += 1
+        if isinstance(verdict, Grade):
+            self._low = verdict.value if self._low is None else min(self._low, verdict.value)
+            self._high = verdict.value if self._high is None else max(self._high, verdict.value)
+        if item.id in self.items:
+            return
+        self.items.add(item.id)
+        if item.scale is not None:
+            self.scales[scale_text(item.scale)] += 1
+        given = [one.annotator or "(no name)" for one in answers(item.labels)]
+        given = given or ([_ONE_OWN] if item.label is not None else [])
+        self.annotators.update(given)
+        if given:
+            self.labels[item.id] = len(given)
+
+    @property
+    def grades(self) -> tuple[float, float] | None:
+        """The lowest and the highest grade; None without grades."""
+        return None if self._low is None or self._high is None else (self._low, self._high)
+
+    def right(self) -> dict[VerdictKind, Right]:
+        """The rule of each kind; see :meth:`~metajudge.readers.right_rules.RightRules.rules`."""
+        return self.rules.rules()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; absent parts are null."""
+        per_item = Counter(self.labels.values())
+        return {
+            "kinds": dict(self.kinds),
+            "categories": dict(self.words.most_common(MOST_WORDS)) or None,
+            "grades": None if self.grades is None else list(self.grades),
+            "scales": dict(self.scales) or None,
+            "right": {kind: str(rule) for kind, rule in self.right().items()},
+            "labels": {
+                "items": len(self.items),
+                "labelled_items": len(self.labels),
+                "annotators": dict(self.annotators),
+                "per_item": {str(count): items for count, items in sorted(per_item.items())},
+            },
+        }
 
 
 @dataclass(slots=True)
@@ -309,3 +394,56 @@ def _table(name: str, known: FieldMap | None) -> Table | None:
         return None if table is None else wrapped_table(table, is_written_whole, known) or table
     except InputError:
         return None
+
+
+def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
+    """The guessed mapping of a table that nothing else says how to read; what is given is not guessed.
+
+    A table without a column for the judge gets one judge, named after the file.
+
+    Args:
+        name: the path.
+        given: the part of the mapping that was given.
+
+    Returns:
+        None for an input that needs no guess, and where the guess leaves many rows unread, or fields open.
+
+    Raises:
+        InputError: the input is missing or of no kind that is known.
+    """
+    found = inspect_input(name, given, records=0)
+    mapping = found.mapping
+    if found.origin == "guessed" and mapping is not None and mapping.missing() == ("judge",):
+        known = given or FieldMap()
+        named = known.model_copy(update={"constants": {**known.constants, "judge": Path(name).stem}})
+        found = inspect_input(name, named, records=0)
+        mapping = found.mapping
+    if found.origin != "guessed" or mapping is None or not _complete(found):
+        return None
+    return mapping.model_copy(update={"columns": {**mapping.columns, **_beside(found.columns, mapping)}})
+
+
+def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMap | None:
+    """One guessed mapping for several inputs; None where they would need different ones."""
+    if "-" in names:
+        return None
+    try:
+        guesses = [guess_table(name, given) for name in names]
+    except InputError:
+        return None  # opening the inputs says what is wrong
+    first = guesses[0] if guesses else None
+    return first if all(one == first for one in guesses) else None
+
+
+def _complete(found: Inspection) -> bool:
+    return bool(found.judgments) and (found.rejects or 0) <= TOLERATED * (found.judgments or 0)
+
+
+def _beside(columns: Sequence[str], mapping: FieldMap) -> dict[str, str]:
+    free = {name.casefold(): name for name in columns if name not in mapping.used_columns}
+    return {
+        target: free[name]
+        for target, names in BESIDE.items()
+        for name in [next((one for one in names if one in free), None)]
+        if name is not None and target not in mapping.columns
+    }

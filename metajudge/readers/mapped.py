@@ -296,8 +296,6 @@ class MappedTable(LineReader):
                 value = orjson.loads(value)
             except orjson.JSONDecodeError as error:
                 raise BadLine(f"conversation: no JSON list of messages: {error}") from None
-        if value in (None, ""):
-            return []
         if not is_chat(value):
             return []
         return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]

@@ -24,12 +24,12 @@ from typing import Any, TypeAlias
 import orjson
 
 from metajudge.readers.conversations import messages, text_of
-from metajudge.readers.graded_values import grade_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, read_lines
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.scales import grade_of
 from metajudge.readers.stated_scores import reason_text
 from metajudge.types import Item, Judgment, Pairwise, Ranking, letters
 from metajudge.types.digests import digest

@@ -22,10 +22,10 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.graded_values import grade_of
 from metajudge.readers.lines import EXCERPT, MAX_LINE_BYTES, BadLine, Reject, Source, open_bytes
 from metajudge.readers.promptfoo import PromptfooResults, failure_in, outputs_of
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.scales import grade_of
 from metajudge.types import Item, Judgment
 from metajudge.types.digests import digest
 

@@ -12,17 +12,15 @@ from pathlib import Path
 from metajudge.errors import BadLineError, InputError, MetajudgeError
 from metajudge.evidence.units import stated
 from metajudge.files.replacing import replacing
-from metajudge.readers.collector import C, give
 from metajudge.readers.detect import readers_of
 from metajudge.readers.item_contents import BLOCK, ItemContents, Screen, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import ByteSpan, Reject, Source
 from metajudge.readers.mapping import FieldMap
-from metajudge.readers.pass_counts import PassCounts
+from metajudge.readers.pass_counts import C, PassCounts, SeenIds, give
 from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleOnlyError
 from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
-from metajudge.readers.seen_ids import SeenIds
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
@@ -56,7 +54,7 @@ class JudgmentSource:
     ) -> None:
         self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
         self.strict = strict
-        self._inputs = inputs
+        self._readers = [reader for given in inputs.values() for reader in given]
         self._prefix_ids = prefix_ids
         self._judges = None if judges is None else frozenset(judges)
         self._limit = limit
@@ -99,9 +97,8 @@ class JudgmentSource:
     @property
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
-        readers = [reader for given in self._inputs.values() for reader in given]
         whole = self.strict or self._prefix_ids or bool(self._changes) or bool(self._contents)
-        one = readers[0] if len(readers) == 1 and not whole else None
+        one = self._readers[0] if len(self._readers) == 1 and not whole else None
         return one.plain_file if isinstance(one, JudgmentLines) else None
 
     @property
@@ -133,8 +130,7 @@ class JudgmentSource:
     @property
     def told(self) -> list[str]:
         """What the values of columns gave to know, a sentence each."""
-        readers = (reader for given in self._inputs.values() for reader in given)
-        return [sentence for reader in readers for sentence in getattr(reader, "told", ())]
+        return [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]
 
     @property
     def line_readers(self) -> list[JudgmentLines] | None:
@@ -142,11 +138,10 @@ class JudgmentSource:
 
         None where a reject raises, ids get a prefix, a unit is stated, or labels or people's scores are joined.
         """
-        readers = [reader for given in self._inputs.values() for reader in given]
         if self.strict or self._prefix_ids or self._changes or self._contents:
             return None
-        lines = [reader for reader in readers if isinstance(reader, JudgmentLines) and reader.plain_file is not None]
-        return lines if len(lines) == len(readers) else None
+        lines = [one for one in self._readers if isinstance(one, JudgmentLines) and one.plain_file is not None]
+        return lines if len(lines) == len(self._readers) else None
 
     @property
     def limit(self) -> int | None:
@@ -175,19 +170,16 @@ class JudgmentSource:
         Exact once a pass has run to its end. Before, it is the number of lines, which blank, bad and repeated lines
         make too large.
         """
-        if self._complete:
-            found: int | None = self._tally.wanted
-        elif self._judges is not None:
-            found = None
-        else:
-            if self._lines is _UNCOUNTED:
-                self._lines = self._count_lines()
-            found = self._lines
+        if not self._complete and self._judges is not None:
+            return None
+        if not self._complete and self._lines is _UNCOUNTED:
+            self._lines = self._count_lines()
+        found = self._tally.wanted if self._complete else self._lines
         return found if found is None or self._limit is None else min(found, self._limit)
 
     def _count_lines(self) -> int | None:
         total = 0
-        for reader in (reader for readers in self._inputs.values() for reader in readers):
+        for reader in self._readers:
             count = reader.count_lines() if isinstance(reader, JudgmentLines) else None
             if count is None:
                 return None
@@ -200,14 +192,13 @@ class JudgmentSource:
         Raises:
             InputError: no judgment is by any of the judges asked for (raised at the end, with the judges there are).
         """
-        left = self._limit
         others: set[str] = set()
         given = 0
         for judgment in self.all():
             if self._judges is not None and judgment.judge not in self._judges:
                 others.add(judgment.judge)
                 continue
-            if left is not None and given >= left:
+            if self._limit is not None and given >= self._limit:
                 return
             given += 1
             yield judgment
@@ -298,29 +289,28 @@ class JudgmentSource:
         people, contents = self._index(), self._item_contents()
         repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
         ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
-        for readers in self._inputs.values():
-            for reader in readers:
-                own = isinstance(reader, JudgmentLines)
-                for found in reader.read():
-                    if isinstance(found, ByPeople):
-                        tally.people.add(found, people.reason(found) if people else "not joined in this format")
-                        continue
-                    if not own:
-                        found = without_secrets(found)
-                    record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
-                    if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
-                        record = people.labelled(record, found.name)
-                    if isinstance(record, Judgment):
-                        for change in self._changes:
-                            record = change(record)
-                    tally.add(record, self._judges)
-                    if tally.total > self._tally.total:
-                        # Passes meet the same records in the same order: the one that is furthest knows most.
-                        self._tally = tally
-                    if isinstance(record, Reject) and self.strict:
-                        raise BadLineError(str(record))
-                    if record is not None:
-                        yield record
+        for reader in self._readers:
+            own = isinstance(reader, JudgmentLines)
+            for found in reader.read():
+                if isinstance(found, ByPeople):
+                    tally.people.add(found, people.reason(found) if people else "not joined in this format")
+                    continue
+                if not own:
+                    found = without_secrets(found)
+                record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
+                if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
+                    record = people.labelled(record, found.name)
+                if isinstance(record, Judgment):
+                    for change in self._changes:
+                        record = change(record)
+                tally.add(record, self._judges)
+                if tally.total > self._tally.total:
+                    # Passes meet the same records in the same order: the one that is furthest knows most.
+                    self._tally = tally
+                if isinstance(record, Reject) and self.strict:
+                    raise BadLineError(str(record))
+                if record is not None:
+                    yield record
         self._complete, self._tally = True, tally
         if ledger is not None:
             self._unique = ledger.unique
@@ -328,14 +318,13 @@ class JudgmentSource:
     def _item_contents(self) -> ItemContents:
         """What is known of items with several contents, read once."""
         if self._contents is None:
-            self._contents = find_contents(reader for given in self._inputs.values() for reader in given)
+            self._contents = find_contents(self._readers)
         return self._contents
 
     def _index(self) -> PeopleIndex | None:
         """The scores by people, read once; None where no format of the input has any."""
-        readers = [reader for given in self._inputs.values() for reader in given]
-        if self._people is None and any(isinstance(reader, ScoredByPeople) for reader in readers):
-            self._people = PeopleIndex(readers)
+        if self._people is None and any(isinstance(reader, ScoredByPeople) for reader in self._readers):
+            self._people = PeopleIndex(self._readers)
         return self._people
 
     def write_rejects(self, path: Path | str) -> int:
@@ -449,10 +438,10 @@ def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: It
         return found.judgment
     if earlier.same:
         return None
-    reason = f"id {found.judgment.id!r} is already used for another judgment at {earlier.file}:{earlier.line}"
     other = earlier.file != found.file
-    reason += "; --prefix-ids puts each file's name before its ids" if other else "; give each judgment its own id"
-    return _rejected(found, reason)
+    fix = "--prefix-ids puts each file's name before its ids" if other else "give each judgment its own id"
+    place = f"{earlier.file}:{earlier.line}"
+    return _rejected(found, f"id {found.judgment.id!r} is already used for another judgment at {place}; {fix}")
 
 
 def _rejected(found: FoundJudgment, reason: str) -> Reject:

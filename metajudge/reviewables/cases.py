@@ -9,8 +9,8 @@ from metajudge.reviewables.judgments import MISSING
 from metajudge.reviewables.parts import CANNOT_TELL, frame_of, number, people_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Choice, Fact, Passage, Section, Sheet, Table
-from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.reviews.deciding import decision_from
+from metajudge.reviews.review import HumanDecision, ReviewState
 
 CHOICES = (
     Choice("outcome", "approve", "Approve", "a", "The case is good as it is."),

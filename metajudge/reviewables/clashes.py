@@ -16,7 +16,7 @@ from metajudge.reviewables.labels import by_label, by_name, shown_order
 from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
-from metajudge.reviews import HumanDecision, ReviewState
+from metajudge.reviews.review import HumanDecision, ReviewState
 
 
 @dataclass(frozen=True)

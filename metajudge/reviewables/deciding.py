@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviewables.files import AnswerRow
 from metajudge.reviewables.judgments import JudgmentReviewable
-from metajudge.reviewables.opening import existing_state, item_states, reviewable_of
+from metajudge.reviewables.opening import decides_blind, existing_state, item_states, reviewable_of
 from metajudge.reviewables.reviewable import Answer, Reviewable
-from metajudge.reviewables.views import decides_blind
-from metajudge.reviews import HumanDecision, ReviewState
+from metajudge.reviews.review import HumanDecision, ReviewState
 from metajudge.reviews.seen import Onlooker
 from metajudge.store.protocol import Store
 

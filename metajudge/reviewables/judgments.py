@@ -11,8 +11,8 @@ from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
 from metajudge.reviewables.wording import signal_lines
-from metajudge.reviews import HumanDecision, ReviewState
 from metajudge.reviews.deciding import decision_from
+from metajudge.reviews.review import HumanDecision, ReviewState
 from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment
 from metajudge.vetting.blind_texts import blind_texts
 

@@ -6,7 +6,7 @@ from typing import Any
 from metajudge.reviewables.labels import by_label
 from metajudge.reviewables.sheet import Choice, Kind, Said, Sheet
 from metajudge.reviewables.wording import why_here, why_here_blind
-from metajudge.reviews import HumanDecision, ReviewState, ReviewStatus
+from metajudge.reviews.review import HumanDecision, ReviewState, ReviewStatus
 from metajudge.types import AnyVerdict, Category, Grade
 
 _BLIND_FIELDS = {"review_id", "subject", "item_id", "category", "opened_at", "reviewers"}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metajudge.reviewables.sheet import Kind, Sheet
-from metajudge.reviews import HumanDecision, ReviewState
+from metajudge.reviews.review import HumanDecision, ReviewState
 from metajudge.types import AnyVerdict
 
 

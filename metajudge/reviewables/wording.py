@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metajudge.reviewables.sheet import Tone
-from metajudge.reviews import Review, ReviewOrigin
+from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.types import SignalValue
 
 ACTIONS = {

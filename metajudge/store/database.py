@@ -1,6 +1,7 @@
 """One DuckDB file: opened with fixed settings, a cursor for each thread, readable errors."""
 
 import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,7 +21,6 @@ if sys.platform != "win32":
 
 from metajudge.errors import StoreError, StoreLockedError, StoreMemoryError
 from metajudge.files.replacing import sync
-from metajudge.store.heap import give_back
 from metajudge.store.migrating import migrate
 from metajudge.store.owner import owner_url
 from metajudge.store.sql import only_row
@@ -73,6 +74,25 @@ _RETRY_S: Final = 0.02
 
 _open_paths: set[Path] = set()
 """DuckDB opens the same database twice in one process without an error; two writers would corrupt the numbering."""
+
+
+def give_back() -> None:
+    """Returns free pages in the middle of the heap, which the C library would keep.
+
+    What a long run frees lies between what it keeps, so that the heap grows although hardly more of it is in use. Takes
+    milliseconds. Does nothing where the C library has no ``malloc_trim``: only glibc on Linux has.
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    found: Callable[[int], int] | None = None
+    if sys.platform == "linux":
+        found = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return found
 
 
 class Database:

@@ -16,7 +16,6 @@ import orjson
 from metajudge.errors import StoreError, StoreMemoryError
 from metajudge.store import forgetting, keyed_reads, rewriting
 from metajudge.store.answering import StoreAnswers
-from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.database import Database, short_of_memory
 from metajudge.store.duckdb_blocks import DuckDBBlocks
 from metajudge.store.duckdb_dialect import DuckDBDialect
@@ -31,7 +30,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import assessment_write, decode, encode, has_reply
 from metajudge.store.sharing import Sharing
 from metajudge.store.sql import Connection
-from metajudge.store.stored_queries import StoredQueries
+from metajudge.store.stored_queries import StoredAuditLog, StoredQueries
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 

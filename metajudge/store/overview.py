@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from metajudge.reviews import Review
+from metajudge.reviews.review import Review
 from metajudge.store.counts import COUNT, counted, judges_of_runs
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of
 from metajudge.store.sql import Connection, only_row

@@ -3,34 +3,32 @@
 import asyncio
 import atexit
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 import psycopg
 
 from metajudge.errors import StoreError
-from metajudge.store import forgetting, postgres_reads
-from metajudge.store.audit_log import StoredAuditLog
+from metajudge.providers.budget_book import BudgetBook, BudgetState
+from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, LimitBook
+from metajudge.store import forgetting
 from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.line_facts import LineFacts
 from metajudge.store.outcome_sources import PostgresSources
 from metajudge.store.outcomes import StoredOutcomes
 from metajudge.store.postgres_blocks import PostgresBlocks
 from metajudge.store.postgres_connections import PATIENCE_S, POOLED, Connections, PgConnection
-from metajudge.store.postgres_forgetting import redact_service
-from metajudge.store.postgres_journal import PostgresJournal, Record
-from metajudge.store.postgres_limits import PostgresLimits
+from metajudge.store.postgres_journal import PostgresJournal, Record, copy_rows, next_numbers
 from metajudge.store.postgres_migrating import migrate
-from metajudge.store.postgres_reads import PostgresDialect
 from metajudge.store.postgres_writer import PostgresWriter
 from metajudge.store.protocol import RunRecord
-from metajudge.store.redaction import hide_headers
+from metajudge.store.redaction import FORGOTTEN, hide_headers, redact_assessment
 from metajudge.store.reviews import StoredReviews
-from metajudge.store.rows import assessment_write, reply_of_call
-from metajudge.store.sql import Connection
-from metajudge.store.stored_queries import StoredQueries
+from metajudge.store.rows import REPLY_COLUMNS, assessment_write, reply_of_call, reply_of_row
+from metajudge.store.sql import PAGE, Connection, add_by_lists
+from metajudge.store.stored_queries import StoredAuditLog, StoredQueries
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 from metajudge.types.location import PostgresUrl
 
@@ -40,6 +38,191 @@ _REDACTED: Final = (
     *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "review_events", "calls"),
     *("service_answers", "service_results", "input_facts"),
 )
+_CALLS: Final = "calls"
+_BUDGET: Final = "budget"
+_ADD: Final = "INSERT INTO service_limits (name, state) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+# The database's clock: those of the machines may differ.
+_LOCK: Final = """
+    SELECT state, extract(epoch FROM clock_timestamp())::FLOAT8 FROM service_limits WHERE name = $1 FOR UPDATE
+"""
+_SET: Final = "UPDATE service_limits SET state = $2 WHERE name = $1"
+
+
+class PostgresDialect:
+    """A :class:`~metajudge.store.sql.Dialect`: several processes change rows, so rows are locked."""
+
+    skip_locked: Final = "FOR UPDATE OF kept SKIP LOCKED"
+    keep_lines: Final = "FOR KEY SHARE OF lines"
+
+    def lock_reviews(self, connection: Connection, names: Sequence[str]) -> None:
+        connection.execute(
+            "SELECT 1 FROM reviews WHERE review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY review_id FOR UPDATE",
+            [list(names)],
+        )
+
+    def overwrite(self, table: str) -> str:
+        return f"UPDATE {table} SET payload = $1, redacted = true"  # noqa: S608 - our own names
+
+    def lock_facts(self, connection: Connection) -> None:
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('metajudge facts ' || current_schema(), 0))")
+
+    def pages(
+        self, connection: Connection, table: str, key: str, values: Sequence[str]
+    ) -> Iterator[tuple[str, list[Any]]]:
+        for start in range(0, len(values), PAGE):
+            yield f"{key} = ANY($1::VARCHAR[])", [values[start : start + PAGE]]
+
+    def append(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        copy_rows(connection, f"COPY {table} ({', '.join(columns)}) FROM STDIN", rows)
+
+    def add_missing(
+        self, connection: Connection, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
+    ) -> int:
+        return add_by_lists(connection, table, types, rows)
+
+    def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
+        return next_numbers(connection, table, column, count)
+
+
+def find_replies(connection: Connection, keys: Sequence[str]) -> dict[str, Reply]:
+    """The newest reply of each key that has one."""
+    rows: list[tuple[Any, ...]] = connection.execute(
+        f"SELECT DISTINCT ON (key) {REPLY_COLUMNS} FROM calls WHERE key = ANY($1::VARCHAR[]) "  # noqa: S608 - our own names
+        "AND status = 'ok' AND reply_text IS NOT NULL AND NOT redacted ORDER BY key, call_id DESC",
+        [list(keys)],
+    ).fetchall()
+    return {row[1]: reply_of_row(row) for row in rows}
+
+
+def find_assessments(connection: Connection, keys: Sequence[str]) -> dict[str, Assessment]:
+    """The newest assessment of each key that has one."""
+    rows = connection.execute(
+        "SELECT DISTINCT ON (key) key, payload FROM assessments WHERE key = ANY($1::VARCHAR[]) "
+        "ORDER BY key, assessment_id DESC",
+        [list(keys)],
+    ).fetchall()
+    return {key: Assessment.model_validate_json(payload) for key, payload in rows}
+
+
+class Changes(Protocol):
+    """Runs a change that is safe to repeat in one transaction, such as ``PostgresStore.change_again``."""
+
+    async def __call__(self, change: Callable[[Connection], T], /) -> T: ...
+
+
+class PostgresLimits:
+    """Keeps limits (:class:`~metajudge.providers.shared_limits.LimitKeeper`) and a service's daily budget.
+
+    Every method is one transaction.
+
+    Args:
+        change: runs transactions.
+        lease_s: seconds after which the call of a process that was not heard of is taken for ended.
+    """
+
+    def __init__(self, change: Changes, lease_s: float = LEASE_S) -> None:
+        self._change = change
+        self._lease_s = lease_s
+
+    async def enter(self, ticket: str, ask: Ask) -> float | None:
+        """See :meth:`~metajudge.providers.limit_book.LimitBook.enter`."""
+        return await self._with_book(lambda book, now: book.enter(ticket, ask, now, self._lease_s))
+
+    async def leave(self, ticket: str, ask: Ask, units: float) -> None:
+        """See :meth:`~metajudge.providers.limit_book.LimitBook.leave`."""
+        await self._with_book(lambda book, _now: book.leave(ticket, ask, units))
+
+    async def renew(self, tickets: Collection[str]) -> None:
+        """See :meth:`~metajudge.providers.limit_book.LimitBook.renew`."""
+        await self._with_book(lambda book, now: book.renew(tickets, now, self._lease_s))
+
+    async def take(self, name: str, per_minute: float, burst_s: float) -> float:
+        """Takes one unit of a rate of its own, such as that of a key of the service.
+
+        Returns:
+            0, or the seconds until there is one.
+        """
+
+        def take(data: dict[str, Any], now: float) -> tuple[dict[str, Any], float]:
+            bucket = Bucket(per_minute, data.get("paid_until", 0.0), burst_s)
+            wait = bucket.wait(now)
+            return (data, wait) if wait > 0 else ({"paid_until": bucket.take(1, now).paid_until}, 0.0)
+
+        return await self._with_row(f"rate {name}", take)
+
+    async def reserve_usd(self, ticket: str, usd: float, limit: float) -> BudgetState:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.reserve`."""
+        return await self._with_budget(lambda book, now: book.reserve(ticket, usd, limit, now, self._lease_s))
+
+    async def settle_usd(self, ticket: str, usd: float) -> None:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.settle`; repeated it may count twice."""
+        await self._with_budget(lambda book, now: book.settle(ticket, usd, now))
+
+    async def renew_usd(self, tickets: Collection[str]) -> None:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.renew`."""
+        await self._with_budget(lambda book, now: book.renew(tickets, now, self._lease_s))
+
+    async def spent_usd(self) -> BudgetState:
+        """See :meth:`~metajudge.providers.budget_book.BudgetBook.state`."""
+        return await self._with_budget(lambda book, now: book.state(now))
+
+    async def _with_budget(self, use: Callable[[BudgetBook, float], T]) -> T:
+        def change(data: dict[str, Any], now: float) -> tuple[dict[str, Any], T]:
+            book = BudgetBook.from_json(data) if data else BudgetBook()
+            result = use(book, now)
+            return book.to_json(), result
+
+        return await self._with_row(_BUDGET, change)
+
+    async def _with_book(self, use: Callable[[LimitBook, float], T]) -> T:
+        def change(data: dict[str, Any], now: float) -> tuple[dict[str, Any], T]:
+            book = LimitBook.from_json(data) if data else LimitBook()
+            result = use(book, now)
+            return book.to_json(), result
+
+        return await self._with_row(_CALLS, change)
+
+    async def _with_row(self, name: str, change: Callable[[dict[str, Any], float], tuple[dict[str, Any], T]]) -> T:
+        def changed(connection: Connection) -> T:
+            rows = connection.execute(_LOCK, [name]).fetchall()
+            if not rows:
+                connection.execute(_ADD, [name, "{}"])
+                rows = connection.execute(_LOCK, [name]).fetchall()
+            ((state, now),) = rows
+            data, result = change(orjson.loads(state), now)
+            text = orjson.dumps(data).decode()
+            if text != state:
+                connection.execute(_SET, [name, text])
+            return result
+
+        return await self._change(changed)
+
+
+def redact_service(connection: Connection, item_id: str) -> None:
+    """Redacts the results about an item, and drops the answers under idempotency keys that contain some.
+
+    A repeated request is then answered from the redacted assessment.
+    """
+    rows = connection.execute(
+        "SELECT job_id, item, payload FROM service_results JOIN service_jobs USING (job_id) "
+        "WHERE request::json->>'kind' IS NULL "
+        "AND judgment_id IN (SELECT judgment_id FROM judgments WHERE item_id = $1)",
+        [item_id],
+    ).fetchall()
+    for job_id, item, payload in rows:
+        connection.execute(
+            "UPDATE service_results SET payload = $3 WHERE job_id = $1 AND item = $2",
+            [job_id, item, redact_assessment(bytes(payload).decode()).encode()],
+        )
+    connection.execute(  # of clashes and cases nothing but the text remains to be kept
+        "UPDATE service_results r SET payload = $2 FROM service_jobs j "
+        "WHERE j.job_id = r.job_id AND j.request::json->>'kind' IS NOT NULL AND r.judgment_id = $1",
+        [item_id, orjson.dumps(FORGOTTEN)],
+    )
+    for name in (b'"item_id":', b'"case_id":', b'"item":{"id":'):
+        connection.execute(
+            "DELETE FROM service_answers WHERE position($1::BYTEA IN body) > 0", [name + orjson.dumps(item_id)]
+        )
 
 
 async def open_store(url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> "PostgresStore":
@@ -83,9 +266,7 @@ class PostgresStore(StoredQueries):
         journal = PostgresJournal(self.writer_id)
         self._writer = PostgresWriter(self.connections, connection, journal, self._alive, self._committed)
         self._threads = ThreadPoolExecutor(2 * pooled, thread_name_prefix="metajudge-store-postgres")
-        self._reply_reads = GatheredReads(
-            lambda keys: self.read(lambda connection: postgres_reads.find_replies(connection, keys))
-        )
+        self._reply_reads = GatheredReads(lambda keys: self.read(lambda connection: find_replies(connection, keys)))
         dialect = self._dialect = PostgresDialect()
         self.blocks = PostgresBlocks(self._change_after_writes, self.ask, dialect)
         self.reviews = StoredReviews(self.change_again, self.ask, dialect)
@@ -123,7 +304,7 @@ class PostgresStore(StoredQueries):
         """Panels' assessments by key; see the protocol."""
         if not keys:
             return {}
-        return await self.read(lambda connection: postgres_reads.find_assessments(connection, keys))
+        return await self.read(lambda connection: find_assessments(connection, keys))
 
     async def start_run(self, run: RunRecord) -> None:
         """Records a run's start.

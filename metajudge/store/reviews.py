@@ -15,8 +15,7 @@ from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
 from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
 from metajudge.reviews.rows import ReviewRow, row_of
-from metajudge.store.categories import spellings_in
-from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions
+from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions, spellings_in
 from metajudge.store.sql import Ask, Connection, Dialect
 
 # $1 is the time. A person's newest claim counts.

@@ -12,7 +12,6 @@ from uuid import uuid4
 import orjson
 
 from metajudge.errors import StoreError, StoreLockedError, StoreMemoryError
-from metajudge.store.audit_log import StoredAuditLog
 from metajudge.store.duckdb_dialect import DuckDBDialect
 from metajudge.store.outcome_sources import DuckDBSources
 from metajudge.store.outcomes import StoredOutcomes
@@ -20,7 +19,7 @@ from metajudge.store.owner import Owner, owner_of
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.sharing import Peer
 from metajudge.store.sql import Connection, add_by_lists
-from metajudge.store.stored_queries import StoredQueries
+from metajudge.store.stored_queries import StoredAuditLog, StoredQueries
 
 if TYPE_CHECKING:
     from metajudge.store.bulk import BulkStore

@@ -24,7 +24,8 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -33,6 +34,8 @@ import orjson
 
 from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
+from metajudge.store.protocol import Store
+from metajudge.types import digest
 
 MIN_SECRET = 16
 """Bytes a secret needs at least, those of ``whsec_...`` after decoding."""
@@ -47,6 +50,11 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+KIND = "webhook"
+"""What deliveries are called in the store's audit log; their subject is the ``webhook-id``."""
+
+GIVE_UP_AFTER = 3
+"""So many failed deliveries in a row end the sending: the rest is left for the next run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,3 +332,49 @@ def _shown(url: str) -> str:
     """A URL for a message, without what may be a secret in it."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"[:120]
+
+
+async def send_events(
+    hook: Webhook,
+    events: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+    store: Store | None,
+    say: Callable[[str], None],
+) -> dict[str, int]:
+    """Sends every event that the store does not record as delivered to this URL; counts the outcomes.
+
+    Args:
+        events: what it is called in messages, what is sent, and what is recorded beside the delivery.
+    """
+    counts = {"delivered": 0, "known": 0, "failed": 0}
+    failed_in_a_row = 0
+    for name, event, about in events:
+        key = digest([hook.url, event])
+        if store is not None and await _delivered(store, key):
+            counts["known"] += 1
+            continue
+        if failed_in_a_row >= GIVE_UP_AFTER:
+            counts["failed"] += 1
+            continue
+        delivery = await hook.send(event, key, clock=time.time)
+        if store is not None:
+            record = {
+                **about,
+                "host": urlsplit(hook.url).hostname,
+                "delivered": delivery.delivered,
+                "attempts": delivery.attempts,
+                "status": delivery.status,
+                "reason": delivery.reason,
+            }
+            await store.audit_log.append(KIND, key, record, now=time.time())
+        counts["delivered" if delivery.delivered else "failed"] += 1
+        failed_in_a_row = 0 if delivery.delivered else failed_in_a_row + 1
+        if not delivery.delivered:
+            say(f"webhook: {name}: {delivery.reason} ({delivery.attempts} attempts)")
+    if failed_in_a_row >= GIVE_UP_AFTER:
+        say(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row; run the same command again to send the rest")
+    return counts
+
+
+async def _delivered(store: Store, key: str) -> bool:
+    entries = await store.audit_log.entries(KIND, key, limit=1)
+    return bool(entries) and entries[-1].payload["delivered"] is True

@@ -129,7 +129,7 @@ def test_with_keys_a_reviewer_needs_no_name_and_operations_need_a_key(documents)
 
 
 def test_every_rule_is_about_a_model_of_the_document(built):
-    rules = importlib.import_module("metajudge.api.schema_rules").RULES
+    rules = importlib.import_module("metajudge.api.declaring").RULES
     assert set(rules) <= set(built["components"]["schemas"])
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
 
 postgres_store = importlib.import_module("metajudge.store.postgres_store")
 shared_jobs = importlib.import_module("metajudge.api.shared_jobs")
-shared_answers = importlib.import_module("metajudge.api.shared_answers")
+shared_answers = importlib.import_module("metajudge.api.shared_rows")
 panels_module = importlib.import_module("metajudge.api.panels")
 options = importlib.import_module("metajudge.api.options")
 metrics = importlib.import_module("metajudge.api.metrics")

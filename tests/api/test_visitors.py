@@ -8,7 +8,7 @@ from metajudge.types.location import PostgresUrl
 from tests.api.conftest import KEYS, app_module, running
 from tests.doubles.postgres_urls import stores_on_postgres
 
-visitors_module = importlib.import_module("metajudge.api.visitors")
+visitors_module = importlib.import_module("metajudge.api.limits")
 KEY = "v" * 32
 
 

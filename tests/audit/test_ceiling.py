@@ -1,7 +1,7 @@
 import pytest
 
-from metajudge.audit.ceiling import CeilingTable
 from metajudge.audit.peers import build_peers
+from metajudge.audit.report import CeilingTable
 from metajudge.audit.view import view_of
 from tests.audit.records import single, table_of
 

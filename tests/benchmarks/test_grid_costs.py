@@ -2,7 +2,7 @@ import pytest
 from metajudge.benchmarks.grid_costs import Ledger
 
 from metajudge.panels.config import AgentConfig, Discussion, PanelConfig
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.types import AgentResult, Assessment, Status
 
 AGENTS = (AgentConfig(model="openai:a"), AgentConfig(model="openai:b"))

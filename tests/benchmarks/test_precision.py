@@ -5,7 +5,7 @@ from metajudge.benchmarks.observations import Observation, Observations
 from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability
 from metajudge.benchmarks.selections import Score, Selection, keep_all
 
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 
 
 def observations(correct, *, questions=None, categories=None, orders=None):

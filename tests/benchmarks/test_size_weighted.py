@@ -3,7 +3,7 @@ from metajudge.benchmarks.findings import Proportion
 from metajudge.benchmarks.grid import load_grid
 from metajudge.benchmarks.grid_findings import size_weighted
 
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 
 SIZES = load_grid("published").category_sizes
 

@@ -1,7 +1,7 @@
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.tally import Tally
 
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 
 
 def test_outcomes_are_counted_by_category_and_overall_with_their_questions():

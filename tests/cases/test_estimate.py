@@ -2,8 +2,7 @@
 
 import pytest
 
-from metajudge.cases.estimate import estimate_cases
-from metajudge.cases.run import judge_cases
+from metajudge.cases.run import estimate_cases, judge_cases
 from metajudge.decision import case_rubric
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import panel_config

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.clashes.estimate import estimate_clash
+from metajudge.clashes.run import estimate_clash
 from metajudge.clashes.setup import ClashSettings
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig, with_flags

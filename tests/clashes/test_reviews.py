@@ -3,7 +3,7 @@
 import pytest
 
 from metajudge.clashes.reviews import calls_of, clash_decision, clashes_in, labelled_calls, open_reviews
-from metajudge.reviews import ReviewOrigin
+from metajudge.reviews.review import ReviewOrigin
 from metajudge.store import open_store
 from metajudge.types import Ranking
 from tests.clashes.evaluations import LONG, SHORT, one

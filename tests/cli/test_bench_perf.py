@@ -3,7 +3,7 @@
 from typer.testing import CliRunner
 
 from metajudge.cli.app import app
-from metajudge.cli.bench_perf import MEASUREMENTS
+from metajudge.cli.bench import MEASUREMENTS
 
 run = CliRunner().invoke
 

@@ -7,7 +7,7 @@ import pytest
 
 from metajudge import Engine
 from metajudge.readers import write_jsonl
-from metajudge.reviews import HumanDecision, PolicyUsed, Review, ReviewOrigin
+from metajudge.reviews.review import HumanDecision, PolicyUsed, Review, ReviewOrigin
 from metajudge.store import open_store
 from tests.doubles.crowds import crowd
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.cli import removed
+from metajudge.cli import boundary
 from metajudge.cli.boundary import guarded
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import panel_config
@@ -29,22 +29,24 @@ def test_the_command_line_ends_with_one_sentence_and_no_other_hint(words, substi
     assert "Did you mean" not in line
 
 
-@pytest.mark.parametrize("path", [*removed.COMMANDS, "bench live run"])
+@pytest.mark.parametrize("path", [*boundary.COMMANDS, "bench live run"])
 def test_every_removed_command_has_its_sentence(path):
-    found = removed.sentence(f"No such command {path.split()[-1]!r}. Did you mean 'list'?", [*path.split(), "--x", "y"])
+    found = boundary.sentence(
+        f"No such command {path.split()[-1]!r}. Did you mean 'list'?", [*path.split(), "--x", "y"]
+    )
     assert found.startswith("`metajudge ")
-    assert any(found.endswith(said) for said in removed.COMMANDS.values())
+    assert any(found.endswith(said) for said in boundary.COMMANDS.values())
 
 
-@pytest.mark.parametrize("path", removed.OPTIONS)
+@pytest.mark.parametrize("path", boundary.OPTIONS)
 def test_every_removed_option_has_its_sentence(path):
     *_, option = words = path.split()
-    assert removed.sentence(f"No such option: {option} (Possible options: --x)", words).startswith(option)
+    assert boundary.sentence(f"No such option: {option} (Possible options: --x)", words).startswith(option)
 
 
 @pytest.mark.parametrize(("problem", "words"), [("No such command 'vett'.", ["vett"]), ("Missing argument", ["local"])])
 def test_other_usage_errors_speak_for_themselves(problem, words):
-    assert removed.sentence(problem, words) is None
+    assert boundary.sentence(problem, words) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from metajudge import Engine
-from metajudge.reviews import Review
+from metajudge.reviews.review import Review
 from metajudge.store import open_store
 from tests.doubles.judgments import judgment
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.cli.review import app
-from metajudge.reviews import Review
+from metajudge.reviews.review import Review
 from metajudge.store import open_store
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by

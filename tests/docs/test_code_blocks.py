@@ -20,7 +20,7 @@ import typer
 import yaml
 
 from metajudge.cli.app import app
-from metajudge.cli.bench_perf import MEASUREMENTS, command_of
+from metajudge.cli.bench import MEASUREMENTS, command_of
 from tests.docs.figures import PAGES, ROOT
 
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)

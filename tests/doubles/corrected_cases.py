@@ -3,7 +3,7 @@
 from metajudge.cases.run import judge_cases
 from metajudge.decision import load_policy
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.reviews import HumanDecision, PolicyUsed, Review
+from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
 from metajudge.session import Session
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply
 

@@ -4,8 +4,8 @@ from metajudge import Engine
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
-from metajudge.reviews import HumanDecision, Outcome, ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import HumanDecision, Outcome, ReviewStatus
 from tests.doubles.crowds import crowd
 
 SIGNALS = ["order", "strength", "peers"]

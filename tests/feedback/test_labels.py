@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from metajudge.feedback.labels import review_labels
-from metajudge.reviews import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome, Review
 from metajudge.store import open_store
 from metajudge.types import parse_right
 

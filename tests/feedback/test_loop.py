@@ -9,7 +9,7 @@ from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.cases import Direction
 from metajudge.feedback.loop import FeedbackLoop
-from metajudge.reviews import HumanDecision, PolicyUsed, Review
+from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
 from metajudge.store import open_store
 from metajudge.types import parse_verdict
 from tests.doubles.decided_cases import crowd

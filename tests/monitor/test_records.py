@@ -20,8 +20,8 @@ from metajudge.monitor.records import (
 )
 from metajudge.monitor.report import State, candidates, report_on
 from metajudge.monitor.sampling import Purpose, pick
-from metajudge.reviews import ReviewOrigin
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewOrigin
 from metajudge.store import open_store
 from metajudge.types import text_digest
 from metajudge.webhooks.webhook import Webhook, verify

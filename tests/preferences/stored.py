@@ -3,7 +3,7 @@
 import asyncio
 
 from metajudge.preferences import ExportRequest, export
-from metajudge.reviews import HumanDecision, PolicyUsed, Review
+from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
 from metajudge.store import open_store
 from metajudge.types.decision import Decision, DecisionInputs
 from tests.preferences.vetted import assessment, rows_of

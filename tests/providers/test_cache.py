@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from metajudge.errors import BadReplyError, BudgetExceeded, ServerError
-from metajudge.providers.cache import CachedModel
 from metajudge.providers.model import Endpoint, Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.providers.stack import CachedModel
 from metajudge.types import Reply, Usage
 
 REQUEST = ModelRequest("system", (Message("user", "question"),))

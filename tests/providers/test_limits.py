@@ -5,11 +5,10 @@ import asyncio
 import pytest
 
 from metajudge.errors import ConfigurationError, RateLimitedError, ServerError
-from metajudge.providers.limits import LimitedModel, Limits, LimitSettings, Rate
+from metajudge.providers.limits import AdaptiveSlots, LimitedModel, Limits, LimitSettings, Rate
 from metajudge.providers.model import Endpoint, Message, ModelRequest
 from metajudge.providers.retry import RetryingModel
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.providers.slots import AdaptiveSlots
 from metajudge.providers.usage_estimate import UsageEstimate
 from tests.doubles.waiting import Clock
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.providers.slots import AdaptiveSlots
+from metajudge.providers.limits import AdaptiveSlots
 
 
 async def used(slots, answers):

@@ -1,6 +1,6 @@
 import pytest
 
-from metajudge.readers.guessed_tables import guess_table, guess_tables
+from metajudge.readers.inspection import guess_table, guess_tables
 
 HEAD = "item_id,question,response,judge,grade,timestamp,model_version\n"
 ROWS = "".join(f"q{n},What is {n}?,{n}.,owl,{n % 5},2026-01-0{1 + n % 9},v1\n" for n in range(20))

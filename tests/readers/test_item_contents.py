@@ -108,7 +108,7 @@ def test_tables_are_read_alike(table: Callable[..., Path]) -> None:
 
 def test_an_input_without_contradictions_is_read_once_for_them(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_judgments([write("x", row(1), row(2))])
-    (reader,) = next(iter(source._inputs.values()))
+    (reader,) = source._readers
     assert not find_contents([reader])
     monkeypatch.setattr(type(reader), "read", lambda _: pytest.fail("our own records are compared as they stand"))
     assert not find_contents([reader])

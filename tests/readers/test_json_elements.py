@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.readers import json_elements
-from metajudge.readers.json_elements import read_elements
+from metajudge.readers import tables
 from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.tables import read_elements
 
 
 def elements(path: Path) -> list[Line | Reject]:
@@ -21,7 +21,7 @@ def test_elements_are_the_same_wherever_the_file_is_cut(
     data = [{"a": 'x"],[{\\' * 3, "b": [1, {"c": 2}], "t": 'é,["' * n} for n in range(12)]
     path = tmp_path / "x.json"
     path.write_text(json.dumps(data, **options), encoding="utf-8")
-    monkeypatch.setattr(json_elements, "_CHUNK", chunk)
+    monkeypatch.setattr(tables, "_CHUNK", chunk)
     assert [entry.data for entry in elements(path) if isinstance(entry, Line)] == data
 
 
@@ -56,8 +56,8 @@ def test_a_list_that_ends_early_gives_what_it_has_and_says_so(tmp_path: Path, te
 def test_an_entry_that_is_too_long_is_rejected_without_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_elements, "MAX_LINE_BYTES", 1000)
-    monkeypatch.setattr(json_elements, "_CHUNK", 64)
+    monkeypatch.setattr(tables, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(tables, "_CHUNK", 64)
     path = tmp_path / "x.json"
     path.write_text(json.dumps([{"a": "y" * 5000}, {"b": ["z"] * 3000}, {"c": 1}]))
     found = elements(path)

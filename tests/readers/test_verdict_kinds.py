@@ -1,7 +1,7 @@
 """What an input contains, counted by kind, scale and annotator."""
 
+from metajudge.readers.inspection import VerdictKinds
 from metajudge.readers.right_rules import RightRules
-from metajudge.readers.verdict_kinds import VerdictKinds
 from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, parse_right
 from metajudge.types.judgment import Scale
 

@@ -1,6 +1,6 @@
 """A report with every kind of chart, and texts that would break one."""
 
-from metajudge.report import (
+from metajudge.report.document import (
     Absent,
     BarChart,
     BarSeries,

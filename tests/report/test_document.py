@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from metajudge.report import (
+from metajudge.report.document import (
     Measured,
     Report,
 )

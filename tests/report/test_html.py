@@ -2,7 +2,7 @@ import html
 import re
 from xml.etree import ElementTree as ET
 
-from metajudge.report import (
+from metajudge.report.document import (
     Column,
     Fold,
     Passage,

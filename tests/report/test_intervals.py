@@ -1,6 +1,6 @@
 import pytest
 
-from metajudge.report import IntervalChart, IntervalMark, IntervalRow, Measured
+from metajudge.report.document import IntervalChart, IntervalMark, IntervalRow, Measured
 from metajudge.report.intervals import draw_intervals, round_step, span_axis
 
 

@@ -1,6 +1,6 @@
 import re
 
-from metajudge.report import Absent
+from metajudge.report.document import Absent
 from metajudge.report.markdown import escaped, to_markdown
 from metajudge.report.tables import cell_text, table_of
 from tests.report.reports import NASTY, charts, report

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from metajudge.report import (
+from metajudge.report.document import (
     Measured,
 )
 from metajudge.report.html import to_html

@@ -8,8 +8,8 @@ from metajudge.cases.sheet import RESULT
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.judging.criteria import GENERIC
-from metajudge.reviews import Comment, HumanDecision, Outcome, PolicyUsed, Review
 from metajudge.reviews.opening import review_of
+from metajudge.reviews.review import Comment, HumanDecision, Outcome, PolicyUsed, Review
 from metajudge.store import RunRecord, open_store
 from metajudge.types import AgentResult, Assessment, CriterionScore, SignalValue, Status
 from metajudge.types.decision import Decision, DecisionInputs

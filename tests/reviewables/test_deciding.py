@@ -11,7 +11,7 @@ from metajudge.reviewables.deciding import carries_over, import_answers
 from metajudge.reviewables.files import COLUMNS, export_rows, read_answers, write_rows
 from metajudge.reviewables.judgments import JudgmentReviewable
 from metajudge.reviewables.reviewable import Answer
-from metajudge.reviews import Outcome, ReviewState, ReviewStatus
+from metajudge.reviews.review import Outcome, ReviewState, ReviewStatus
 from metajudge.store import open_store
 from metajudge.types import Grade, parse_verdict
 from tests.api.pages.filled_store import made_judgment

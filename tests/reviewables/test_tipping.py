@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import pytest
 
-from metajudge.reviewables.tipping import what_tips
+from metajudge.reviewables.accounts import what_tips
 from metajudge.types import AgentResult, Assessment, Failure, GuaranteedThreshold
 
 NAMES = "ann", "bob", "cy", "dee", "eve"

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from metajudge.cli.review import app
-from metajudge.reviews import Outcome
+from metajudge.reviews.review import Outcome
 from tests.api.pages.conftest import Visitor, app_module
 from tests.reviewables.planted import MARKERS, READ, in_store, plant, run, say
 

@@ -1,6 +1,6 @@
 """Decisions of reviewers in short."""
 
-from metajudge.reviews import HumanDecision, Review
+from metajudge.reviews.review import HumanDecision, Review
 from metajudge.types import parse_verdict
 from tests.doubles.judgments import judgment
 

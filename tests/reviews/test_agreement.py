@@ -1,7 +1,7 @@
 import pytest
 
-from metajudge.reviews import ReviewState, ReviewStatus
 from metajudge.reviews.agreement import reviewer_agreement, verdict_is_right
+from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.types import parse_right, parse_verdict
 from tests.reviews.decisions import REVIEW, said
 

@@ -3,8 +3,8 @@
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.reviews import Outcome
 from metajudge.reviews.deciding import check_corrections, decision_from, in_kind_of
+from metajudge.reviews.review import Outcome
 from metajudge.types import Category, Grade, Judgment, parse_verdict
 from tests.reviews.decisions import ONE, REVIEW, said
 

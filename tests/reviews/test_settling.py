@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.reviews import HumanDecision
+from metajudge.reviews.review import HumanDecision
 from metajudge.reviews.settling import Ruling, settlement_of
 from metajudge.types import parse_verdict
 

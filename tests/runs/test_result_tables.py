@@ -4,8 +4,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers.assessment_tables import assessment_lines
-from metajudge.runs.outputs import OrderedFile
-from metajudge.runs.result_tables import TableFile, results_file
+from metajudge.runs.outputs import OrderedFile, TableFile, results_file
 from tests.readers.test_assessment_tables import LINES
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from metajudge.errors import StoreError
-from metajudge.reviews import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome, Review
 from metajudge.store import RunRecord, copying, open_store
 from metajudge.store.copying import copy_store
 from metajudge.types.location import store_location

@@ -3,7 +3,7 @@
 import pytest
 
 from metajudge.outcomes.model import OutcomeFilter, OutcomeName
-from metajudge.reviews import HumanDecision, Outcome, PolicyUsed, Review
+from metajudge.reviews.review import HumanDecision, Outcome, PolicyUsed, Review
 from metajudge.types import Action
 from metajudge.types.decision import Decision, DecisionInputs
 

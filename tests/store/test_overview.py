@@ -4,7 +4,7 @@ import dataclasses
 
 from metajudge.clashes.decided import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
-from metajudge.reviews import HumanDecision, Outcome
+from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import overview
 from tests.api.pages.filled_store import case_review, made_assessment, made_clash, made_judgment
 from tests.store.test_undecided import review

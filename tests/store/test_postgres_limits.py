@@ -9,7 +9,7 @@ from metajudge.providers.limit_book import Ask
 pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
 
 from metajudge.store import open_store
-from metajudge.store.postgres_limits import PostgresLimits
+from metajudge.store.postgres_store import PostgresLimits
 
 ASK = Ask(endpoint="here", in_flight=2, requests_per_minute=6_000_000)
 

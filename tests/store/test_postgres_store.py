@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from metajudge.errors import ConfigurationError, StoreError, StoreUnavailableError
-from metajudge.reviews import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome, Review
 from metajudge.store import RunRecord, open_store
 from metajudge.types.location import PostgresUrl, store_location
 from tests.doubles.postgres_server import PostgresServer

@@ -33,11 +33,11 @@ class TestRecognising:
         scores = (4.2, 4.7, 4.2, 4.7, 4.2, 4.2)
         again = in_parts(*(estimated(one, 0.8, score) for one, score in zip(judgments, scores, strict=True)))
         assert (await store.blocks.append_block(again)).added == 2
-        monkeypatch.setattr("metajudge.store.recognised._APART", 1)
+        monkeypatch.setattr("metajudge.store.journal._APART", 1)
         monkeypatch.setattr(BlockWrite, "payload", None)  # nothing is compared one by one
         assert (await store.blocks.append_block(again)).added == 0
         monkeypatch.undo()
-        monkeypatch.setattr("metajudge.store.recognised._STRETCHES", 0)
+        monkeypatch.setattr("metajudge.store.journal._STRETCHES", 0)
         assert (await store.blocks.append_block(again)).added == 0
         await store.close()
 

@@ -4,8 +4,8 @@ import duckdb
 import pytest
 
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviews import Comment, Outcome
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import Comment, Outcome
 from metajudge.store import open_store
 from metajudge.store.database import STORAGE_VERSION
 from metajudge.store.migrating import known_migrations

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviews import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
 from metajudge.reviews.rows import row_of
 from metajudge.types import parse_verdict
 

@@ -1,6 +1,6 @@
 """What waits for a person, in both databases."""
 
-from metajudge.reviews import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome, Review
 from metajudge.store.undecided import Undecided, undecided_by
 
 

@@ -10,8 +10,8 @@ from metajudge import Engine
 from metajudge.decision import load_policy
 from metajudge.errors import AuthError, ConfigurationError, FailureKind
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.reviews import ReviewOrigin
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import ReviewOrigin
 from metajudge.store import dashboard, open_store
 from metajudge.store.browsing import AssessmentFilter, page_of_assessments
 from metajudge.store.fitting import NewestFilter, newest_fitting

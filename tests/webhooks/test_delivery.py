@@ -3,8 +3,7 @@
 import json
 
 from metajudge.store import open_store
-from metajudge.webhooks.delivery import GIVE_UP_AFTER, KIND, send_events
-from metajudge.webhooks.webhook import Delivery
+from metajudge.webhooks.webhook import GIVE_UP_AFTER, KIND, Delivery, send_events
 
 EVENTS = [(f"alarm {n}", {"event": "broken", "n": n}, {"n": n}) for n in range(5)]
 

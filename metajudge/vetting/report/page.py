@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from metajudge.evidence.counting import Counted
-from metajudge.report.counts import counts_table
 from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
+from metajudge.report.tables import counts_table
 from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 
 from metajudge.errors import FailureKind
-from metajudge.reviews import HumanDecision, Outcome
 from metajudge.reviews.opening import review_of
+from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import RunRecord, open_store
 from metajudge.store.gaps import rows_of
 from metajudge.types import CallRecord, Status, Usage

@@ -8,8 +8,8 @@ from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import FailureKind
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.criteria import GENERIC, CriteriaSet
-from metajudge.reviews import PolicyUsed, Review
 from metajudge.reviews.opening import review_of
+from metajudge.reviews.review import PolicyUsed, Review
 from metajudge.store import RunRecord, open_store
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Judgment, Ranking, SignalValue, Status
 from metajudge.types.decision import Decision, DecisionInputs

@@ -10,7 +10,7 @@ import pytest
 from metajudge.clashes import reviews as clash_reviews
 from metajudge.clashes.showing import labels_of
 from metajudge.errors import InputError
-from metajudge.reviews import Outcome
+from metajudge.reviews.review import Outcome
 from metajudge.store import open_store
 from metajudge.types import Ranking
 from tests.api.pages.conftest import words

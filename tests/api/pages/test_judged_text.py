@@ -18,7 +18,7 @@ DATA = os.environ.get("METAJUDGE_DATA")
 CODE = "Here it is:\n\ndef best(a, b):\n    if a > b:\n        return a\n    return b\n\nInput\n1 2\n3 4\n"
 
 text_module = import_module("metajudge.api.pages.judged_text")
-places = import_module("metajudge.api.pages.code_and_math")
+places = import_module("metajudge.api.pages.judged_text")
 
 
 def shown(markup):

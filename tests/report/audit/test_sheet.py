@@ -4,7 +4,7 @@ import io
 import pytest
 
 from metajudge.readers.label_files import read_labels
-from metajudge.report.audit.sheet import sheet, to_label
+from metajudge.report.audit.commands import sheet, to_label
 from metajudge.types import Item, Judgment
 
 
