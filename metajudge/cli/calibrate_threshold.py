@@ -26,7 +26,7 @@ from metajudge.cli.calibrate_inputs import (
 )
 from metajudge.cli.calibrate_report import right_line
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption, echo_json
+from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json
 from metajudge.errors import InputError
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.types import Right, VerdictKind
@@ -98,10 +98,7 @@ def threshold(
             min=1,
         ),
     ] = None,
-    allow_other: Annotated[
-        bool,
-        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
-    ] = False,
+    allow_other: OtherCalibrationOption = False,
     schedule: Annotated[
         ScheduleChoice | None,
         typer.Option(

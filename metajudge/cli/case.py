@@ -16,7 +16,13 @@ from metajudge.cases.run import CaseTotals, Reviewing, judge_cases
 from metajudge.cli.case_report import print_estimate, print_report, report_of
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
+    ConcurrencyOption,
+    DryRunOption,
     JsonOption,
+    JudgeOption,
+    JudgesOption,
+    ReportOption,
+    SeedOption,
     StoreOption,
     StrictOption,
     WebhookOption,
@@ -25,13 +31,7 @@ from metajudge.cli.options import (
     rejects_path,
     store_path,
 )
-from metajudge.cli.sending import (
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    budget_of,
-)
+from metajudge.cli.sending import Spending, takes_budget
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
 from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
@@ -50,6 +50,7 @@ from metajudge.types.location import StoreLocation
 STARTED = time.monotonic()
 
 
+@takes_budget
 def case(
     inputs: Annotated[
         list[str],
@@ -57,14 +58,8 @@ def case(
             help="Cases: a JSON object, a list, or one object a line (`metajudge schema case`).", metavar="FILE..."
         ),
     ],
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
-    ] = None,
+    judge: JudgeOption = None,
+    config: JudgesOption = None,
     policy: Annotated[
         str | None,
         typer.Option(help="A policy with a section `cases`, by name or file; default risk_analysis.", metavar="NAME"),
@@ -80,24 +75,17 @@ def case(
         ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
-    concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 16,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")] = None,
+    concurrency: ConcurrencyOption = 16,
+    *,
+    spending: Spending,
+    seed: SeedOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     details: Annotated[
         bool, typer.Option("--details", help="Print every criterion's comment, quotes and weaknesses.")
     ] = False,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
-    ] = None,
+    report: ReportOption = None,
 ) -> None:
     """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
 
@@ -148,7 +136,7 @@ def case(
                 stop=stop,
             )
 
-    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+    with contextlib.closing(spending.budget()) as budget:
         run(
             judged(
                 Session(panel=panel, store=where, command="case", notify=say, concurrency=concurrency, budget=budget)

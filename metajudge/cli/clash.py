@@ -26,21 +26,18 @@ from metajudge.cli.clash_report import Written, print_clash, summary_json
 from metajudge.cli.estimates import print_estimate
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
+    ConcurrencyOption,
     ConfigOption,
+    DryRunOption,
     JsonOption,
+    ReportOption,
     StoreOption,
     StrictOption,
     refuse_bad_lines,
     store_path,
 )
 from metajudge.cli.outputs import JsonFileOption, versioned
-from metajudge.cli.sending import (
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    budget_of,
-)
+from metajudge.cli.sending import Spending, takes_budget
 from metajudge.errors import ConfigurationError
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.outcomes.sending import webhook_of
@@ -63,6 +60,7 @@ class Responses(StrEnum):
     GIVEN = "given"
 
 
+@takes_budget
 def clash(
     prompt: Annotated[
         str | None,
@@ -141,16 +139,11 @@ def clash(
     ] = None,
     as_json: JsonOption = False,
     json_out: JsonFileOption = None,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
-    ] = None,
+    report: ReportOption = None,
     store: StoreOption = None,
-    concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 64,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
+    concurrency: ConcurrencyOption = 64,
+    *,
+    spending: Spending,
     strict: StrictOption = False,
     max_cost_usd: Annotated[
         float | None, typer.Option(help="Choose among candidates whose answers cost at most this, on average.")
@@ -181,9 +174,7 @@ def clash(
             help="Compare the panel with people's decisions in the store, and labels in PROMPT, a file of records.",
         ),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Compare models' answers: every judge ranks all of them without seeing whose they are; Borda points decide.
 
@@ -247,7 +238,7 @@ def clash(
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
     queue = _Queue(review, review_sample)
-    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+    with contextlib.closing(spending.budget()) as budget:
         session = Session(
             panel=panel,
             store=store_path(store),

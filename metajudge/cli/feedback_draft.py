@@ -11,21 +11,17 @@ from metajudge.cli.estimates import print_estimate
 from metajudge.cli.feedback_report import print_comparison, print_drafts
 from metajudge.cli.loop import run, say
 from metajudge.cli.options import (
+    ConcurrencyOption,
     DryRunOption,
     JsonOption,
+    JudgeOption,
     ResamplingSeedOption,
     StoreOption,
     echo_json,
     panel_from,
     store_path,
 )
-from metajudge.cli.sending import (
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    budget_of,
-)
+from metajudge.cli.sending import BudgetUsdOption, Spending, takes_budget
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
@@ -106,20 +102,16 @@ def compare(draft: DraftArgument, store: StoreOption = None, as_json: JsonOption
     _show(found, as_json)
 
 
+@takes_budget
 def rejudge_draft(
     draft: DraftArgument,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
-    ] = None,
+    judge: JudgeOption = None,
     config: Annotated[
         Path | None, typer.Option("--config", help="Panel file (TOML) whose agents judge.", metavar="FILE")
     ] = None,
-    concurrency: Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)] = 16,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
+    concurrency: ConcurrencyOption = 16,
+    *,
+    spending: Spending,
     seed: ResamplingSeedOption = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -138,7 +130,7 @@ def rejudge_draft(
         work = f"{len(held.records)} held-out records, at most {found.calls} calls"
         print_estimate(found, work, as_json, {"records": len(held.records), "left_out": dict(held.left_out)})
         return
-    with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+    with contextlib.closing(spending.budget()) as budget:
         comparison = run(_rejudged(draft, panel, where, budget, concurrency, seed))
     _show(comparison, as_json)
 

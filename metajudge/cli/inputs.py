@@ -40,32 +40,6 @@ PrefixIdsOption = Annotated[
 ]
 
 
-LabelsOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--labels",
-        help="People's labels in another file: a table with an id and a value in each row, or any file that can be "
-        "read as judgments. Repeatable.",
-        metavar="FILE",
-    ),
-]
-OnOption = Annotated[
-    str | None,
-    typer.Option(
-        help="What the labels name: id (of the judgment), item, or item+response (its id or model). Default: what "
-        "their values match.",
-        metavar="KEY",
-    ),
-]
-LabelsMapOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels-map",
-        help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when,"
-        "ruling=adjudicated; several labels in a row: label=human_1+human_2. Default: guessed by their names.",
-        metavar="FIELD=COLUMN,...",
-    ),
-]
 RightOption = Annotated[
     str | None,
     typer.Option(
@@ -81,9 +55,32 @@ RightOption = Annotated[
 class Labelling:
     """People's labels and what counts as right: ``--labels``, ``--on``, ``--labels-map`` and ``--right``."""
 
-    labels: LabelsOption = None
-    on: OnOption = None
-    labels_map: LabelsMapOption = None
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--labels",
+            help="People's labels in another file: a table with an id and a value in each row, or any file that can be "
+            "read as judgments. Repeatable.",
+            metavar="FILE",
+        ),
+    ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="What the labels name: id (of the judgment), item, or item+response (its id or model). Default: what "
+            "their values match.",
+            metavar="KEY",
+        ),
+    ] = None
+    labels_map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labels-map",
+            help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when,"
+            "ruling=adjudicated; several labels in a row: label=human_1+human_2. Default: guessed by their names.",
+            metavar="FIELD=COLUMN,...",
+        ),
+    ] = None
     right: RightOption = None
 
     @property
@@ -129,16 +126,6 @@ takes_labels = takes("labelling", Labelling)
 """Gives a command the options for people's labels, as its argument ``labelling``."""
 
 
-UnitOption = Annotated[
-    str | None,
-    typer.Option(
-        help="What is independent, for intervals, folds and splits: item, question, or a field. Default: a stated "
-        "question_id, else question and reference; item where one text covers nine tenths of the items.",
-        metavar="UNIT",
-    ),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a command's inputs are read: ``--map``, ``--map-values``, ``--prefix-ids``, ``--strict`` and ``--unit``."""
@@ -147,7 +134,14 @@ class Reading:
     values: MapValuesOption = None
     prefix_ids: PrefixIdsOption = False
     strict: StrictOption = False
-    unit: UnitOption = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What is independent, for intervals, folds and splits: item, question, or a field. Default: a stated "
+            "question_id, else question and reference; item where one text covers nine tenths of the items.",
+            metavar="UNIT",
+        ),
+    ] = None
 
     def open(
         self,
@@ -157,17 +151,17 @@ class Reading:
         limit: int | None = None,
         labelling: Labelling | None = None,
     ) -> JudgmentSource:
-        """Opens judgments, with the labels of ``--labels`` joined; see :func:`open_inputs`."""
-        source = open_inputs(
+        """Opens judgments, with the labels of ``--labels`` joined; a given mapping that fits is saved for later."""
+        source = open_judgments(
             inputs,
-            self.maps,
-            self.values,
+            mapping=self.mapping,
             prefix_ids=self.prefix_ids,
             strict=self.strict,
             judges=judges,
             limit=limit,
+            unit=self.unit,
         )
-        source.count_by(self.unit)
+        self._keep(inputs, source.formats)
         if labelling is not None:
             labelling.join(source, _values_of(inputs, self.values or []))
         return source
@@ -175,9 +169,12 @@ class Reading:
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
         """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""
         source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, responses=responses, limit=limit)
-        if self.mapping is not None:
-            keep_mapping(inputs, source.formats, self.mapping)
+        self._keep(inputs, source.formats)
         return source
+
+    def _keep(self, inputs: list[str], formats: Mapping[str, str]) -> None:
+        if self.mapping is not None:
+            keep_mapping(inputs, formats, self.mapping)
 
     @property
     def mapping(self) -> FieldMap | None:
@@ -204,24 +201,6 @@ def _values_of(inputs: list[str], given: list[str]) -> list[str]:
 def mapping_of(maps: list[str] | None, values: list[str] | None) -> FieldMap | None:
     """The mapping that the flags make; None without flags."""
     return parse_map(maps or (), values or ()) if maps or values else None
-
-
-def open_inputs(
-    inputs: list[str],
-    maps: list[str] | None,
-    values: list[str] | None,
-    *,
-    prefix_ids: bool = False,
-    strict: bool = False,
-    judges: Collection[str] | None = None,
-    limit: int | None = None,
-) -> JudgmentSource:
-    """Opens a command's inputs; a given mapping that fits is saved for later runs."""
-    mapping = mapping_of(maps, values)
-    source = open_judgments(inputs, mapping=mapping, prefix_ids=prefix_ids, strict=strict, judges=judges, limit=limit)
-    if mapping is not None:
-        keep_mapping(inputs, source.formats, mapping)
-    return source
 
 
 def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMap) -> None:

@@ -20,6 +20,8 @@ from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,
     JsonOption,
+    JudgeOption,
+    JudgesOption,
     SeedOption,
     StoreOption,
     panel_from,
@@ -127,14 +129,8 @@ def judge(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Write one judgment per line (JSONL), readable by `vet`.", metavar="FILE")],
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
-    ] = None,
+    judge: JudgeOption = None,
+    config: JudgesOption = None,
     orders: Annotated[
         Orders, typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
     ] = Orders.BOTH,

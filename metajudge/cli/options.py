@@ -50,6 +50,22 @@ StrictOption = Annotated[
         "--strict", help="Exit with 1 at a bad line, before any model is asked, and if a judgment has no verdict."
     ),
 ]
+JudgeOption = Annotated[
+    list[str] | None,
+    typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
+]
+JudgesOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
+]
+ReportOption = Annotated[
+    list[Path] | None,
+    typer.Option("--report", help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
+]
+OtherCalibrationOption = Annotated[
+    bool,
+    typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -125,7 +141,7 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, t
 
 
 def takes(argument: str, group: type, *, without: str | None = None) -> Callable[[Command], Command]:
-    """Gives a command the fields of a dataclass as options; it receives them as one argument.
+    """Gives a command the fields of a dataclass as options, where one argument stands that receives them all.
 
     Args:
         argument: of the command; its value is an instance of ``group``.
@@ -136,16 +152,18 @@ def takes(argument: str, group: type, *, without: str | None = None) -> Callable
 
     def with_options(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
-        own = [one for name, one in signature.parameters.items() if name != argument]
-        added = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in fields.values()]
+        own: list[inspect.Parameter] = []
+        for one in signature.parameters.values():
+            own += fields.values() if one.name == argument else [one]
 
         @functools.wraps(command)
         def grouped(**given: object) -> None:
             options = {name: given.pop(name) for name in fields}
             command(**given, **{argument: group(**options)})
 
-        grouped.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-        grouped.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
+        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        grouped.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        grouped.__annotations__ = {one.name: one.annotation for one in own}
         return grouped
 
     return with_options

@@ -16,6 +16,7 @@ from metajudge.cli.options import (
     ConfigOption,
     DryRunOption,
     JsonOption,
+    ReportOption,
     StoreOption,
     StrictOption,
     panel_from,
@@ -24,13 +25,7 @@ from metajudge.cli.options import (
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs
 from metajudge.cli.peers_report import print_findings, report_of, summary_lines
-from metajudge.cli.sending import (
-    BudgetCallsOption,
-    BudgetFileOption,
-    BudgetTokensOption,
-    BudgetUsdOption,
-    budget_of,
-)
+from metajudge.cli.sending import Spending, takes_budget
 from metajudge.files.output import check_apart, check_writable
 from metajudge.installation import __version__
 from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
@@ -55,6 +50,7 @@ class IncludeSelf(StrEnum):
     NO = "no"
 
 
+@takes_budget
 def peers(
     questions: Annotated[
         Path | None, typer.Option(help="Questions (JSONL: id, question, and domain where known).", metavar="FILE")
@@ -114,20 +110,15 @@ def peers(
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = 64,
-    budget_usd: BudgetUsdOption = None,
-    budget_calls: BudgetCallsOption = None,
-    budget_tokens: BudgetTokensOption = None,
-    budget_file: BudgetFileOption = None,
+    *,
+    spending: Spending,
     out: Annotated[
         Path | None,
         typer.Option(help="Append every attempt to this file (JSONL); required with --questions.", metavar="BALLOTS"),
     ] = None,
     as_json: JsonOption = False,
     json_out: JsonFileOption = None,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
-    ] = None,
+    report: ReportOption = None,
     strict: StrictOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -170,7 +161,7 @@ def peers(
             return
         if out is None:
             raise typer.BadParameter("give --out BALLOTS.jsonl: every attempt is kept there")
-        with contextlib.closing(budget_of(budget_usd, budget_calls, budget_tokens, budget_file)) as budget:
+        with contextlib.closing(spending.budget()) as budget:
             session = Session(
                 panel=panel,
                 store=store_path(store),

@@ -18,6 +18,7 @@ from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
     JsonOption,
+    OtherCalibrationOption,
     RubricOption,
     SeedOption,
     StoreOption,
@@ -115,10 +116,7 @@ def vet(
             metavar="FILE",
         ),
     ] = None,
-    allow_other_calibration: Annotated[
-        bool,
-        typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
-    ] = False,
+    allow_other_calibration: OtherCalibrationOption = False,
     policy: Annotated[
         str | None,
         typer.Option(
