@@ -138,11 +138,7 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 async def _exported(order: Order) -> dict[str, Any]:
-    """Runs the export process.
-
-    Raises:
-        MetajudgeError: the error the process reports.
-    """
+    """Runs the export process. Raises MetajudgeError: the error the process reports."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*COMMAND, str(order.folder), stdin=pipe, stdout=pipe, stderr=pipe)
     try:

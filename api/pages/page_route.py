@@ -73,11 +73,7 @@ def _came_from_elsewhere(request: Request) -> bool:
 
 
 async def _check_form(request: Request) -> None:
-    """Refuses forms sent by other sites.
-
-    Raises:
-        HTTPException: 403.
-    """
+    """Refuses forms sent by other sites. Raises HTTPException: 403."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "this form was sent by another site and was refused")
     given = request.headers.get(TOKEN_HEADER)

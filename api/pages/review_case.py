@@ -187,11 +187,7 @@ async def _draft(request: Request) -> Draft:
 
 
 def _answer(draft: Draft, *, blind: bool) -> Answer:
-    """The answer in a form: one button was pressed, or a verdict was typed.
-
-    Raises:
-        InputError: neither.
-    """
+    """The answer in a form: one button was pressed, or a verdict was typed. Raises InputError: neither."""
     if not draft.outcome and not draft.verdict and not draft.typed:
         raise InputError("choose a decision first: nothing was recorded")
     scores = tuple(f"{name}={value}" for name, value in draft.scores.items() if value)

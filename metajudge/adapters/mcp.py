@@ -131,11 +131,7 @@ class _Tools:
         return found
 
     def _path(self, name: str) -> Path:
-        """A file below the folder.
-
-        Raises:
-            InputError: a file elsewhere, by whatever way it is named.
-        """
+        """A file below the folder. Raises InputError: a file elsewhere, by whatever way it is named."""
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder):
             raise InputError(f"{name!r} is not below the folder that the server was started for")
@@ -154,11 +150,7 @@ def _told(error: type[Exception] = ToolError) -> Iterator[None]:
 
 
 def _json(data: object) -> str:
-    """Plain data as text.
-
-    Raises:
-        InputError: more than an assistant should read.
-    """
+    """Plain data as text. Raises InputError: more than an assistant should read."""
     text = orjson.dumps(data, default=str).decode()
     if len(text) > LARGEST_ANSWER:
         raise InputError(f"the answer has {len(text):,} characters, more than {LARGEST_ANSWER:,}: use the command line")

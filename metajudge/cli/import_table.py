@@ -139,11 +139,7 @@ def _recognised(found: Inspection) -> None:
 
 
 def _refuse(found: Inspection) -> None:
-    """Ends a command that cannot ask.
-
-    Raises:
-        typer.Exit: always.
-    """
+    """Ends a command that cannot ask. Raises typer.Exit: always."""
     asked = questions_of(found)
     needed = "".join(f"\n  {one.text}\n    {one.flag}" for one in asked)
     rest = f" What is open:{needed}" if asked else ""
@@ -156,11 +152,7 @@ def _refuse(found: Inspection) -> None:
 
 
 def _settled(found: Inspection) -> Inspection:
-    """The look at a table that leaves nothing open.
-
-    Raises:
-        typer.Exit: something is open; each with its flag.
-    """
+    """The look at a table that leaves nothing open. Raises typer.Exit: something is open; each with its flag."""
     print_look(found)
     asked = questions_of(found)
     if [one for one in asked if one.kind != "turn"] or found.judgments is None:

@@ -137,11 +137,7 @@ class _Gathered:
     first_token_s: float | None = None
 
     def reply(self) -> Reply:
-        """The whole answer.
-
-        Raises:
-            ConnectionFailedError: the stream ended before the answer did.
-        """
+        """The whole answer. Raises ConnectionFailedError: the stream ended before the answer did."""
         if self.finish is None:
             raise ConnectionFailedError(f"{self.asked}: the stream ended before the answer was complete", status=200)
         text, model = "".join(self.parts), self.model or self.asked.model

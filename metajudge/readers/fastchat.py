@@ -124,11 +124,7 @@ def _run(name: str, shown: _Shown, models: dict[str, str]) -> RecordedRun:
 
 
 def _shown(prompt: Any, field: str) -> _Shown:
-    """What a prompt shows.
-
-    Raises:
-        BadLine: it is none of FastChat's, or a text in it contains the template's marks.
-    """
+    """What a prompt shows. Raises BadLine: it is none of FastChat's, or a text in it contains the template's marks."""
     if not isinstance(prompt, str):
         raise BadLine(f"{field}: the prompt is missing, and the texts are stored nowhere else")
     spoken = [(_between(prompt, *_talk_marks(name)), name) for name in ("A", "B") if _talk_marks(name)[0] in prompt]

@@ -249,11 +249,7 @@ class _Look:
     right: Right | None
 
     def counted(self, mapping: FieldMap | None) -> Inspection:
-        """Everything about an input that can be read.
-
-        Raises:
-            InputError: it cannot.
-        """
+        """Everything about an input that can be read. Raises InputError: it cannot."""
         source = open_judgments([self.name], mapping=mapping, prefix_ids=self.prefix_ids)
         found = Inspection(self.name, next(iter(source.formats.values())))
         found.join = self._joined(source)

@@ -123,11 +123,7 @@ class _Found:
 
 
 def _compared(judgment: Judgment) -> Pairwise | Ranking:
-    """The verdict, if it compares responses.
-
-    Raises:
-        InputError: the verdict is missing, or is a grade or a category.
-    """
+    """The verdict, if it compares responses. Raises InputError: the verdict is missing, or is a grade or a category."""
     if judgment.verdict is None:
         raise InputError(f"no verdict ({judgment.no_verdict})")
     if isinstance(judgment.verdict, Grade | Category):

@@ -480,11 +480,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _object(value: Any, field: str, column: str) -> dict[str, Any]:
-    """A cell that is an object, also as JSON text.
-
-    Raises:
-        BadLine: it is something else.
-    """
+    """A cell that is an object, also as JSON text. Raises BadLine: it is something else."""
     if isinstance(value, str) and value.strip():
         try:
             value = orjson.loads(value)

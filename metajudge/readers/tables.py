@@ -62,11 +62,7 @@ def read_elements(source: Source, *, infinite_is_text: bool = False) -> Iterator
 
 
 def _elements(stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of each element of the outermost list.
-
-    Raises:
-        EOFError: the list does not end, or text follows it.
-    """
+    """The bytes of each element of the outermost list. Raises EOFError: the list does not end, or text follows it."""
     held = stream.read(_CHUNK).removeprefix(_BOM).lstrip(_SPACE)
     if not held.startswith(b"["):
         raise EOFError("no list")

@@ -114,11 +114,7 @@ class _Copy:
         )
 
     def add(self, table: Table) -> TableCopy:
-        """Adds the rows that the target lacks.
-
-        Raises:
-            StoreError: it does not have all of them in the end.
-        """
+        """Adds the rows that the target lacks. Raises StoreError: it does not have all of them in the end."""
         columns = self._columns(table.name)
         key, done, added, total = columns.index(table.key), 0, 0, self._old.count(table.name)
         for batch in self._old.batches(table, columns, BATCH):

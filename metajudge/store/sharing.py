@@ -178,11 +178,7 @@ def _shut(peer: Peer) -> None:
 
 
 def _session(peer: Peer, connection: sql.Connection) -> None:
-    """Runs a peer's queries until it is done.
-
-    Raises:
-        EndedError: a change is to be undone.
-    """
+    """Runs a peer's queries until it is done. Raises EndedError: a change is to be undone."""
     _send(peer, {"begun": True})
     while True:
         message = _received(peer)

@@ -176,11 +176,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _state(folder: Path, source: str) -> Mapping[str, object]:
-    """What the last pull noted.
-
-    Raises:
-        InputError: the folder is not a pulled one, or from elsewhere.
-    """
+    """What the last pull noted. Raises InputError: the folder is not a pulled one, or from elsewhere."""
     path = folder / STATE
     if not path.exists():
         if folder.is_dir() and any(folder.iterdir()):
