@@ -19,8 +19,8 @@ from fastapi import HTTPException
 
 from metajudge.errors import MetajudgeError, StoreUnavailableError
 from metajudge.runs.loop import RunEnd, Stop
-from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.postgres_store import PostgresStore
+from metajudge.store.stored_queries import GatheredReads
 from metajudge.types import Judgment
 
 from .ledger import JobRow, location_of

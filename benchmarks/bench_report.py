@@ -19,8 +19,7 @@ from metajudge.report.document import (
     ShareRow,
     Table,
 )
-from metajudge.report.tables import counts_table
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import counts_table, table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
 from .findings import (

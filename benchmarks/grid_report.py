@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Measured, Section, Table
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 
 from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, Proportion, RowCost
 from .grid_findings import ALL, overall_of

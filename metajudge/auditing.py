@@ -17,10 +17,10 @@ from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.evidence.units import stated
 from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.in_memory import JudgmentLike, as_judgment, as_record
 from metajudge.readers.joined_labels import On, join
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
+from metajudge.readers.reasons import JudgmentLike, as_judgment, as_record
 from metajudge.readers.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import AuditDocument, published
 from metajudge.types import Judgment

@@ -14,7 +14,7 @@ from metajudge.decision import DEFAULT_CASE_POLICY, Policy
 from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.budget import Budget
-from metajudge.readers.in_memory import ItemLike, JudgmentLike, as_judgment
+from metajudge.readers.reasons import ItemLike, JudgmentLike, as_judgment
 from metajudge.rubric import Rubric
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals

@@ -53,10 +53,10 @@ DATA = "metajudge.benchmarks.sample"
 PURE = [
     "scoring stats voting decision evidence calibration audit monitor",
     "judging.blinding judging.combining judging.folding judging.known_names judging.self_identification judging.support",
-    "clashes.choice clashes.concordance clashes.first_shown clashes.pareto clashes.prior_work clashes.sheet clashes.showing",
+    "clashes.choice clashes.concordance clashes.first_shown clashes.pareto clashes.sheet",
     "clashes.standings clashes.tally clashes.uncertainty",
     "cases.gate cases.quotes cases.scoring",
-    "peers.alignment peers.cautions peers.correlation peers.domains peers.evaluators peers.figures peers.findings",
+    "peers.alignment peers.cautions peers.correlation peers.evaluators peers.figures peers.findings",
     "peers.influence",
     "peers.standing peers.table",
     "feedback.metrics feedback.patterns preferences.near_duplicates preferences.splitting reviews.agreement",

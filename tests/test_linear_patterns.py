@@ -67,7 +67,7 @@ BOUNDED = {
 
 MADE = {
     "api/authorization.py": "paths of our own routes",
-    "metajudge/clashes/showing.py": "one letter and digits, against candidates' ids",
+    "metajudge/clashes/sheet.py": "one letter and digits, against candidates' ids",
     "metajudge/clashes/candidates.py": "a name on the command line, or in a file, against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",

@@ -23,8 +23,7 @@ from ..deps import StoreDep
 from .access import Viewer, ViewerDep, hidden_subjects, show_machine
 from .case_view import Side, panel_of
 from .page_route import PageRoute
-from .rendering import page
-from .wording import verdict_words
+from .rendering import page, verdict_words
 
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25

@@ -8,7 +8,7 @@ from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry
 from metajudge.types import AgentResult, Assessment
 
-from .wording import Tone, verdict_words
+from .rendering import Tone, verdict_words
 
 APART = 1.0
 """Scores of one criterion that differ by more than this are marked as a disagreement."""

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, HTTPException, Query, Request, Response, UploadFile
 
-from metajudge.clashes.concordance import concordance
-from metajudge.clashes.prior_work import CEILING, PRIOR_WORK, SOURCE
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, concordance
 from metajudge.clashes.reviews import PANEL, calls_of, clash_of, clashes_in, is_clash, read_clashes, review_of_clash
 from metajudge.clashes.sheet import triage_of, verdict_of
 from metajudge.errors import InputError

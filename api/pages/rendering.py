@@ -2,12 +2,13 @@
 
 import hashlib
 import mimetypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -17,12 +18,12 @@ from markupsafe import Markup
 
 from metajudge import __version__
 from metajudge.store.excerpts import excerpt, plain
+from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking
 
 from ..authorization import permits
 from .access import Viewer
 from .differences import difference
 from .judged_text import judged
-from .wording import TONES
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAVIGATION = (
@@ -44,6 +45,40 @@ FOLDER = Path(__file__).parent / "static"
 FOREVER = "public, max-age=31536000, immutable"
 
 router = APIRouter(include_in_schema=False)
+Tone = Literal["good", "bad", "warn", ""]
+"""The colour of a mark; its text carries the same meaning."""
+
+TONES: Mapping[str, Tone] = {
+    "APPROVE": "good",
+    "REVIEW": "warn",
+    "REVIEW_PRIORITY": "bad",
+    "REJECT": "bad",
+    "approve": "good",
+    "modify": "warn",
+    "reject": "bad",
+}
+
+
+def verdict_words(verdict: AnyVerdict | None, names: Mapping[str, str]) -> str:
+    """A verdict with the page's names of the responses, such as ``Left is much better than Right``."""
+    match verdict:
+        case None:
+            return "no verdict"
+        case Grade():
+            return f"grade {verdict}"
+        case Category(value):
+            return str(value) if isinstance(value, str) else "yes (true)" if value else "no (false)"
+        case Pairwise(strength=0):
+            return f"{names[verdict.first]} and {names[verdict.second]} are equally good"
+        case Pairwise():
+            much = "much " if verdict.strength == 2 else ""
+            return f"{names[verdict.first]} is {much}better than {names[verdict.second]}"
+        case Ranking(groups=((best,), (_, *_))):
+            return f"{names[best]} is best"
+        case Ranking(groups=(_,)):
+            return "all are equally good"
+        case Ranking():
+            return ", then ".join(" and ".join(names[one] for one in group) for group in verdict.groups)
 
 
 @dataclass(frozen=True, slots=True)

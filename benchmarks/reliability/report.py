@@ -3,7 +3,7 @@
 from typing import Any
 
 from metajudge import __version__
-from metajudge.clashes.prior_work import CEILING
+from metajudge.clashes.concordance import CEILING
 from metajudge.report.document import (
     Absent,
     BarChart,

@@ -37,8 +37,7 @@ from metajudge.audit.figures import (
 from metajudge.audit.gather import Gathered, ItemFacts, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
-from metajudge.audit.left_out import others_of
-from metajudge.audit.peers import build_peers
+from metajudge.audit.peers import build_peers, others_of
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
 from metajudge.audit.table import NOTHING, Table, build_table

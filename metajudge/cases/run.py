@@ -19,7 +19,7 @@ from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
 from metajudge.errors import ConfigurationError
 from metajudge.outcomes.sending import send_unstored
 from metajudge.panels.config import PanelConfig
-from metajudge.readers.in_memory import as_record
+from metajudge.readers.reasons import as_record
 from metajudge.rubric import Rubric
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_of

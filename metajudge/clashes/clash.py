@@ -489,9 +489,8 @@ def _identity(candidate: Candidate) -> list[object]:
     A candidate's headers come from a configuration, which refuses those that carry secrets.
     """
     own: list[object] = [candidate.system] if candidate.system else []
-    headers = candidate.parameters.headers
-    if headers:
-        own.append([list(one) for one in headers])
+    if candidate.parameters.headers:
+        own.append([list(one) for one in candidate.parameters.headers])
     return [candidate.name, str(candidate.model.endpoint), candidate.model.name, _plain(candidate.parameters), *own]
 
 

@@ -16,14 +16,14 @@ from metajudge.clashes.concordance import Call, CallSource
 from metajudge.clashes.decided import subject_of, wants_person
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import counting_records
-from metajudge.clashes.showing import labels_of, ranking_by_label
+from metajudge.clashes.sheet import labels_of, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.readers.reasons import reason_of
+from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
-from metajudge.reviews.settling import Ruling, settlement_of
 from metajudge.store.protocol import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action

@@ -33,7 +33,7 @@ from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from metajudge.cli.options import (
 from metajudge.cli.outputs import Outputs
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import InputError
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress

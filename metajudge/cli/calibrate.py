@@ -13,15 +13,6 @@ from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
-from metajudge.cli.calibrate_inputs import (
-    AgentScoresOption,
-    DataOption,
-    FoldsOption,
-    JudgeOption,
-    KindOption,
-    check_files,
-    labelled_records,
-)
 from metajudge.cli.calibrate_report import (
     diagnosis_lines,
     drift_lines,
@@ -29,7 +20,16 @@ from metajudge.cli.calibrate_report import (
     show_json,
     show_lines,
 )
-from metajudge.cli.calibrate_threshold import threshold
+from metajudge.cli.calibrate_threshold import (
+    AgentScoresOption,
+    DataOption,
+    FoldsOption,
+    JudgeOption,
+    KindOption,
+    check_files,
+    labelled_records,
+    threshold,
+)
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_items, reads_judgments, takes_labels
 from metajudge.cli.options import ResamplingSeedOption, StoreOption
 from metajudge.cli.stored import with_store

@@ -1,6 +1,6 @@
 """``metajudge calibrate threshold``: a promise about what a calibration keeps, as one look at labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,25 +15,50 @@ from metajudge.calibration.files import load_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee
 from metajudge.calibration.looks import Schedule
 from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
-from metajudge.cli.calibrate_inputs import (
-    AgentScoresOption,
-    CalibrationOption,
-    DataOption,
-    JudgeOption,
-    KindOption,
-    check_files,
-    labelled_records,
-)
 from metajudge.cli.calibrate_report import right_line
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json
 from metajudge.errors import InputError
+from metajudge.files.output import check_apart, check_writable
 from metajudge.runs.exit_codes import ExitCode
-from metajudge.types import Right, VerdictKind
-from metajudge.vetting.labelled import threshold_rows
+from metajudge.types import Judgment, Right, VerdictKind
+from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 from metajudge.vetting.looking import LookRequest, LookResult, ReferenceScores, advice_after, look
 
 NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
+DataOption = Annotated[
+    list[Path],
+    typer.Option("--data", help="Labelled judgments: a file or folder that `vet` reads. Repeatable.", metavar="DIR"),
+]
+JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. Repeatable.", metavar="NAME")]
+AgentScoresOption = Annotated[
+    Path | None,
+    typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
+]
+KindOption = Annotated[
+    VerdictKind | None,
+    typer.Option(help="Only verdicts of this kind; needed where the data have several.", show_choices=True),
+]
+FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
+CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
+
+
+def labelled_records(
+    data: list[Path],
+    reading: Reading,
+    agent_scores: Path | None,
+    labelling: Labelling = UNLABELLED,
+    stored: Sequence[Judgment] = (),
+) -> LabelledRecords:
+    """The judgments to read; those of the store if no data are given."""
+    source = reading.open([str(path) for path in data], labelling=labelling) if data else stored
+    return LabelledRecords(source, data, agent_scores, lambda notice: typer.echo(f"metajudge: {notice}", err=True))
+
+
+def check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -> None:
+    if out is not None:
+        check_writable(out)
+    check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
 
 
 class Questions(StrEnum):

@@ -6,8 +6,7 @@ from pathlib import Path
 import orjson
 import typer
 
-from metajudge.clashes.concordance import Agreed, Concordance, concordance
-from metajudge.clashes.prior_work import CEILING, PRIOR_WORK, SOURCE
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, Agreed, Concordance, concordance
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, read_clashes, review_of_clash
 from metajudge.cli.options import store_path
 from metajudge.cli.outputs import versioned
@@ -15,7 +14,7 @@ from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.files.output import write_text
 from metajudge.report.document import Absent, Column, Table
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.store import Store
 

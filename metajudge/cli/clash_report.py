@@ -17,8 +17,7 @@ from metajudge.clashes.summary import by_category, self_preference
 from metajudge.cli.options import advised
 from metajudge.files.command_line import command
 from metajudge.report.document import Absent, Cell, Column, Measured, Table
-from metajudge.report.tables import dollars, one_line
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import dollars, one_line, table_to_text
 from metajudge.types import Ranking
 
 LISTED = 20

@@ -20,10 +20,10 @@ from metajudge.cli.feedback_report import (
 from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError
-from metajudge.feedback.advice import Advice
 from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.loop import FeedbackLoop, Report
+from metajudge.feedback.patterns import Advice
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store

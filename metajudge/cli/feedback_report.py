@@ -9,13 +9,13 @@ from rich.table import Table
 
 from metajudge.cli.case_report import counted_cases
 from metajudge.cli.options import advised
-from metajudge.feedback.advice import Advice
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.drafts import Draft, DraftKind
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Metric
+from metajudge.feedback.patterns import Advice
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.store.protocol import AuditEntry
 

@@ -36,7 +36,7 @@ from metajudge.report.document import (
     Section,
     Table,
 )
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 
 
 def report_of(findings: PeerFindings) -> Report:

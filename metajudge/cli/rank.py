@@ -12,7 +12,7 @@ from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
 from metajudge.readers.ranking_files import read_ranking_file
 from metajudge.report.document import Cell, Column, Table
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce
 from metajudge.voting.options import Rule, TieOption, UnrankedOption

@@ -9,8 +9,7 @@ from metajudge.calibration.folds import question_folds
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.candidates import FEWEST_KEPT, FITS, SHARE_KEPT, SLACK, ChangeKind
-from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
-from metajudge.feedback.replay import moved_score, replayed
+from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction, moved_score, replayed
 from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 from metajudge.types.frozen import Frozen

@@ -9,13 +9,16 @@ from pydantic import ValidationError
 
 from metajudge.decision.adjustment import Adjustment, Recalibration
 from metajudge.decision.policy import Policy
-from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
-from metajudge.feedback.metrics import DEFINITIONS
-from metajudge.feedback.replay import (
+from metajudge.feedback.cases import (
+    APPROVED,
+    REJECTED,
+    DecidedCase,
+    Direction,
     actions,
     bounds_of,
     values_of,
 )
+from metajudge.feedback.metrics import DEFINITIONS
 from metajudge.stats.arrays import Floats
 
 FEWEST_KEPT = 20

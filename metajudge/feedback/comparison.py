@@ -7,9 +7,8 @@ from pydantic import Field
 
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
-from metajudge.feedback.cases import DecidedCase
+from metajudge.feedback.cases import DecidedCase, moved_score
 from metajudge.feedback.drafts import Draft
-from metajudge.feedback.replay import moved_score
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
 from metajudge.types.frozen import Frozen
 

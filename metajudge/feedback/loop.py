@@ -13,13 +13,12 @@ from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan
 from metajudge.errors import InputError, PolicyError
-from metajudge.feedback.advice import Advice, advise
 from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
 from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
 from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
-from metajudge.feedback.patterns import Pattern, PatternRecord, disagreements, find_patterns
+from metajudge.feedback.patterns import Advice, Pattern, PatternRecord, advise, disagreements, find_patterns
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewStatus

@@ -17,11 +17,10 @@ from metajudge.cases.sheet import RESULT
 from metajudge.concurrency import all_of
 from metajudge.decision import Policy, case_rubric
 from metajudge.errors import InputError
-from metajudge.feedback.cases import DecidedCase
+from metajudge.feedback.cases import DecidedCase, replayed
 from metajudge.feedback.comparison import Comparison, compare
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.drafts import Draft
-from metajudge.feedback.replay import replayed
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import Model, Parameters
 from metajudge.runs.estimate import Estimate

@@ -11,7 +11,7 @@ from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
-from metajudge.readers.in_memory import ItemLike, as_record
+from metajudge.readers.reasons import ItemLike, as_record
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals

@@ -14,7 +14,6 @@ from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import ranking_request, templates_digest
 from metajudge.panels.config import AgentConfig, PanelConfig
-from metajudge.peers.domains import criteria_for
 from metajudge.peers.protocol import (
     Peer,
     answer_key,
@@ -22,6 +21,7 @@ from metajudge.peers.protocol import (
     asked_alike,
     ballot_key,
     blinding_of,
+    criteria_for,
     peers_among,
     rank_answers,
     ranking_settings,

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 
 from metajudge.preferences.formats import Column, columns_of
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Kind, Pairing, Reconcile
+from metajudge.preferences.workspace import FunnelStep
 from metajudge.types import digest
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -8,13 +8,12 @@ import duckdb
 import numpy as np
 
 from metajudge.preferences.contamination import Benchmarks
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import CUT_SHORT
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.splitting import unit_key
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import only, quoted, ranges
+from metajudge.preferences.workspace import FunnelStep, only, quoted, ranges
 
 PATTERNS: Final = {
     "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",

@@ -12,8 +12,8 @@ import duckdb
 import orjson
 
 from metajudge.preferences.verdicts import verdict_text
+from metajudge.reviews.agreement import Ruling, Settlement, settlement_of
 from metajudge.reviews.review import HumanDecision
-from metajudge.reviews.settling import Ruling, Settlement, settlement_of
 from metajudge.types import parse_verdict
 
 PEOPLE: Final = ("rejected_by_people", "corrected_by_people", "people_divided", "people_cannot_tell")

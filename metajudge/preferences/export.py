@@ -16,13 +16,12 @@ from metajudge.preferences import cleaning, formats, selecting, splitting, verdi
 from metajudge.preferences.card import card
 from metajudge.preferences.checking import CARD, STATS, describe, pretty, write_manifest
 from metajudge.preferences.contamination import Benchmarks
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.intake import Vetted, take_in
 from metajudge.preferences.judgment_pairs import pair_judgments
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
 from metajudge.preferences.store_intake import attached
-from metajudge.preferences.workspace import MEMORY, Workspace, only
+from metajudge.preferences.workspace import MEMORY, FunnelStep, Workspace, only
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest

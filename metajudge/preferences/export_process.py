@@ -16,7 +16,7 @@ from metajudge.errors import ConfigurationError, InputError, MetajudgeError, Sto
 from metajudge.preferences.export import ExportResult, export_vetted
 from metajudge.preferences.intake import Vetted
 from metajudge.preferences.request import ExportRequest
-from metajudge.preferences.snapshot import Snapshot
+from metajudge.preferences.store_intake import Snapshot
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
 from metajudge.types.frozen import Frozen
 from metajudge.types.location import PostgresUrl

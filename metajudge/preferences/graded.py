@@ -11,9 +11,8 @@ import duckdb
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Reconcile
-from metajudge.preferences.workspace import only
+from metajudge.preferences.workspace import FunnelStep, only
 from metajudge.types import Category, parse_verdict
 from metajudge.types.label import passing
 

@@ -19,8 +19,7 @@ from metajudge.preferences.decisions import no_people
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
 from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
 from metajudge.preferences.request import ExportRequest, Kind, Rule
-from metajudge.preferences.snapshot import Snapshot
-from metajudge.preferences.store_intake import copy_from_store
+from metajudge.preferences.store_intake import Snapshot, copy_from_store
 from metajudge.preferences.verdicts import verdict_text
 from metajudge.preferences.workspace import only, quoted
 from metajudge.readers import JudgmentSource

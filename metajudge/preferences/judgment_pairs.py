@@ -7,9 +7,8 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.preferences.decisions import PEOPLE, UNKNOWN
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.request import ExportRequest, Format, Pairing, Rule
-from metajudge.preferences.workspace import only, quoted
+from metajudge.preferences.workspace import FunnelStep, only, quoted
 from metajudge.types import Item, Judgment
 
 _GROUPS = {

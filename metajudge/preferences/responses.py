@@ -5,10 +5,9 @@ from typing import Final
 
 import duckdb
 
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.graded import RULES, by_side, grade_votes, pass_rows, take_grades, ungraded_alone
 from metajudge.preferences.request import ExportRequest, Format, Reconcile
-from metajudge.preferences.workspace import only
+from metajudge.preferences.workspace import FunnelStep, only
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ import numpy as np
 
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
-from metajudge.preferences.funnel import FunnelStep
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
-from metajudge.preferences.workspace import only
+from metajudge.preferences.workspace import FunnelStep, only
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""

@@ -4,7 +4,8 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,34 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_WORDS: Final = ("No space left", "File too large", "quota", "Could not write")
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """One step of an export.
+
+    Attributes:
+        name: of the step.
+        unit: what is counted.
+        before: how many came in.
+        after: how many went on.
+        dropped: reason -> how many.
+    """
+
+    name: str
+    unit: str
+    before: int
+    after: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "step": self.name,
+            "unit": self.unit,
+            "before": self.before,
+            "after": self.after,
+            "dropped": {reason: count for reason, count in self.dropped.items() if count},
+        }
 
 
 class DiskFullError(InputError):

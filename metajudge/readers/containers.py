@@ -6,8 +6,8 @@ from enum import Enum
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.arrow_table import ArrowTable
 from metajudge.readers.csv_table import CsvTable, looks_like_csv
+from metajudge.readers.dataset_table import ArrowTable
 from metajudge.readers.lines import Source, open_bytes
 from metajudge.readers.parquet_table import ParquetTable
 from metajudge.readers.tables import JsonLineTable, JsonListTable, Table

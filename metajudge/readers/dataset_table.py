@@ -7,15 +7,78 @@ Read as the documentation of ``datasets`` 4 and 5 describes ("Save and export", 
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
-from metajudge.readers.arrow_table import plain_rows
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.parquet_table import TableRow
+from metajudge.readers.parquet_table import TableRow, plain
+
+ROWS: Final = 512
+"""Rows of a record batch that are Python objects together."""
+
+
+class ArrowTable:
+    """Rows of an Arrow file; batches are mapped into memory one at a time."""
+
+    format = "Arrow"
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._opened().schema.names)
+
+    def rows(self) -> Iterator[Line | Reject]:
+        import pyarrow
+
+        file, number = self._opened(), 0
+        try:
+            for at in range(file.num_record_batches):
+                for data in plain_rows(file.get_batch(at)):
+                    number += 1
+                    yield TableRow(number, data)
+        except (OSError, pyarrow.ArrowException) as error:
+            reason = f"the file is damaged; nothing after this row can be read ({error})"
+            yield Reject(self.source.name, number + 1, reason, "")
+
+    def _opened(self) -> Any:
+        try:
+            import pyarrow
+            import pyarrow.ipc
+        except ImportError:
+            raise InputError(
+                f"{self.source.name} is an Arrow file, which needs pyarrow: {install_command('inputs')}"
+            ) from None
+        try:
+            return pyarrow.ipc.open_file(pyarrow.memory_map(str(self.source.path)))
+        except (OSError, pyarrow.ArrowException) as error:
+            raise InputError(f"{self.source.name} cannot be read as an Arrow file: {error}") from None
+
+
+def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a record batch, a few at a time; cells are as JSON has them."""
+    names = batch.schema.names
+    odd = [at for at, kind in enumerate(batch.schema.types) if not _is_plain(kind)]
+    for start in range(0, batch.num_rows, ROWS):
+        columns = [column.to_pylist() for column in batch.slice(start, ROWS).columns]
+        for at in odd:
+            columns[at] = [plain(cell) for cell in columns[at]]
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether all cells of an Arrow type are as JSON has them: texts, whole numbers, booleans, and objects of these."""
+    from pyarrow import types
+
+    if types.is_struct(kind):
+        return all(_is_plain(kind.field(at).type) for at in range(kind.num_fields))
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _is_plain(kind.value_type)
+    return any(known(kind) for known in (types.is_string, types.is_large_string, types.is_boolean, types.is_integer))
 
 
 class DatasetTable:

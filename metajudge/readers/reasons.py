@@ -1,9 +1,13 @@
 """Why a record is invalid, in one short line that speaks of the user's fields."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
+from metajudge.errors import InputError
+from metajudge.types import Item, Judgment
 
 _EXPECTED = {
     "string_type": "a string",
@@ -16,6 +20,13 @@ _EXPECTED = {
     "bool_type": "true or false",
 }
 _MOST = 3
+M = TypeVar("M", bound=BaseModel)
+
+JudgmentLike = Judgment | Mapping[str, Any]
+"""A judgment, or plain data of the same shape (``metajudge schema judgment`` prints it)."""
+
+ItemLike = Item | Mapping[str, Any]
+"""An item, or plain data of the same shape."""
 
 
 def reason_of(error: ValidationError, *, of: str | None = None) -> str:
@@ -88,3 +99,29 @@ def _shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def as_judgment(given: JudgmentLike, *, place: str = "the judgment") -> Judgment:
+    """The judgment itself, or the one that plain data describes; see :func:`as_record`."""
+    return as_record(given, Judgment, place)
+
+
+def as_record(given: M | Mapping[str, Any], kind: type[M], place: str) -> M:
+    """The record itself, or the one that plain data describes.
+
+    Args:
+        place: its position, for the error message, e.g. ``"judgment 3 of 10"``.
+
+    Raises:
+        InputError: data of another shape; the message names the fields at fault.
+    """
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, Mapping):
+        name = kind.__name__
+        article = "an" if name[0] in "AEIOU" else "a"
+        raise InputError(f"{place} is a {type(given).__name__}; give {article} {name}, or a dict with its fields")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"{place} is not valid: {reason_of(error)}") from None

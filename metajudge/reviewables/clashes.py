@@ -7,8 +7,7 @@ from typing import Literal
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import clash_decision, clash_of, panel_verdict
-from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, blind_sheet, full_sheet
-from metajudge.clashes.showing import labels_of
+from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, blind_sheet, full_sheet, labels_of
 from metajudge.report.tables import dollars
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.judgments import MISSING

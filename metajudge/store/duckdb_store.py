@@ -20,7 +20,6 @@ from metajudge.store.database import Database, short_of_memory
 from metajudge.store.duckdb_blocks import DuckDBBlocks
 from metajudge.store.duckdb_dialect import DuckDBDialect
 from metajudge.store.duckdb_tables import DuckDBTables
-from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.group_commit import GroupCommit
 from metajudge.store.journal import Journal, Record
 from metajudge.store.line_facts import LineFacts
@@ -30,7 +29,7 @@ from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import assessment_write, decode, encode, has_reply
 from metajudge.store.sharing import Sharing
 from metajudge.store.sql import Connection
-from metajudge.store.stored_queries import StoredAuditLog, StoredQueries
+from metajudge.store.stored_queries import GatheredReads, StoredAuditLog, StoredQueries
 from metajudge.store.write_ahead import WriteAhead
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 

@@ -14,7 +14,6 @@ from metajudge.errors import StoreError
 from metajudge.providers.budget_book import BudgetBook, BudgetState
 from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, LimitBook
 from metajudge.store import forgetting
-from metajudge.store.gathered_reads import GatheredReads
 from metajudge.store.line_facts import LineFacts
 from metajudge.store.outcome_sources import PostgresSources
 from metajudge.store.outcomes import StoredOutcomes
@@ -28,7 +27,7 @@ from metajudge.store.redaction import FORGOTTEN, hide_headers, redact_assessment
 from metajudge.store.reviews import StoredReviews
 from metajudge.store.rows import REPLY_COLUMNS, assessment_write, reply_of_call, reply_of_row
 from metajudge.store.sql import PAGE, Connection, add_by_lists
-from metajudge.store.stored_queries import StoredAuditLog, StoredQueries
+from metajudge.store.stored_queries import GatheredReads, StoredAuditLog, StoredQueries
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 from metajudge.types.location import PostgresUrl
 

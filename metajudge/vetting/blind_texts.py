@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from metajudge.clashes.showing import telling_names
+from metajudge.clashes.sheet import telling_names
 from metajudge.judging.identity import hide_identities
 from metajudge.types import Judgment
 

@@ -13,7 +13,7 @@ from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
 from metajudge.readers import JudgmentSource
-from metajudge.readers.in_memory import JudgmentLike, as_judgment
+from metajudge.readers.reasons import JudgmentLike, as_judgment
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings

@@ -1,6 +1,6 @@
 import numpy as np
 
-from metajudge.audit.left_out import left_out
+from metajudge.audit.peers import left_out
 from tests.audit.records import pair, people, single, table_of
 
 

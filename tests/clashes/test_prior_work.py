@@ -1,6 +1,6 @@
 """Figures of the paper, as printed there."""
 
-from metajudge.clashes.prior_work import CEILING, PRIOR_WORK
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK
 
 
 def test_tables_4_10_and_12_of_the_paper():

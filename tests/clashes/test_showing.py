@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.showing import blind_texts, ranking_by_label
+from metajudge.clashes.sheet import blind_texts, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.types import Item, Ranking
 from tests.doubles.ranking import ranks_by

@@ -3,8 +3,7 @@
 import numpy as np
 
 from metajudge.decision.policy import Policy
-from metajudge.feedback.cases import DecidedCase
-from metajudge.feedback.replay import replayed
+from metajudge.feedback.cases import DecidedCase, replayed
 from metajudge.reviews.review import HumanDecision, PolicyUsed
 
 POLICY = Policy.model_validate(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from metajudge.feedback.advice import advise
 from metajudge.feedback.cases import Direction
-from metajudge.feedback.patterns import find_patterns
+from metajudge.feedback.patterns import advise, find_patterns
 from tests.doubles.decided_cases import case
 
 NAMES = ("accuracy", "clarity", "completeness", "fairness")

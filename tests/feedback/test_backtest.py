@@ -7,8 +7,8 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.feedback.backtest import backtest
 from metajudge.feedback.candidates import ChangeKind, moved_threshold
+from metajudge.feedback.cases import replayed
 from metajudge.feedback.metrics import metrics
-from metajudge.feedback.replay import replayed
 from metajudge.stats.intervals import wilson
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
 from tests.feedback.decided import LENIENT, STRICT

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from metajudge.feedback.candidates import moved_threshold, recalibrated, with_offsets, with_weights
-from metajudge.feedback.replay import replayed
+from metajudge.feedback.cases import replayed
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd
 from tests.feedback.decided import LENIENT, STRICT
 

@@ -33,7 +33,7 @@ def loop(store):
 
 async def decided(store, cases, policy=VERDICT, used=USED):
     """Reviews and decisions as people would have left them."""
-    from metajudge.feedback.replay import replayed
+    from metajudge.feedback.cases import replayed
 
     cases = replayed(policy, cases)
     reviews = [

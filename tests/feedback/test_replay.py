@@ -3,7 +3,7 @@ import pytest
 
 from metajudge.decision.deciding import decide
 from metajudge.decision.policy import Policy
-from metajudge.feedback.replay import actions
+from metajudge.feedback.cases import actions
 from metajudge.types.decision import Absent
 from tests.doubles.decided_cases import POLICY, case
 

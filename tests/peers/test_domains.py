@@ -1,6 +1,6 @@
 import pytest
 
-from metajudge.peers.domains import ALIASES, DOMAINS, criteria_for
+from metajudge.peers.protocol import ALIASES, DOMAINS, criteria_for
 
 
 class TestDomains:

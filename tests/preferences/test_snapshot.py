@@ -10,7 +10,7 @@ from metajudge.preferences.export import export_vetted
 from metajudge.preferences.filters import Filters
 from metajudge.preferences.formats import Format
 from metajudge.preferences.intake import Vetted
-from metajudge.preferences.snapshot import Snapshot
+from metajudge.preferences.store_intake import Snapshot
 from metajudge.preferences.workspace import ranges
 from metajudge.store import open_store
 from tests.preferences.stored import exported_from, filled, vetted

@@ -7,9 +7,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
-from metajudge.readers.arrow_table import ROWS as BATCH
-from metajudge.readers.arrow_table import ArrowTable
-from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.dataset_table import ROWS as BATCH
+from metajudge.readers.dataset_table import ArrowTable, DatasetTable, dataset_folders
 from metajudge.readers.frames import from_arrow, to_arrow
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.parquet_table import ParquetTable

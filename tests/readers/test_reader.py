@@ -9,11 +9,10 @@ from metajudge.errors import InputError
 from metajudge.readers import assessed_formats, open_judgments
 from metajudge.readers.assessed_formats import AssessedFormat
 from metajudge.readers.assessed_runs import AssessedRun
-from metajudge.readers.in_memory import as_judgment
 from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.reader import FoundJudgment, LineReader, attempt, each, split, why
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reasons import as_judgment, reason_of
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore
 from metajudge.types import Category, Grade, Judgment
 from tests.doubles.judgments import judgment

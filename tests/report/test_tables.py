@@ -7,8 +7,7 @@ from metajudge.report.document import (
 )
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
-from metajudge.report.tables import cell_text
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import cell_text, table_to_text
 from tests.report.reports import report, table
 
 

@@ -1,4 +1,4 @@
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from tests.report.reports import table
 
 

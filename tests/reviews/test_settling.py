@@ -2,8 +2,8 @@
 
 import pytest
 
+from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.review import HumanDecision
-from metajudge.reviews.settling import Ruling, settlement_of
 from metajudge.types import parse_verdict
 
 

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from metajudge.store.gathered_reads import GatheredReads
+from metajudge.store.stored_queries import GatheredReads
 
 
 class Table:

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.in_memory import as_judgment
+from metajudge.readers.reasons import as_judgment
 from metajudge.types import Judgment
 from metajudge.types.frozen import DEEPEST, Finite, Frozen, shallow
 from metajudge.types.usage import Usage

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from metajudge.clashes import reviews as clash_reviews
-from metajudge.clashes.showing import labels_of
+from metajudge.clashes.sheet import labels_of
 from metajudge.errors import InputError
 from metajudge.reviews.review import Outcome
 from metajudge.store import open_store

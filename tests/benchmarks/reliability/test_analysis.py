@@ -10,7 +10,7 @@ from metajudge.benchmarks.reliability.report import report_of, terminal_table
 
 from metajudge.errors import InputError
 from metajudge.report.html import to_html
-from metajudge.report.text import table_to_text
+from metajudge.report.tables import table_to_text
 from tests.doubles.reliability import JUDGES, evaluation
 
 
