@@ -3,8 +3,6 @@
 All are coroutines: plain functions would each run in a thread.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -12,51 +10,16 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 
 from metajudge.errors import StoreError
 from metajudge.store.protocol import Store
-from metajudge.store.undecided import Undecided, undecided_by
 
 from .audit import Changes
 from .authorization import key_owner
 from .errors import request_id_of
-from .keys import ANYBODY, Caller, Scope
+from .keys import ANYBODY, Caller
 from .service import Service
+from .sight import Sight
 
 _bearer = HTTPBearer(auto_error=False, description="A key of the service.")
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, description="A key of the service.")
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """A caller's permissions to see labels.
-
-    Attributes:
-        reviewer: the name recorded with their decisions; None while unknown.
-    """
-
-    caller: Caller
-    reviewer: str | None
-
-    @property
-    def reviews(self) -> bool:
-        """Whether the caller decides reviews."""
-        return Scope.REVIEW in self.caller.scopes
-
-    @property
-    def labels(self) -> bool:
-        """Whether the caller sees any label, and figures based on labels."""
-        return not self.reviews or not self.caller.scopes.isdisjoint({Scope.READ, Scope.ADMIN})
-
-    async def undecided(self, store: Store) -> Undecided:
-        """The subjects and items that wait for the caller's decision."""
-        return await store.ask(lambda connection: undecided_by(connection, self.reviewer))
-
-    async def withheld(self, store: Store) -> Callable[[str], bool]:
-        """A function from an item's id to whether its label must be hidden."""
-        if not self.labels:
-            return lambda _item: True
-        if not self.reviews:
-            return lambda _item: False
-        items = (await self.undecided(store)).items
-        return lambda item: item in items
 
 
 async def service(request: Request) -> Service:

@@ -11,10 +11,10 @@ from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
 from metajudge.store.protocol import Store
 
 from ..audit import Changes
-from ..deps import Sight
 from ..errors import request_id_of
 from ..keys import ANYBODY, Caller, Scope
 from ..service import Service
+from ..sight import Sight
 from .sessions import Session, Sessions
 
 
