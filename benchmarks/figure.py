@@ -18,7 +18,6 @@ class Figure(Finite):
 
     Attributes:
         value: a number, or an object where a figure has parts; None where the data carry none, see ``why``.
-        n: observations behind it.
         interval: 95 %, in the unit of the value.
         definition: rows, statistic and unit.
         paper: a published figure, in the same unit; None if missing.

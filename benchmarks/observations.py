@@ -136,7 +136,6 @@ def observed(
 
     Args:
         signals: names of the signals the heuristic may weigh; None for all.
-        rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.
         wrong: which of ``tie`` and ``none`` (no verdict) are wrong judgments instead of being left out.
     """

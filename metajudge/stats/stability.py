@@ -87,7 +87,6 @@ def retest(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) 
 
     Args:
         first: a label an evaluation, None where the run has none.
-        second: the same of the other run, in the same order.
 
     Raises:
         InputError: unequal lengths.
