@@ -18,7 +18,7 @@ from metajudge.report import (
     Table,
 )
 
-from ..figure_tables import definitions_table, measured
+from ..figure import definitions_table, measured
 from .figures import PUBLISHED, Figure, Figures, agrees, shown
 from .records import Study
 

@@ -11,7 +11,9 @@ from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
+from metajudge.panels.config import PanelConfig
 from metajudge.readers.in_memory import ItemLike, as_record
+from metajudge.runs.estimate import REASONING_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
@@ -325,3 +327,34 @@ class _Pairs:
         if all(was_asked(one) for one in games):
             self._take(index // 2, combined_judgment(games, self._rule))
             self._totals.combined = (self._totals.combined or 0) + 1
+
+
+def estimate_judging(
+    config: PanelConfig,
+    items: Iterable[Item],
+    orders: Orders = "both",
+    *,
+    grade: bool = False,
+    with_reference: bool = False,
+) -> Estimate:
+    """What it takes to have agents compare pairs of responses, or grade each response alone.
+
+    Raises:
+        ConfigurationError: agents that make no sense together (no key is needed).
+    """
+    judges = Session.for_estimate(config).models()
+    prices = prices_of(config.agents)
+    estimate = Estimate.at(prices)
+    for item in items:
+        for one in judges:
+            version = one.prompt_version
+            if grade:
+                grader = GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
+                requests = [grader.request(item, name) for name in item.responses]
+            else:
+                judge = PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
+                requests = [judge.request(item, order) for order in orders_of(item, orders)]
+            for request in requests:
+                estimate.judgments += 1
+                estimate.add(one.name, prices, size_of(request), REASONING_TOKENS)
+    return estimate
