@@ -18,8 +18,8 @@ from metajudge.report import (
     Table,
 )
 
-from ..figure import definitions_table, measured
-from .figures import PUBLISHED, Figure, Figures, agrees, shown
+from ..figure import Figure, Figures, definitions_table, measured
+from .figures import PUBLISHED, agrees, shown
 from .records import Study
 
 LETTERS = 44
