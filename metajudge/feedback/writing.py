@@ -7,7 +7,7 @@ from metajudge.agents.schema import object_schema
 from metajudge.errors import InputError
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.drafts import Draft, criterion_of
-from metajudge.prompts.refining import render_revising, render_revising_system
+from metajudge.prompts.revising import render_revising, render_revising_system
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 
 PARAMETERS = Parameters(temperature=0.3, max_tokens=2000)
