@@ -73,7 +73,7 @@ COMMANDS = (
     Entry("rubric", "rubric:app", "List, show, validate and refine rubrics", DATA),
     Entry("schema", "schema:schema", "Print the JSON Schema of a record", DATA),
     Entry("init", "init:init", "Write a commented panel file for --config", SETUP),
-    Entry("check", "check:check", "Ask every agent once about a tiny judgment", SETUP),
+    Entry("check", "doctor:check", "Ask every agent once about a tiny judgment", SETUP),
     Entry("doctor", "doctor:doctor", "Check what a run needs: packages, keys, store, panel file, disk", SETUP),
     Entry("mcp", "mcp:mcp", "Serve assistants over MCP", SETUP),
     Entry("serve", "serve:serve", "Serve vetting over HTTP: POST /v1/vet, documented at /docs", SETUP),
