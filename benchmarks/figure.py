@@ -1,9 +1,10 @@
-"""One figure of an analysis: value, n, interval, and the definition they share."""
+"""One figure of an analysis: value, n, interval, the definition they share, and how reports show it."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from metajudge.report.document import Absent, Column, Measured, Table
 from metajudge.stats.agreement import cohen_kappa, landis_koch
 from metajudge.stats.intervals import wilson
 from metajudge.types.frozen import Finite
@@ -18,7 +19,6 @@ class Figure(Finite):
 
     Attributes:
         value: a number, or an object where a figure has parts; None where the data carry none, see ``why``.
-        n: observations behind it.
         interval: 95 %, in the unit of the value.
         definition: rows, statistic and unit.
         paper: a published figure, in the same unit; None if missing.
@@ -82,3 +82,18 @@ def kappa(labels: Iterable[tuple[Any, Any]], definition: str) -> Figure:
     text += f'. Landis and Koch call it "{landis_koch(found.estimate)}"'
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return Figure(value=found.estimate, n=found.n, definition=text, interval=interval)
+
+
+def definitions_table(title: str, figures: Figures) -> Table:
+    """Rows, statistic and unit of each figure of a section."""
+    rows = tuple((name, figure.definition) for name, figure in figures.items())
+    columns = (Column(title="Figure"), Column(title="Definition"))
+    return Table(caption=f"{title}: definitions", columns=columns, rows=rows)
+
+
+def measured(figure: Figure | None) -> Measured | Absent:
+    """A share in percent, for a bar; absent where there is no such figure, no value or no interval."""
+    if figure is None or figure.value is None or figure.interval is None:
+        return Absent(absent="no such rows")
+    low, high = figure.interval
+    return Measured(value=figure.value / 100, low=low / 100, high=high / 100)

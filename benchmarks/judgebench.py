@@ -22,8 +22,9 @@ from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.types import Judgment
 
 from .benchmark import Card
-from .findings import OVERALL, Accuracy, Outcomes, Proportion
+from .findings import Accuracy
 from .judged_games import JudgedGames, JudgedSet, PairGames
+from .tally import Tally
 
 CARD = Card(
     name="judgebench",
@@ -64,27 +65,21 @@ def _kind(judge: str) -> Kind:
 
 
 def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accuracy:
-    cells: dict[str, Outcomes] = defaultdict(Outcomes)
-    decided, agreeing = Outcomes(), Outcomes()
+    tally = Tally(kind)
     for pair in pairs:
-        for category in (pair.category, OVERALL):
-            cells[category].add(pair.correct, pair.question)
+        tally.add(pair.category, pair.correct, pair.question)
         for game in pair.decided:
-            decided.add(game == pair.label, pair.question)
+            tally.decided.add(game == pair.label, pair.question)
         if pair.agree:
-            agreeing.add(pair.correct, pair.question)
-    games = [game for pair in pairs for game in pair.games]
-    return Accuracy(
-        judge=judged.judge,
-        kind=kind,
+            tally.agreeing.add(pair.correct, pair.question)
+        tally.games += len(pair.games)
+        tally.ties += pair.games.count(PairGames.TIE)
+        tally.without_verdict += pair.games.count(None)
+    return tally.accuracy(
+        judged.judge,
+        alike="no pair was judged alike in both orders",
+        decided="no game names a winner",
         responses_by=judged.responses_by,
-        cells={category: Proportion.of(one.right, one.questions) for category, one in cells.items()},
-        games=len(games),
-        decided=len(decided.right),
-        ties=games.count(PairGames.TIE),
-        without_verdict=games.count(None),
-        precision=decided.share("no game names a winner"),
-        agreeing=agreeing.share("no pair was judged alike in both orders"),
     )
 
 

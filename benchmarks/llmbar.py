@@ -20,9 +20,10 @@ from pathlib import Path
 from metajudge.types import Judgment
 
 from .benchmark import Card
-from .findings import OVERALL, Accuracy, Outcomes, Proportion
+from .findings import Accuracy
 from .judged_games import PairGames, game_of
 from .observations import question_of
+from .tally import Tally
 
 CARD = Card(
     name="llmbar",
@@ -117,37 +118,20 @@ def _strategy(judgment: Judgment) -> str:
 
 
 def _accuracy(judge: str, pairs: list[_Pair]) -> Accuracy:
-    measures: dict[str, dict[str, Outcomes]] = {name: defaultdict(Outcomes) for name in MEASURES}
-    cells: dict[str, Outcomes] = defaultdict(Outcomes)
-    decided, agreeing = Outcomes(), Outcomes()
+    tally = Tally("pointwise" if any(pair.pointwise for pair in pairs) else "pairwise")
     for pair in pairs:
-        found = pair.measures()
-        for category in (pair.category, OVERALL):
-            for name in MEASURES:
-                for value in found[name]:
-                    measures[name][category].add(value, pair.question)
-            for name in (FIRST, SWAPPED):
-                cells[category].add(found[name][0], pair.question)
-        for game in pair.games.values():
+        found, games = pair.measures(), list(pair.games.values())
+        for name in MEASURES:
+            for value in found[name]:
+                tally.measure(name, pair.category, value, pair.question)
+        for name in (FIRST, SWAPPED):
+            tally.add(pair.category, found[name][0], pair.question)
+        for game in games:
             if game is not None and game != PairGames.TIE:
-                decided.add(game == pair.label, pair.question)
+                tally.decided.add(game == pair.label, pair.question)
         if found[AGREE][0] and pair.games["AB"] in ("A", "B"):
-            agreeing.add(pair.games["AB"] == pair.label, pair.question)
-    games = [game for pair in pairs for game in pair.games.values()]
-    return Accuracy(
-        judge=judge,
-        kind="pointwise" if any(pair.pointwise for pair in pairs) else "pairwise",
-        responses_by=None,
-        cells=_shares(cells),
-        measures={name: _shares(one) for name, one in measures.items()},
-        games=len(games),
-        decided=len(decided.right),
-        ties=games.count(PairGames.TIE),
-        without_verdict=games.count(None),
-        precision=decided.share("no verdict names a winner"),
-        agreeing=agreeing.share("no pair was judged alike in both orders"),
-    )
-
-
-def _shares(cells: dict[str, Outcomes]) -> dict[str, Proportion]:
-    return {name: Proportion.of(one.right, one.questions) for name, one in cells.items()}
+            tally.agreeing.add(pair.games["AB"] == pair.label, pair.question)
+        tally.games += len(games)
+        tally.ties += games.count(PairGames.TIE)
+        tally.without_verdict += games.count(None)
+    return tally.accuracy(judge, alike="no pair was judged alike in both orders", decided="no verdict names a winner")

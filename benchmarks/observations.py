@@ -1,6 +1,6 @@
 """The decided judgments of a benchmark as columns, with their free evidence."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +10,71 @@ from typing import Any, Literal
 import numpy as np
 
 from metajudge.stats.arrays import Bools, Indices
-from metajudge.types import Judgment, Pairwise, Ranking, Right, SignalValue, VerdictKind, kind_of, text_digest
+from metajudge.types import (
+    AnyVerdict,
+    Judgment,
+    Pairwise,
+    Ranking,
+    Right,
+    SignalValue,
+    VerdictKind,
+    is_right,
+    kind_of,
+    text_digest,
+)
+from metajudge.types.grade_scales import GradeScales
 from metajudge.types.right import DEFAULTS
 
-from .peer_agreement import PeerAgreement
 from .records import Records
+
+
+@dataclass(slots=True)
+class PeerAgreement:
+    """Verdicts by item and judge, without texts.
+
+    Judges of one model (``meta["judge_model"]``) are no peers of one another, nor are judges on two scales of grades.
+    """
+
+    _verdicts: dict[str, dict[str, Counter[AnyVerdict]]] = field(default_factory=dict)
+    _models: dict[str, str] = field(default_factory=dict)
+    _scales: GradeScales = field(default_factory=GradeScales)
+    _group: dict[str, int] | None = None
+    _known: dict[tuple[str, str, AnyVerdict, Right, int], float | None] = field(default_factory=dict)
+
+    def add(self, judgment: Judgment) -> None:
+        """Notes one verdict."""
+        self._models[judgment.judge] = str(judgment.meta.get("judge_model") or judgment.judge)
+        self._scales.add(judgment.judge, judgment.verdict, judgment.item)
+        self._group = None
+        if judgment.verdict is not None:
+            item = self._verdicts.setdefault(judgment.item.id, defaultdict(Counter))
+            item[judgment.judge][judgment.verdict] += 1
+
+    def share(self, judgment: Judgment, rule: Right) -> float | None:
+        """Mean over the peers of the share of a peer's verdicts on the item that are right by this verdict, in [0, 1].
+
+        None without a verdict, and where no peer gave one that the rule can compare.
+        """
+        own, model = judgment.verdict, self._models.get(judgment.judge, judgment.judge)
+        if own is None:
+            return None
+        if self._group is None:
+            self._group = self._scales.groups()
+        key = (judgment.item.id, model, own, rule, self._group.get(judgment.judge, 0))
+        if key not in self._known:
+            self._known[key] = self._share(*key)
+        return self._known[key]
+
+    def _share(self, item: str, model: str, own: AnyVerdict, rule: Right, scale: int) -> float | None:
+        votes = []
+        for judge, verdicts in self._verdicts.get(item, {}).items():
+            if self._models[judge] == model or (self._group or {}).get(judge, 0) != scale:
+                continue
+            compared = [(is_right(other, own, rule), count) for other, count in verdicts.items()]
+            known = [(agrees, count) for agrees, count in compared if agrees is not None]
+            if known:
+                votes.append(sum(count for agrees, count in known if agrees) / sum(count for _, count in known))
+        return sum(sorted(votes)) / len(votes) if votes else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +196,6 @@ def observed(
 
     Args:
         signals: names of the signals the heuristic may weigh; None for all.
-        rules: what counts as right, by kind.
         peers: every verdict of the input; None where agreement with peers is not asked for.
         wrong: which of ``tie`` and ``none`` (no verdict) are wrong judgments instead of being left out.
     """

@@ -16,11 +16,7 @@ NAME = "file"
 
 
 class OwnFiles:
-    """Files in any format that is read, with labels in them or joined to them.
-
-    Args:
-        rules: what counts as right, by kind of verdict.
-    """
+    """Files in any format that is read, with labels in them or joined to them."""
 
     def __init__(self, names: Sequence[str], rules: Mapping[VerdictKind, Right]) -> None:
         self._rules = rules

@@ -6,8 +6,8 @@ from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.right_rules import RightRules
 from metajudge.types import Judgment, Right
 
+from .observations import PeerAgreement
 from .own_judges import WithOwnJudges
-from .peer_agreement import PeerAgreement
 from .population import Census, Population
 from .records import Records
 

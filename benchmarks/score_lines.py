@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from metajudge.scoring import exceeds
+from metajudge.scoring.formulas import exceeds
 
 from .observations import Observation, signal_data
 

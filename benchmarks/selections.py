@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from metajudge.report.document import Absent
-from metajudge.scoring import exceeds
+from metajudge.scoring.formulas import exceeds
 from metajudge.stats.arrays import Bools
 
 from .findings import Threshold

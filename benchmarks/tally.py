@@ -39,8 +39,15 @@ class Tally:
         for name in (category, OVERALL):
             self.measures.setdefault(measure, _cells())[name].add(right, question)
 
-    def accuracy(self, judge: str, *, alike: str, responses_by: str | None = None) -> Accuracy:
-        """All shares; ``alike`` says why there may be no item judged alike."""
+    def accuracy(
+        self,
+        judge: str,
+        *,
+        alike: str,
+        decided: str = "no verdict can be right or wrong",
+        responses_by: str | None = None,
+    ) -> Accuracy:
+        """All shares; ``alike`` says why there may be no item judged alike, ``decided`` why no verdict is decided."""
         return Accuracy(
             judge=judge,
             kind=self.kind,
@@ -51,7 +58,7 @@ class Tally:
             decided=len(self.decided.right),
             ties=self.ties,
             without_verdict=self.without_verdict,
-            precision=self.decided.share("no verdict can be right or wrong"),
+            precision=self.decided.share(decided),
             agreeing=self.agreeing.share(alike),
         )
 

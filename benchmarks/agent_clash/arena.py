@@ -5,18 +5,8 @@ from typing import Any
 
 from metajudge.stats.intervals import two_proportion_z
 
-from .figures import (
-    NO_ROWS,
-    PUBLISHED,
-    Explanation,
-    Figure,
-    Figures,
-    absent,
-    compare,
-    count,
-    kappa,
-    share,
-)
+from ..figure import NO_ROWS, Figure, Figures
+from .figures import PUBLISHED, Explanation, absent, compare, count, kappa, share
 from .records import LoggedEvaluation, Study, by_id
 
 FEWEST = 3

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 
-from .figures import Figures, compare, count, share
+from ..figure import Figures
+from .figures import compare, count, share
 from .records import PANEL_SIZE, LoggedEvaluation, Study
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from metajudge.stats.stability import WinnerStability, count_digests, winner_stability, winner_stability_by
 
-from .figures import NO_ROWS, Figure, Figures, absent, compare, share
+from ..figure import NO_ROWS, Figure, Figures
+from .figures import absent, compare, share
 from .records import LoggedEvaluation, Study
 
 

@@ -11,30 +11,12 @@ from pydantic import BaseModel, ConfigDict
 from metajudge.stats.agreement import Agreement, cohen_kappa
 
 from .. import figure
-from ..figure import NO_ROWS, Figure, Figures
+from ..figure import NO_ROWS, Figure
 
 PUBLISHED: dict[str, Any] = tomllib.loads(
     files(__package__).joinpath("published.toml").read_text("utf-8"), parse_float=Decimal
 )
 """The paper's figures by id; numbers with a point as Decimal, which keeps the digits as printed."""
-
-__all__ = [
-    "NO_ROWS",
-    "PUBLISHED",
-    "Explanation",
-    "Figure",
-    "Figures",
-    "absent",
-    "agrees",
-    "beside",
-    "compare",
-    "count",
-    "kappa",
-    "kappa_of",
-    "plain",
-    "share",
-    "shown",
-]
 
 
 class Explanation(BaseModel):

@@ -11,19 +11,8 @@ from scipy.stats.contingency import odds_ratio, relative_risk
 from metajudge.stats.paired import sign_test
 from metajudge.stats.panels import Unity
 
-from .figures import (
-    NO_ROWS,
-    PUBLISHED,
-    Explanation,
-    Figure,
-    Figures,
-    absent,
-    compare,
-    count,
-    kappa,
-    kappa_of,
-    share,
-)
+from ..figure import NO_ROWS, Figure, Figures
+from .figures import PUBLISHED, Explanation, absent, compare, count, kappa, kappa_of, share
 from .records import LoggedEvaluation, Study
 
 STRONGEST_FIRST = ("gpt-4", "claude-v1", "gpt-3.5-turbo", "vicuna-13b-v1.2", "alpaca-13b", "llama-13b")

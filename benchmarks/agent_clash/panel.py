@@ -7,7 +7,8 @@ from scipy.stats import fisher_exact
 
 from metajudge.stats.panels import Unity
 
-from .figures import NO_ROWS, PUBLISHED, Explanation, Figure, Figures, absent, compare, share
+from ..figure import NO_ROWS, Figure, Figures
+from .figures import PUBLISHED, Explanation, absent, compare, share
 from .records import LoggedEvaluation, Study
 
 TWICE = "of the log groups mtbench and arena_r1 with three panel judges, where repeated attempts count as evaluations"

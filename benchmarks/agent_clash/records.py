@@ -199,7 +199,6 @@ class Study:
         published: published rows, one per (experiment, run, id).
         repeated: row ids that were left out of ``published`` as another row of the same evaluation counts.
         identical: lines that repeat another one word for word; they count once everywhere.
-        sha256: its digest.
     """
 
     rows: tuple[LoggedEvaluation, ...]

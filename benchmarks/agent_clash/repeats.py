@@ -6,7 +6,8 @@ from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact
 from metajudge.stats.stability import Correctness, StabilityClass, stability_class
 
-from .figures import NO_ROWS, Explanation, Figure, Figures, absent, compare, kappa, kappa_of, share
+from ..figure import NO_ROWS, Figure, Figures
+from .figures import Explanation, absent, compare, kappa, kappa_of, share
 from .records import LoggedEvaluation, Study, by_id
 
 

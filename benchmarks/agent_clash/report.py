@@ -18,8 +18,8 @@ from metajudge.report.document import (
     Table,
 )
 
-from ..figure_tables import definitions_table, measured
-from .figures import PUBLISHED, Figure, Figures, agrees, shown
+from ..figure import Figure, Figures, definitions_table, measured
+from .figures import PUBLISHED, agrees, shown
 from .records import Study
 
 LETTERS = 44

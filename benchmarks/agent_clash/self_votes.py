@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from .figures import PUBLISHED, Explanation, Figure, Figures, absent, compare, share
+from ..figure import Figure, Figures
+from .figures import PUBLISHED, Explanation, absent, compare, share
 from .records import LoggedEvaluation, Study, Vote
 
 Reading = Callable[[LoggedEvaluation, Vote], str | None]

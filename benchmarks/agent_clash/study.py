@@ -1,8 +1,7 @@
 """The whole recomputation: every id of the study, in order."""
 
-from ..figure import to_json
+from ..figure import Figures, to_json
 from . import arena, audit, end_to_end, mtbench, panel, repeats, self_votes
-from .figures import Figures
 from .records import Study, load_study
 
 __all__ = ["load_study", "recompute", "to_json"]

@@ -155,7 +155,7 @@ def scoring_seconds(n: int = 1_000_000) -> float:
     """Seconds for agent scores, average and vote of ``n`` judgments, 3 agents, 7 criteria."""
     import numpy as np
 
-    from metajudge.scoring import agent_scores, majority_vote, weighted_average
+    from metajudge.scoring.formulas import agent_scores, majority_vote, weighted_average
 
     scores = np.random.default_rng(0).integers(1, 6, size=(n, 3, 7))
     start = time.perf_counter()

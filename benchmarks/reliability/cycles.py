@@ -9,10 +9,10 @@ from metajudge.stats.stability import (
     WinnerStability,
     count_digests,
     kendall_across,
+    split_variance,
     winner_stability,
     winner_stability_by,
 )
-from metajudge.stats.variance import split_variance
 
 from ..figure import Figure, Figures, absent, share
 from .clash_records import counted_attempts

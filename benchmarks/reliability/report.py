@@ -18,8 +18,7 @@ from metajudge.report.document import (
     Table,
 )
 
-from ..figure import Figure, Figures
-from ..figure_tables import definitions_table, measured
+from ..figure import Figure, Figures, definitions_table, measured
 
 SECTIONS = (
     ("Concordance with humans", ("run", "combined.", "majority.")),

@@ -9,7 +9,7 @@ from typing import Any
 
 from metajudge.errors import FailureKind
 from metajudge.rubric import Rubric
-from metajudge.scoring import KEPT, agent_scores, majority_vote
+from metajudge.scoring.formulas import KEPT, agent_scores, majority_vote
 from metajudge.types import AgentResult, CriterionScore, Failure, TokenUsage
 
 MAX_SAMPLES = 100

@@ -34,11 +34,7 @@ class Keeping:
         self._before = await self.store.newest_version()
 
     async def keep(self, block: AssessmentBlock, items: Sequence[str], texts: TextRows) -> None:
-        """Keeps a block and its texts; in the database on return.
-
-        Args:
-            items: digests of its items.
-        """
+        """Keeps a block and its texts; in the database on return."""
         content = _digest(block)
         (known,) = await self.store.find_results([_key(self._before, content)])
         if known is not None:

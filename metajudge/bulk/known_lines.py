@@ -82,7 +82,6 @@ class KnownLines:
 
         Args:
             digests: :data:`Digests` of these lines.
-            rows: their facts.
         """
         if self.store is not None:
             text = zlib.compress(packed(facts, rows), 1)

@@ -78,8 +78,5 @@ def stored_keys(keys: Sequence[str], signals: Sequence[str]) -> list[str]:
     """Keys of assessments in the store: of the vetting and of the signals, which depend on the judgments around.
 
     The same as ``digest([key, signals])`` of :mod:`metajudge.types.digests` for each.
-
-    Args:
-        signals: as canonical JSON.
     """
     return [bytes_digest(f'["{key}",{own}]'.encode()) for key, own in zip(keys, signals, strict=True)]

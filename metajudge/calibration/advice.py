@@ -52,10 +52,7 @@ class Advice(Frozen):
     """What further labels can do.
 
     Attributes:
-        questions: labelled ones there are.
-        level: at which the next look is tested.
         chances: by the number of further questions, ascending.
-        wanted: the chance from which on a number is recommended.
     """
 
     questions: int

@@ -14,8 +14,6 @@ class AgentScores:
     Attributes:
         scores: judgment id -> agent name -> score; of a vote by an agent with finer scores, what is behind the vote.
         agents: agent name -> model, with how it scores where that is not one reported point.
-        rubrics: digests of the rubrics used.
-        prompts: digests of the prompt templates used.
         spreads: judgment id -> agent name -> standard deviation of the draws' scores, where several were made.
     """
 

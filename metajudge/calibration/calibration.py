@@ -40,12 +40,7 @@ class Identity(Frozen):
     """What a calibration is for; anything else is refused unless allowed explicitly.
 
     Attributes:
-        judges: whose judgments.
-        signals: groups of signals it reads.
         agents: name -> model, where agents' scores are among the signals.
-        rubrics: digests of the agents' rubrics.
-        prompts: digests of the agents' prompts.
-        version: of the format and the signals' definitions.
         kind: of the verdicts; files from before kinds were recorded are about pairs.
         right: the rule of what is right, as :func:`~metajudge.types.parse_right` reads it.
     """
@@ -64,7 +59,6 @@ class KnownDependence(Frozen):
     """Judges that were not independent where a calibration was fitted; pairs of names, sorted.
 
     Attributes:
-        copies: pairs found to be copies.
         possible: pairs that were found dependent, or of which it could not be excluded.
     """
 
@@ -86,7 +80,6 @@ class Provenance(Frozen):
 
     Attributes:
         data: digest of the judgments' ids, judges, questions and outcomes.
-        n: judgments.
         questions: name of the cluster -> judgment id -> out-of-fold probability.
         verdicts: the same name -> what each of its judgments says, in the order of their ids: for pairs a digit, the
             place in the order shown of the response preferred (1 or 2), else the verdict as text. A judgment that was
@@ -154,10 +147,8 @@ class JudgeGroup(Frozen):
     """Judges that share one fit.
 
     Attributes:
-        judges: whose judgments it was fitted on.
         chosen: name of the model, the one with the lowest out-of-fold log loss.
         tried: all models tried, best first.
-        levels: from the finest knowledge of categories to none.
     """
 
     judges: tuple[str, ...]
@@ -171,7 +162,6 @@ class Recipe(Frozen):
 
     Attributes:
         unit: the unit of dependence (:mod:`metajudge.evidence.units`): item, question, or a field.
-        fit: number of the fit's rules.
     """
 
     unit: str = QUESTION

@@ -31,7 +31,6 @@ class Independence:
     """How many independent judges a panel is worth.
 
     Attributes:
-        judges: members whose errors vary.
         effective: ``M^2 / sum of all correlations`` (the design effect of a mean): M for independent members, 1 for
             copies of one; negative correlations count as 0.
         interval: of ``effective`` at 95 %, percentiles over resampled questions; None where in half of the resamples or
@@ -61,7 +60,6 @@ class Importance:
     """Out-of-fold log loss without a group of signals, less the loss with all: above 0 the group helps.
 
     Attributes:
-        loss: mean log loss with all groups.
         without: mean log loss without this one.
         low: lower end of the 95 % interval of ``gain``, questions resampled (both fits as they are).
     """

@@ -38,7 +38,6 @@ class SlopeLosses:
         """Adds the losses of one group of judges.
 
         Args:
-            bench: rows with the categories as the level knows them.
             categories: [n] full names.
             known_as: [n] names at the level; a category counts where others of its name at the level remain.
         """

@@ -42,7 +42,6 @@ class Guarantee(Frozen):
 
     Attributes:
         threshold: keep where the score is at least this.
-        target: precision that is guaranteed.
         delta: probability, over the draw of the questions, that the guarantee fails.
         questions: labelled questions it was sought on.
         kept: judgments kept of these; in records of the older units questions kept.
@@ -141,12 +140,7 @@ ONE_LOOK = (
 
 
 class Abstention(Frozen):
-    """Why no threshold can be guaranteed.
-
-    Attributes:
-        reason: in words.
-        questions: questions there were.
-    """
+    """Why no threshold can be guaranteed."""
 
     kind: Literal["abstention"] = "abstention"
     reason: str
@@ -198,8 +192,6 @@ def guaranteed_threshold(
             reference: right where the number is known from how the judgments were collected.
         looks: the ledger that divides delta over all looks at these labels; None for a look that no ledger covers.
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
-        judges: whose judgments these are; recorded.
-        category: of the items; recorded.
         or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
             :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
             without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of

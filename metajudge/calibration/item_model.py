@@ -102,7 +102,6 @@ class Workbench:
     judgments of each item are labelled or fifty.
 
     Args:
-        rows: labelled.
         categories: [n] as the model is to know them.
         prior: to whose log-odds the model is added.
 

@@ -75,15 +75,11 @@ class Look(Frozen):
     Attributes:
         number: of this look within its population, from 1.
         judges: the population: whose judgments, together; empty for all of the calibration's.
-        data: digest of questions, labels and scores.
         settings: digest of everything else that the test depends on.
         relation: of its labels to those before.
-        questions: labelled questions.
         target: precision tested for.
         delta: of the promise.
         level: what the look spent of delta.
-        outcome: whether a threshold passed.
-        result: the result in full, as plain data.
         time: when, as the caller says; None where it does not.
     """
 
@@ -130,8 +126,6 @@ class SeenQuestion(NamedTuple):
     """A question that was looked at.
 
     Attributes:
-        first: the look that saw it first.
-        labels: digest of its labels.
         together: number shared by questions that were looked at together; a later look has all of these or none.
     """
 
@@ -174,7 +168,6 @@ class Known:
     """What was seen beside what a sample has, both by the same names.
 
     Attributes:
-        seen: by name.
         contents: name -> digest of its labels.
     """
 

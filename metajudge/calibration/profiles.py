@@ -38,8 +38,6 @@ class Drift(Frozen):
         signal: the column, or ``category``.
         psi: 0 for equal distributions; below .1 is usually taken as stable, above .25 as shifted.
         expected: what equal distributions give on average with so few rows, about ``(bins - 1) (1/n + 1/m)``.
-        n: rows of the fit.
-        m: rows of the new data.
     """
 
     signal: str

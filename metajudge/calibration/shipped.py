@@ -37,12 +37,8 @@ class LeftOut(Frozen):
     """A set, or a part of one, and the log losses on it.
 
     Attributes:
-        name: of the set and the part.
-        kind: of its verdicts.
-        n: judgments with a peer.
         loss: with the numbers fitted on the other sets.
         base: of its own base rate.
-        data: digest of ids and outcomes.
     """
 
     name: str
@@ -54,14 +50,7 @@ class LeftOut(Frozen):
 
 
 class Prior(Shrink):
-    """The two numbers with their origin.
-
-    Attributes:
-        version: of what the numbers mean.
-        made: date.
-        command: how they were made.
-        sets: fitted on.
-    """
+    """The two numbers with their origin."""
 
     version: Literal[2] = 2
     made: str

@@ -93,7 +93,6 @@ class Setting:
     """What a procedure is made for.
 
     Attributes:
-        questions: how many questions the threshold is sought on.
         most: judgments of one question that may be kept at most.
         credited: of the test by question.
     """

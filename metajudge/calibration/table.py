@@ -52,7 +52,6 @@ class SignalTable:
     a category always.
 
     Attributes:
-        right: the rule of what is right.
         judgment_ids: [n].
         item_ids: [n].
         questions: [n] name of the cluster: the unit of dependence (:mod:`metajudge.evidence.units`).
@@ -208,7 +207,6 @@ def build_table(
     sees a label.
 
     Args:
-        judgments: all records of an input, each id once.
         signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for those of
             :data:`~metajudge.calibration.sources.DEFAULT_SIGNALS` that the data have.
         kind: of the rows; None where all judgments to report have verdicts of one kind. Others are left out.
@@ -257,7 +255,6 @@ def table_of(
     """The same as :func:`build_table` of facts that are collected already.
 
     Args:
-        facts: of all records of an input, each id once.
         report: [n] which judgments become rows; None for all.
         scales: reliabilities and scales from elsewhere, such as a calibration; None to take them from these records.
         labels: what people say of the items; None for what each record states

@@ -7,7 +7,7 @@ from typing import Any
 from metajudge.cases.quotes import QuoteCount, too_short
 from metajudge.cases.result import CriterionResult, JudgeReply, StageResult
 from metajudge.decision import CasePlan, Profile, StagePlan
-from metajudge.scoring import agent_scores
+from metajudge.scoring.formulas import agent_scores
 from metajudge.types import Absent, Failure
 
 DECIMALS = 9

@@ -33,11 +33,10 @@ from metajudge.cli.sending import Sending
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
-from metajudge.judging.estimate import estimate_judging
 from metajudge.judging.grading import Grading
 from metajudge.judging.pairwise import Game
 from metajudge.judging.records import judgment_of
-from metajudge.judging.run import JudgeTotals, grade_items, judge_items, was_asked
+from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_items, was_asked
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.items import ItemSource
 from metajudge.readers.jsonl import to_line

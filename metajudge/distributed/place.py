@@ -24,7 +24,6 @@ class Place:
     Args:
         where: a path, ``file://`` or another URL that Arrow knows, with options as a query
             (``s3://bucket/folder?region=eu-west-1``). Keys come from the environment.
-        names: folders below it.
 
     Raises:
         ConfigurationError: a URL of no known kind, or a path that is not a folder or cannot be made.

@@ -78,11 +78,7 @@ class BudgetKeeper:
 
 
 class RemoteBudget(Budget):
-    """A worker's view of the keeper, in the shape of a :class:`~metajudge.providers.budget.Budget`.
-
-    Args:
-        keeper: handle of the actor.
-    """
+    """A worker's view of the keeper, in the shape of a :class:`~metajudge.providers.budget.Budget`."""
 
     def __init__(self, keeper: Any) -> None:
         import ray

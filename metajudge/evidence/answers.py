@@ -145,7 +145,6 @@ def answers_of(
     """The arrays of all records, and the record number of each item's records in the order in which they came.
 
     Args:
-        items: by id.
         scales: judge -> number of the scale of its grades; None where all are on one.
     """
     judges = sorted({seen.judge for one in items.values() for seen in one.records})

@@ -117,7 +117,6 @@ def signal_columns(
 
     Args:
         comparisons: of its verdicts (:attr:`~metajudge.evidence.facts.Facts.recorded`).
-        rows: the judgments; all by default.
 
     Returns:
         :data:`SIGNALS` in that order, then :data:`STABILITY` with -1 for pairs and missing verdicts; an absent signal

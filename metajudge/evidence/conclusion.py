@@ -52,7 +52,6 @@ def read_conclusion(text: str, named: re.Pattern[str], ids: dict[str, str]) -> C
     """Reads which response the end of a text favours.
 
     Args:
-        text: the reasoning.
         named: matches a response by noun and label; its group ``label`` is the label.
         ids: label -> response id.
 

@@ -207,12 +207,6 @@ class FactsBuilder:
 
     Args:
         texts: whether to read rationales and count words; without it signals of the text are those of empty texts.
-
-    Example:
-        >>> builder = FactsBuilder()  # doctest: +SKIP
-        >>> for judgment in judgments:  # doctest: +SKIP
-        ...     builder.add(judgment)
-        >>> facts = builder.facts()  # doctest: +SKIP
     """
 
     def __init__(self, *, texts: bool = True) -> None:

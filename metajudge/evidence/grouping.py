@@ -134,7 +134,6 @@ def alike(of: Ints, values: Integers, bound: int, size: int) -> Iterator[tuple[I
     Args:
         of: [m] the row, ascending, of each value.
         values: [m] codes below ``bound``.
-        size: number of rows.
 
     Yields:
         [k] rows, the place of each one's sequence among the different sequences, and these: [sequences, number].

@@ -40,11 +40,6 @@ class EvidenceIndex:
 
     Args:
         right: what counts as right, for the kinds of verdicts it applies to; None for the default of each kind.
-
-    Example:
-        >>> index = EvidenceIndex.build(judgments)  # doctest: +SKIP
-        >>> index.signals(judgments[0])["peers"].state  # doctest: +SKIP
-        'unanimous_for'
     """
 
     def __init__(self, right: Right | None = None) -> None:

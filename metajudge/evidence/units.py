@@ -32,10 +32,7 @@ class Asked(NamedTuple):
     """What one item says of its unit.
 
     Attributes:
-        item: its id.
-        text: digest of the question that it opens with.
         unit: the name of its question: by its stated id, else by question and reference.
-        stated: whether an id is stated.
     """
 
     item: str
@@ -66,7 +63,6 @@ class ItemFact(NamedTuple):
     """What evidence keeps of an item.
 
     Attributes:
-        id: as the input names it.
         digest: of its content; one id with two digests is a conflict.
         question: name of its cluster among all the items .
         scale: the lowest and highest grade, or the categories from worst to best.
@@ -94,11 +90,7 @@ def unit_of(items: Sequence[Asked]) -> str:
 
 
 def note_of(items: Sequence[Asked], given: str | None) -> str | None:
-    """What to know of the unit, in a sentence; None where it is the question, and there are many.
-
-    Args:
-        given: the unit that was asked for.
-    """
+    """What to know of the unit, in a sentence; None where it is the question, and there are many."""
     if given not in (None, QUESTION):
         return f"A question here is what has the same {given} (--unit {given})."
     if given is None and any(one.stated for one in items):

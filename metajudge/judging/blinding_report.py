@@ -16,9 +16,7 @@ class HiddenName(Frozen):
     """A name that was hidden.
 
     Attributes:
-        candidate: in whose text.
         start, end: its place in the text as it was given, in characters; ``end`` is exclusive.
-        text: what stood there.
         kind: ``id`` of a candidate or its model, ``family`` of models, or their ``maker``.
         family: whose name it is; None for an id.
     """
@@ -45,7 +43,6 @@ class BlindingReport(Frozen):
     """The blinding of one item.
 
     Attributes:
-        rule: version of the rule.
         hiding: False where it was switched off; ``left`` then lists what stood readable.
         left_unlisted: names left standing beyond those listed.
     """
@@ -61,12 +58,10 @@ class BlindingTotals(Frozen):
     """Blinding over a run.
 
     Attributes:
-        items: with a report.
         unreported: items of earlier versions, which kept none.
         not_hidden: items for which hiding was switched off.
         names: hidden names, by kind in ``kinds``.
         texts: different texts (an item and a candidate) in which a name was hidden.
-        left: names left standing.
     """
 
     items: int = 0

@@ -32,7 +32,6 @@ def combine(pair: tuple[str, str], games: Sequence[Pairwise | None], rule: Rule)
     ==============  ==================================================================================================
 
     Args:
-        pair: the two responses, in the order in which a tie names them.
         games: verdicts on them, None for a game without one.
     """
     given = [game for game in games if game is not None]

@@ -47,7 +47,6 @@ class Criterion(Frozen):
 
     Attributes:
         key: what it is called in replies and records: c1, c2, ...
-        name: a few words.
         asks: what it asks; empty where the name says it all.
         weight: its share; the weights of a set sum to 1.
     """

@@ -19,11 +19,7 @@ SCHEMA = reasoned_schema("grading", "grade", {"type": "integer", "enum": list(GR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading(JudgeRecord):
-    """One grade by one judge.
-
-    Attributes:
-        order: the id of the response graded, alone.
-    """
+    """One grade by one judge."""
 
     item: Item
     order: tuple[str]

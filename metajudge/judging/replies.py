@@ -51,7 +51,6 @@ def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]
     """The reasoning and the verdict of a reply with exactly these two properties.
 
     Args:
-        verdict: the property's name.
         fault_of: what is wrong with its value; None for a good one.
 
     Raises:

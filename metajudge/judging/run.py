@@ -11,7 +11,9 @@ from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
+from metajudge.panels.config import PanelConfig
 from metajudge.readers.reasons import ItemLike, as_record
+from metajudge.runs.estimate import REASONING_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
@@ -35,7 +37,6 @@ class JudgeTotals(RunTotals):
     """Counts of one run.
 
     Attributes:
-        items: how many are judged.
         judgments: records made, those without a verdict included: ``without_verdict``.
         no_verdict: judges who answered without a verdict, by kind of reason.
         failed: games in which the judge could not be asked: no record is made of them, and the next run with
@@ -161,14 +162,12 @@ async def judge_items(
     The names of an item's ``models`` are hidden in what judges read.
 
     Args:
-        session: open.
         items: with two responses each, or plain data of the same shape; read lazily.
         orders: show each pair in both orders, as two games, or as given.
         with_reference: judges see an item's reference answer.
         rule: combine the two games of a pair to one verdict as well; see :func:`metajudge.judging.combining.combine`.
         judges: None for the session's own agents.
         totals: counted into as games end, for progress displays.
-        stop: lets the caller stop the run.
         on_game: called with each finished game and its index in the input; the result then contains no games.
         on_combined: likewise each combined record, with its place.
 
@@ -328,3 +327,34 @@ class _Pairs:
         if all(was_asked(one) for one in games):
             self._take(index // 2, combined_judgment(games, self._rule))
             self._totals.combined = (self._totals.combined or 0) + 1
+
+
+def estimate_judging(
+    config: PanelConfig,
+    items: Iterable[Item],
+    orders: Orders = "both",
+    *,
+    grade: bool = False,
+    with_reference: bool = False,
+) -> Estimate:
+    """What it takes to have agents compare pairs of responses, or grade each response alone.
+
+    Raises:
+        ConfigurationError: agents that make no sense together (no key is needed).
+    """
+    judges = Session.for_estimate(config).models()
+    prices = prices_of(config.agents)
+    estimate = Estimate.at(prices)
+    for item in items:
+        for one in judges:
+            version = one.prompt_version
+            if grade:
+                grader = GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
+                requests = [grader.request(item, name) for name in item.responses]
+            else:
+                judge = PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
+                requests = [judge.request(item, order) for order in orders_of(item, orders)]
+            for request in requests:
+                estimate.judgments += 1
+                estimate.add(one.name, prices, size_of(request), REASONING_TOKENS)
+    return estimate

@@ -123,7 +123,6 @@ class Held:
 
     Attributes:
         e_value: evidence after the last question that the precision has fallen below the target; 1 without any.
-        largest: the largest after any question.
         alarm: number of questions, in the order of the draw, after which it is 1 / delta for the first time; None
             while it never is.
         precision: average precision of what was kept, with its confidence sequence; None without a question.

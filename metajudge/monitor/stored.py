@@ -258,7 +258,6 @@ class _Said:
 
     Attributes:
         outside: the first reason why no guarantee covers it.
-        policy: digest of the policy that decided.
         values: of the signals that ``payload`` has without gaps.
     """
 

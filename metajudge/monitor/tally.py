@@ -34,7 +34,6 @@ class Decision:
     """One judgment decided under a promise.
 
     Attributes:
-        content: digest of the judgment.
         seen: judge, category, question, time, signals and identity.
         probability: calibrated; None without a calibration.
         audit: None where it was not drawn.

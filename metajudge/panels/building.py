@@ -15,7 +15,7 @@ from metajudge.providers.prices import FlatPrice
 from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
-from metajudge.scoring import exceeds
+from metajudge.scoring.formulas import exceeds
 from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.outcome import decide_scores

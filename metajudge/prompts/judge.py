@@ -36,8 +36,6 @@ def render_pairwise(item: Item, order: tuple[str, str], *, with_reference: bool 
     """The question and two of its responses, the first of ``order`` as response A.
 
     Args:
-        item: has both responses.
-        order: two different response ids in the order to show.
         with_reference: whether the judge sees the item's reference answer, where it has one.
 
     Raises:

@@ -26,8 +26,6 @@ class Agreement:
         low: lower end of the interval, None if missing.
         high: upper end of the interval, None if missing.
         n: items with at least two ratings.
-        confidence: nominal coverage, in (0, 1).
-        method: statistic, model of chance and kind of interval.
         observed: observed agreement in [0, 1]; for alpha one minus the observed disagreement of a pair, where the
             most distant categories disagree by 1.
         expected: the same by chance.
@@ -78,7 +76,6 @@ def brennan_prediger(
     The interval is Wilson's of the observed agreement, mapped by the same formula. Assumes independent items.
 
     Args:
-        first: one label an item.
         second: the other rater's labels, in the same order.
         categories: all labels that could have been given, used or not: chance depends on their number.
 

@@ -24,15 +24,9 @@ class Association(Estimate):
     """A linear coefficient.
 
     Attributes:
-        estimate: the coefficient.
         low: lower end of its interval by Student's t.
-        high: upper end.
-        n: observations.
-        confidence: nominal coverage, in (0, 1).
-        method: of the interval and of the test.
         error: standard error: the larger of the cluster-robust one and that under the hypothesis of no association.
         df: degrees of freedom: effective number of clusters less one.
-        clusters: questions with an observation.
         usable: False where the effective number of clusters is below :data:`FEWEST_CLUSTERS`; read no test then.
     """
 

@@ -41,14 +41,6 @@ class BootstrapEstimate(Estimate):
     """A figure with its bootstrap interval.
 
     Attributes:
-        estimate: the statistic of the data themselves.
-        low: lower end of the interval.
-        high: upper end of the interval.
-        n: observations.
-        clusters: independent units that were resampled.
-        confidence: nominal coverage, in (0, 1).
-        method: how the interval was made.
-        resamples: how often the clusters were drawn.
         undefined: resamples without a value (a denominator of 0, as where nothing is kept); left out of the interval.
     """
 

@@ -34,15 +34,7 @@ class ClusteredProportion(Estimate):
     """A proportion with an interval by cluster.
 
     Attributes:
-        estimate: successes by observations.
-        low: lower end of the interval.
-        high: upper end of the interval.
-        successes: how many observations are successes.
-        n: observations.
-        clusters: clusters they come from, such as questions.
         effective_n: independent observations that would know as much, in [1, n].
-        confidence: nominal coverage, in (0, 1).
-        method: how the interval was made: :data:`BOOTSTRAP`, :data:`WILSON_EFFECTIVE` or :data:`WILSON`.
     """
 
     successes: int

@@ -25,14 +25,7 @@ class Predicted(Estimate):
 
     Attributes:
         estimate: labelled mean plus ``weight`` times the difference of the verdicts' means.
-        low: lower end of the interval.
-        high: upper end of the interval.
-        n: labelled observations.
-        confidence: nominal coverage, in (0, 1).
-        method: of the estimate and the interval.
         weight: of the verdicts, in [0, 1].
-        error: standard error, by cluster.
-        clusters: clusters of labelled observations.
     """
 
     weight: float

@@ -84,14 +84,6 @@ class BinomialTest(Estimate):
 
     Attributes:
         estimate: the observed proportion.
-        low: lower end of its two-sided Clopper-Pearson interval.
-        high: upper end of the same.
-        p_value: of the exact test.
-        n: observations.
-        null: the proportion under the null hypothesis.
-        alternative: in which direction the test looks.
-        confidence: nominal coverage of the interval, in (0, 1).
-        method: name of the test.
     """
 
     p_value: float
@@ -132,15 +124,8 @@ class ProportionDifference(Estimate):
 
     Attributes:
         estimate: first proportion minus second.
-        low: lower end of the interval of the difference.
-        high: upper end of the interval of the difference.
         statistic: z of the pooled test of equal proportions.
         p_value: two-sided, from the normal distribution.
-        n: observations in both samples.
-        n_first: observations in the first sample.
-        n_second: observations in the second sample.
-        confidence: nominal coverage, in (0, 1).
-        method: of the interval and of the test.
     """
 
     statistic: float

@@ -26,7 +26,6 @@ class PairedTest:
         p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
         n: all pairs, tied ones included.
         tied: pairs in favour of neither; they carry no information about the share.
-        confidence: nominal coverage, in (0, 1).
     """
 
     estimate: float | None

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from metajudge.agents import Agent, Statement
 from metajudge.concurrency import all_of
-from metajudge.scoring import exceeds
+from metajudge.scoring.formulas import exceeds
 from metajudge.strategies.outcome import Outcome, concluded, settled, skipped, undecided
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, Judgment, Status

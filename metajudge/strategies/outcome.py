@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from metajudge.errors import FailureKind
-from metajudge.scoring import KEPT, Decisions, decide_average, decide_majority
+from metajudge.scoring.decisions import Decisions, decide_average, decide_majority
+from metajudge.scoring.formulas import KEPT
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule
 from metajudge.types import AgentResult, Failure, SignalValue, Status

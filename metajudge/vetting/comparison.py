@@ -62,7 +62,6 @@ class Side:
     """One of two runs.
 
     Attributes:
-        results: by judgment id.
         correct: by judgment id, whether the verdict is right by the label; judgments without a label are left out.
         labelled: by judgment id, verdicts with labels; see :func:`by_labels`.
         asked: by judgment id, what the item says of its unit of dependence, where that is known.

@@ -13,7 +13,7 @@ from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.score import signal_score
 from metajudge.evidence.units import Clusters
 from metajudge.evidence.words import evidence_in_words
-from metajudge.scoring import exceeds
+from metajudge.scoring.formulas import exceeds
 from metajudge.types import Judgment
 
 THRESHOLD = 4.5

@@ -34,7 +34,6 @@ class VettingEstimate(Estimate):
     """An estimate of vetting, for what is not stored yet.
 
     Attributes:
-        prompt_version: of the panel's prompt set.
         stored: judgments that need no call, because the store has their assessment under this very panel.
         stored_by_prompt_version: the same under every prompt set, by its version.
     """

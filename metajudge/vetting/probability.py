@@ -141,9 +141,6 @@ class Probabilities:
     """P(correct) for the judgments of one input.
 
     Evidence (peers, the other order) is taken from all the judgments given to :meth:`build`.
-
-    Attributes:
-        digest: of the calibration, recorded with every assessment.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-from metajudge.benchmarks.peer_agreement import PeerAgreement
+from metajudge.benchmarks.observations import PeerAgreement
 
 from metajudge.types import Item, Judgment, parse_right, parse_verdict
 

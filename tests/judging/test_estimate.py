@@ -3,8 +3,7 @@
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.judging.estimate import estimate_judging
-from metajudge.judging.run import grade_items, judge_items
+from metajudge.judging.run import estimate_judging, grade_items, judge_items
 from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.session import Session

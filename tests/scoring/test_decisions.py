@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metajudge.scoring import decide_average, decide_majority, exceeds
+from metajudge.scoring.decisions import decide_average, decide_majority
+from metajudge.scoring.formulas import exceeds
 
 GRID = (1.0, 3.0, 4.5, 4.6, 5.0)
 T = 4.5

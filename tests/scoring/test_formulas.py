@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.scoring import agent_scores, exceeds, majority_vote, weighted_average
+from metajudge.scoring.formulas import agent_scores, exceeds, majority_vote, weighted_average
 
 WEIGHTS = [0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10]
 EXACT = [Fraction(20, 100), Fraction(20, 100), Fraction(15, 100), Fraction(1, 10), Fraction(15, 100)] + [

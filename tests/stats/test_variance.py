@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.stats.variance import split_variance
+from metajudge.stats.stability import split_variance
 
 
 def test_golden_by_hand() -> None:

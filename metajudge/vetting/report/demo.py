@@ -14,7 +14,7 @@ from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
 from metajudge.strategies.rule import rule_of
-from metajudge.types import Assessment, Judgment, Right, Status
+from metajudge.types import Assessment, Judgment, Status
 from metajudge.vetting.demo import sample_text
 from metajudge.vetting.report.page import page
 from metajudge.vetting.report.picture import Picture
@@ -27,17 +27,12 @@ def report_of_results(
     assessments: Sequence[Assessment],
     *,
     policy: Policy | None = None,
-    sampled: bool = True,
-    right: Right | None = None,
     place: Place | None = None,
 ) -> Report:
     """The report of judgments and their assessments, such as :func:`metajudge.vet` returns them.
 
     Args:
         policy: what decided; texts that it has people judge blind stand in the report without any result.
-        sampled: whether the policy's other decisions may be sampled for review, too.
-        right: what counts as right; None for the default of each kind of verdict.
-        place: where the judgments come from.
 
     Returns:
         The report; :func:`metajudge.report.files.write_report` writes it.
@@ -46,8 +41,8 @@ def report_of_results(
         InputError: data that is no judgment, or an assessment of a judgment that is not among them.
     """
     records = {one.id: one for one in map(as_judgment, judgments)}
-    rules = rules_of(records.values(), right)
-    picture = Picture(policy, sampled)
+    rules = rules_of(records.values())
+    picture = Picture(policy, sampled=True)
     summary, labels = VetSummary(), Counts(rules, clusters=Clusters(records.values()))
     for one in assessments:
         judgment = records.get(one.judgment_id)

@@ -11,8 +11,7 @@ from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue
 from metajudge.vetting.explanation import Reason
-from metajudge.vetting.report.charts import SERIES, coverage_chart, histogram
-from metajudge.vetting.report.exhibits import exhibits
+from metajudge.vetting.report.charts import SERIES, coverage_chart, exhibits, histogram
 from metajudge.vetting.report.picture import FATES, Fate, Picture
 
 SOURCES: Final[Mapping[tuple[str, str], str]] = {

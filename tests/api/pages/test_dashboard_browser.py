@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from metajudge.stats.interval_estimate import Estimate
 from tests.api.conftest import panel_of
 from tests.api.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
 from tests.api.pages.dashboard_store import fill_dashboard
@@ -39,8 +40,15 @@ def path(tmp_path_factory):
 def ladder_on(page):
     """The counts that the page's script works with, as the library's own."""
     data = json.loads(page.get_attribute("#threshold", "data-ladder"))
-    steps = tuple(standing_module.Step(*row) for row in data["steps"])
-    return standing_module.Ladder(data["basis"], steps, data["without"])
+    found = standing_module.Ladder(
+        data["basis"], tuple(standing_module.Step(*row[:4]) for row in data["steps"]), data["without"]
+    )
+    n = right = 0
+    for value, _, labelled, correct, *ends in reversed(data["steps"]):
+        n, right = n + labelled, right + correct
+        if n:
+            found.precisions[value] = Estimate(right / n, *ends, n, 0.95, "by question")
+    return found
 
 
 def shown(page):

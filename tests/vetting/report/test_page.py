@@ -16,8 +16,8 @@ from metajudge.store import open_store
 from metajudge.types import Judgment
 from metajudge.vetting.demo import sample_text
 from metajudge.vetting.engine import Engine
+from metajudge.vetting.report.charts import LONGEST
 from metajudge.vetting.report.demo import report_of_results
-from metajudge.vetting.report.exhibits import LONGEST
 from metajudge.vetting.report.stored import report_of_run
 from metajudge.vetting.report.telling import Place
 
