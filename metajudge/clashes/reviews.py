@@ -188,7 +188,7 @@ def calls_of(states: Sequence[ReviewState]) -> list[Call]:
     """People's calls on clashes, one a review that is decided; reviews that are open have none.
 
     The newest decision of each person counts; several people settle it by majority
-    (:func:`~metajudge.reviews.settling.settlement_of`).
+    (:func:`~metajudge.reviews.agreement.settlement_of`).
     """
     return [call for state in states if is_clash(state.review) and (call := _call(state)) is not None]
 
