@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
 from fastapi import HTTPException, Request
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
 
 from metajudge.types import Judgment
@@ -168,4 +167,4 @@ async def _array(request: Request, longest: int, noun: str) -> AsyncIterator[byt
     for number, record in enumerate(records):
         if number % AT_ONCE == 0:
             await asyncio.sleep(0)
-        yield orjson.dumps(record)
+        yield to_json(record)  # numbers of any size, as they came

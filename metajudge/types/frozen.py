@@ -15,12 +15,15 @@ def shallow(data: T) -> T:
     """The data itself.
 
     Raises:
-        ValueError: lists and objects in it are nested more than :data:`DEEPEST` levels deep, or contain themselves.
+        ValueError: lists and objects in it are nested more than :data:`DEEPEST` levels deep, or contain themselves; or
+            a whole number has more than 64 bits.
     """
     level: list[Any] = [data]
     for _ in range(DEEPEST):
-        inner = (one.values() if isinstance(one, Mapping) else one for one in level)
-        level = [one for several in inner for one in several if isinstance(one, Mapping | list | tuple)]
+        inner = [one for own in level for one in (own.values() if isinstance(own, Mapping) else own)]
+        if any(isinstance(one, int) and not -(2**63) <= one < 2**64 for one in inner):
+            raise ValueError("a whole number in it has more than 64 bits: give it as a text")
+        level = [one for one in inner if isinstance(one, Mapping | list | tuple)]
         if not level:
             return data
     raise ValueError(f"nested more than {DEEPEST} levels deep, and JSON is read to 200: give flatter data")

@@ -66,6 +66,17 @@ def test_data_may_be_nested_so_deep_and_no_deeper(outer):
         shallow(nested(DEEPEST + 1, outer))
 
 
+@pytest.mark.parametrize(
+    ("number", "allowed"), [(2**64 - 1, True), (2**64, False), (-(2**63), True), (-(2**63) - 1, False)]
+)
+def test_whole_numbers_have_64_bits(number, allowed):
+    if allowed:
+        assert shallow({"a": [number]}) == {"a": [number]}
+    else:
+        with pytest.raises(ValueError, match="more than 64 bits"):
+            shallow({"a": [number]})
+
+
 def test_what_is_accepted_is_written_and_read_again():
     one = Judgment.model_validate(judgment().model_dump() | {"meta": nested(DEEPEST)})
     assert Judgment.model_validate_json(one.model_dump_json()) == one
