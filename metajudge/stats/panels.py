@@ -52,8 +52,11 @@ class PanelResult:
     """The verdicts of a panel of some of the judges.
 
     Attributes:
+        judges: who sits on it.
         right: evaluations whose majority is the human's choice.
+        wrong: evaluations whose majority is another.
         undecided: without a majority: ties, or lost votes that the others do not outweigh.
+        n: evaluations.
         concordance: right / (right + wrong), with Wilson interval; None where nothing is decided.
         of_all: right / n, undecided ones in the denominator.
     """
@@ -71,11 +74,15 @@ def panel_result(
     votes: Sequence[Mapping[str, Hashable | None]],
     truth: Sequence[Hashable],
     judges: Sequence[str],
+    confidence: float = 0.95,
 ) -> PanelResult:
     """Concordance of the majority of some judges with the human's choice.
 
     Args:
         votes: for each evaluation judge -> choice; a judge that is missing or None gave none.
+        truth: the human's choice of each evaluation.
+        judges: the panel.
+        confidence: of the intervals, in (0, 1).
 
     Raises:
         InputError: no evaluations, unequal lengths, or no judges.
@@ -91,8 +98,8 @@ def panel_result(
         wrong=decided - right,
         undecided=len(choices) - decided,
         n=len(choices),
-        concordance=wilson(right, decided) if decided else None,
-        of_all=wilson(right, len(choices)),
+        concordance=wilson(right, decided, confidence) if decided else None,
+        of_all=wilson(right, len(choices), confidence),
     )
 
 
@@ -100,6 +107,7 @@ def panel_ablation(
     votes: Sequence[Mapping[str, Hashable | None]],
     truth: Sequence[Hashable],
     judges: Sequence[str],
+    confidence: float = 0.95,
 ) -> list[PanelResult]:
     """Every panel that could be made of the judges, single ones first.
 
@@ -112,4 +120,4 @@ def panel_ablation(
     if len(judges) > MOST_JUDGES:
         raise InputError(f"{len(judges)} judges make {2 ** len(judges) - 1:,} panels; name at most {MOST_JUDGES}")
     sizes = range(1, len(judges) + 1)
-    return [panel_result(votes, truth, chosen) for size in sizes for chosen in combinations(judges, size)]
+    return [panel_result(votes, truth, chosen, confidence) for size in sizes for chosen in combinations(judges, size)]
