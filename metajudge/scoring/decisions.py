@@ -32,6 +32,7 @@ class Decisions:
     Attributes:
         final: final scores, masked where the answers do not determine one.
         low: lowest final score that a completion of the missing answers could give.
+        high: highest such score.
         accepted: whether the final score lies above the threshold; masked where undecided.
         settled: True where no completion could change the decision (no other agent needs to be asked).
         status: ``assessed``, ``renormalised`` or ``unscored``, as in :mod:`metajudge.scoring.formulas`; a

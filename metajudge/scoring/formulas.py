@@ -118,6 +118,7 @@ def majority_vote(
         threshold: an agent votes for a judgment when its score is strictly above.
         valid: shape [n, M]; False where an agent gave no answer. M stays the configured number: a vote that the
             missing answers could still turn is unscored, and so is one without any answer.
+        scale: lowest and highest score.
 
     Returns:
         scores: masked array, shape [n], of the scale's ends; masked where unscored.

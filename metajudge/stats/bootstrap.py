@@ -104,7 +104,10 @@ def bootstrap_difference(
     For the precision of two selections give ``Ratio(correct & kept, kept)`` of each.
 
     Args:
+        first: the first ratio.
+        second: the second ratio.
         clusters: as for :func:`bootstrap_ratio`, like the further options and the errors.
+        rng: the only source of randomness.
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
     """
@@ -122,6 +125,10 @@ def bootstrap_differences(
     """:func:`bootstrap_difference` of several pairs of ratios over the same observations, by one set of resamples.
 
     Drawing costs far more than the sums: each result is the one that a fresh generator gives alone.
+
+    Args:
+        pairs: first and second ratio of each difference.
+        draws: gives the resamples.
     """
     tables = _difference_tables(pairs, clusters)
     return _bootstrap(tables, _difference, draws.sums, draws.resamples, confidence) if tables else []
@@ -133,6 +140,7 @@ class SharedDraws:
     Every figure gets what a generator that is made of the seed for it alone would give.
 
     Args:
+        seed: of the generator.
         resamples: at least 100.
         most_bytes: of resamples that are kept, two bytes a cluster and resample; what is larger is drawn every time.
     """

@@ -15,7 +15,12 @@ class Estimate:
     """A figure with its interval.
 
     Attributes:
+        estimate: the point estimate.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        n: number of observations behind it.
         confidence: nominal coverage of the interval (or of the bound, where it is one-sided), in (0, 1).
+        method: how the interval was made.
     """
 
     estimate: float

@@ -14,7 +14,9 @@ class Jackknifed:
     """A statistic and its standard error.
 
     Attributes:
+        estimate: the statistic of all clusters.
         error: its standard error; None where fewer than two of the statistics without a cluster are defined.
+        clusters: clusters.
     """
 
     estimate: float

@@ -23,8 +23,11 @@ class SignFlip:
         error: standard error under the hypothesis, ``sqrt(sum of squared cluster sums) / n``.
         robust_error: the same around the estimate, with ``k / (k - 1)``; for the interval.
         p_value: two-sided, or one-sided towards larger values.
+        n: observations.
+        clusters: of them.
         moved: clusters whose values do not cancel.
         sides: 1 or 2.
+        method: name of the test.
     """
 
     estimate: float

@@ -23,6 +23,7 @@ class SignedRank:
         p_value: two-sided; 1 where all differences are 0.
         n: all differences, those of 0 included.
         zeros: differences of 0, left out of the ranking (Wilcoxon's rule).
+        method: exact or normal approximation.
     """
 
     estimate: float | None

@@ -71,6 +71,8 @@ class TestRetest:
     Attributes:
         same: share of evaluations with the same label in both runs; None where no evaluation has two labels.
         kappa: Cohen's kappa of the two runs' labels, chance from each run's margins; None likewise.
+        n: evaluations with a label in both runs.
+        without: evaluations that lack one in a run.
     """
 
     __test__ = False  # the name is the field's, not a test's
@@ -109,9 +111,12 @@ class ThirdRun:
     """Which evaluations a targeted third run takes, and why.
 
     Attributes:
+        stable_wrong: all evaluations wrong in every run so far.
+        unstable: all evaluations whose runs differ.
         low_confidence: the stable-right ones of least mean confidence.
         left_out: stable-right ones that share the confidence of the last place and did not fit.
         drawn: how many of those of equal confidence were drawn for the last places; 0 where no draw was needed or made.
+        rule: the rule, in a sentence.
     """
 
     stable_wrong: tuple[str, ...]
@@ -185,7 +190,9 @@ class WinnerStability:
     Attributes:
         stable: share of prompts with one winner in all cycles; None where no prompt has two verdicts.
         n: prompts with at least two verdicts.
+        stable_prompts: their ids.
         split_prompts: ids of the prompts whose winners differ (a tie differs from a winner).
+        without: ids of prompts with fewer than two verdicts.
     """
 
     stable: Estimate | None
@@ -234,6 +241,9 @@ class RankStability:
 
     Attributes:
         mean: mean over the pairs of cycles that have one; None where none has, see ``reason``.
+        low: the smallest.
+        high: the largest.
+        pairs: pairs of cycles with a tau.
         undefined: pairs without one, as a cycle ties all candidates.
         reason: why there is no figure, else empty.
     """
@@ -280,7 +290,9 @@ class DigestCounts:
 
     Attributes:
         answers: series (a prompt and a candidate) with two answers at least.
+        all_different: series without a repeated answer.
         all_equal: series with one and the same answer throughout: nothing was made anew there.
+        repeated: series in between.
     """
 
     answers: int
