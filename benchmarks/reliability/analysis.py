@@ -32,7 +32,10 @@ def analyse(
     """Every statistic of a panel's reliability, by id.
 
     Args:
+        evaluations: of all runs, one an item and run.
+        judges: the configured panel, lost judges included.
         repeats: full runs; a run of a higher number is the targeted third.
+        third: how its items were chosen.
         independent: different models among the judges; None where each is one of its own.
 
     Raises:

@@ -192,6 +192,8 @@ def guaranteed_threshold(
             reference: right where the number is known from how the judgments were collected.
         looks: the ledger that divides delta over all looks at these labels; None for a look that no ledger covers.
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
+        judges: whose judgments these are; recorded.
+        category: of the items; recorded.
         or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
             :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
             without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of

@@ -58,6 +58,7 @@ def parse_policy(text: str, source: str) -> Policy:
     """Reads a policy from YAML text; its rubric is not looked at.
 
     Args:
+        text: the YAML (or JSON) document.
         source: what to call it in error messages, e.g. its path.
 
     Raises:

@@ -162,12 +162,14 @@ async def judge_items(
     The names of an item's ``models`` are hidden in what judges read.
 
     Args:
+        session: open.
         items: with two responses each, or plain data of the same shape; read lazily.
         orders: show each pair in both orders, as two games, or as given.
         with_reference: judges see an item's reference answer.
         rule: combine the two games of a pair to one verdict as well; see :func:`metajudge.judging.combining.combine`.
         judges: None for the session's own agents.
         totals: counted into as games end, for progress displays.
+        stop: lets the caller stop the run.
         on_game: called with each finished game and its index in the input; the result then contains no games.
         on_combined: likewise each combined record, with its place.
 
