@@ -168,12 +168,8 @@ def _combined(name: str, answered: Sequence[JudgeReply], rule: str) -> Criterion
         confidence=by(sure) if sure else None,
         comment="\n".join(f"{judge}: {one.comment}" for judge, one in given),
         evidence=tuple(quote.model_copy(update={"judge": judge}) for judge, one in given for quote in one.evidence),
-        weaknesses=_each_once(weakness for _, one in given for weakness in one.weaknesses),
+        weaknesses=tuple(dict.fromkeys(weakness for _, one in given for weakness in one.weaknesses)),
     )
-
-
-def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
 
 
 def _too_few(replies: Sequence[JudgeReply], answered: int) -> Failure:

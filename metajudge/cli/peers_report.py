@@ -49,7 +49,7 @@ def report_of(findings: PeerFindings) -> Report:
         _evaluators_section(findings),
     ]
     if findings.domains:
-        sections.append(_domains_section(findings.domains, findings))
+        sections.append(Section(title="Domains", blocks=tuple(domain_tables(findings.domains, findings))))
     if findings.lost or findings.left_out:
         sections.append(_lost_section(findings))
     return Report(
@@ -252,10 +252,6 @@ def _evaluators_section(findings: PeerFindings) -> Section:
     )
     folded = (Fold(title=pairs.caption, blocks=(pairs,)),) if findings.pairs else ()
     return Section(title="Evaluators", blocks=(table, *folded))
-
-
-def _domains_section(domains: Sequence[DomainFindings], findings: PeerFindings) -> Section:
-    return Section(title="Domains", blocks=tuple(domain_tables(domains, findings)))
 
 
 def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> list[Table]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from metajudge.peers.alignment import Alignment, ReferenceAlignment
+from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES, Measure
 from metajudge.peers.figures import Figure
 from metajudge.peers.findings import SOURCE, PeerFindings, PublishedValue
@@ -84,7 +84,8 @@ def alignment_table(
     for row in (one for one in found.rows if one.measure == measure):
         micro = row.micro
         figures = (micro.median, micro.lower_quartile, micro.upper_quartile, micro.iqr, row.macro, row.pooled)
-        rows.append((_row_name(row), *map(cell_of, figures), micro.n))
+        name = f"{row.name} alone" if row.kind == "single" else row.name
+        rows.append((name, *map(cell_of, figures), micro.n))
     published = published if measure == "pearson" else ()
     rows += [row for row in map(_published_row, published) if row is not None and rows_of_paper]
     notes = _reference_notes(found)
@@ -102,10 +103,6 @@ def _published_row(one: PublishedValue) -> tuple[Cell, ...] | None:
     if one.figure == "macro Pearson":
         return (f"  published: {one.name}", *[nothing] * 4, one.value, *[nothing] * 2)
     return None
-
-
-def _row_name(row: Alignment) -> str:
-    return f"{row.name} alone" if row.kind == "single" else row.name
 
 
 def _reference_notes(found: ReferenceAlignment) -> tuple[str, ...]:

@@ -235,7 +235,12 @@ def analyse(
             *voter_cautions(voters, independence),
             *coverage_cautions(table, [int(n) for n in inclusive.there.sum(axis=0)]),
         ),
-        settings=_settings(options),
+        settings={
+            "quorum": options.quorum if options.quorum is not None else "more than half of the ballots asked for",
+            "resamples": options.resamples,
+            "confidence": options.confidence,
+            "seed": options.seed,
+        },
     )
 
 
@@ -310,12 +315,3 @@ def _domains(table: PeerTable, humans: Sequence[HumanRanking], options: Options)
             )
         )
     return tuple(found)
-
-
-def _settings(options: Options) -> dict[str, str | int | float | bool | None]:
-    return {
-        "quorum": options.quorum if options.quorum is not None else "more than half of the ballots asked for",
-        "resamples": options.resamples,
-        "confidence": options.confidence,
-        "seed": options.seed,
-    }

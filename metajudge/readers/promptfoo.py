@@ -227,7 +227,7 @@ def _item(result: dict[str, Any], graded: _Entry) -> Item:
         "responses": {"A": _output(result)},
         "category": _category(result),
         "models": {"A": _model(result)},
-        "conversation": _messages(result),
+        "conversation": [{"role": role, "content": text} for role, text in messages(_prompt(result), {})],
     }
     about = [assertion["type"], assertion.get("metric"), _instruction(graded.data)]
     return Item.model_validate({"id": f"promptfoo/{digest([content, *about])[:20]}", **content})
@@ -364,10 +364,6 @@ def _run(result: dict[str, Any], run: dict[str, Any]) -> str:
 
 def _question(result: dict[str, Any]) -> str:
     return text_of(_prompt(result))
-
-
-def _messages(result: dict[str, Any]) -> list[dict[str, str]]:
-    return [{"role": role, "content": text} for role, text in messages(_prompt(result), {})]
 
 
 def _prompt(result: dict[str, Any]) -> Any:

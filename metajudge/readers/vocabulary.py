@@ -227,7 +227,7 @@ class Vocabulary:
         if len(ids) == 1:
             return Grade(float(text)) if _NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
         if re.sub(r"[\s_()-]+", "_", text.casefold()).strip("_") in _TIES:
-            return _tie(ids)
+            return Pairwise(ids[0], ids[1], 0) if len(ids) == 2 else Ranking((tuple(ids),))
         found = _id(text, ids)
         if found is not None:
             return _winner(found, ids)
@@ -282,10 +282,6 @@ def _winner(name: str, ids: Sequence[str]) -> AnyVerdict:
     if not others:
         raise UnknownValueError(f"{name!r} is the only response: a verdict on it is a number")
     return Pairwise(name, others[0], 1) if len(others) == 1 else Ranking(((name,), others))
-
-
-def _tie(ids: Sequence[str]) -> AnyVerdict:
-    return Pairwise(ids[0], ids[1], 0) if len(ids) == 2 else Ranking((tuple(ids),))
 
 
 def _pair(mark: re.Match[str], ids: Sequence[str]) -> AnyVerdict | None:

@@ -3,7 +3,7 @@
 They differ in their model of chance, which the result names. All need categories, not strengths of belief.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.interval_estimate import CONFIDENCE, normal_quantile
+from metajudge.stats.interval_estimate import check_confidence, normal_quantile
 from metajudge.stats.intervals import score_bounds, wilson
 
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
 
 
@@ -23,12 +24,14 @@ class Agreement:
 
     Attributes:
         estimate: 1 for perfect agreement, 0 for agreement as by chance; None where it is undefined, see ``reason``.
-        low: lower end of the interval, None if missing.
-        high: upper end of the interval, None if missing.
+        low, high: ends of the interval, None if missing.
         n: items with at least two ratings.
+        confidence: nominal coverage, in (0, 1).
+        method: statistic, model of chance and kind of interval.
         observed: observed agreement in [0, 1]; for alpha one minus the observed disagreement of a pair, where the
             most distant categories disagree by 1.
         expected: the same by chance.
+        categories: the labels, in the order used.
         reason: why estimate or interval is absent, else empty.
     """
 
@@ -44,7 +47,7 @@ class Agreement:
     reason: str = ""
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Agreement:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.95) -> Agreement:
     """Agreement of two raters, chance from **each rater's own observed margins** (Cohen, 1960).
 
     The interval is Wilson's of the observed agreement, with the number of items that corresponds to the large-sample
@@ -54,21 +57,23 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Agreem
     Args:
         first: one label an item.
         second: the other rater's labels, in the same order.
+        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: empty, of unequal length, or with a missing label (None or NaN).
     """
+    check_confidence(confidence)
     _check_pairs(first, second)
     categories = _categories([*first, *second])
     code = {label: i for i, label in enumerate(categories)}
     table = np.zeros((len(categories), len(categories)))
     for one, other in zip(first, second, strict=True):
         table[code[one], code[other]] += 1
-    return _kappa_of(table / len(first), len(first), categories)
+    return _kappa_of(table / len(first), len(first), confidence, categories)
 
 
 def brennan_prediger(
-    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable]
+    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], confidence: float = 0.95
 ) -> Agreement:
     """Agreement of two raters, chance as of a **uniform draw** from the categories (Brennan and Prediger, 1981).
 
@@ -76,31 +81,34 @@ def brennan_prediger(
     The interval is Wilson's of the observed agreement, mapped by the same formula. Assumes independent items.
 
     Args:
+        first: one label an item.
         second: the other rater's labels, in the same order.
         categories: all labels that could have been given, used or not: chance depends on their number.
+        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: empty, of unequal length, with a missing label, fewer than two categories, or a label that is none.
     """
+    check_confidence(confidence)
     _check_pairs(first, second)
     known = tuple(dict.fromkeys(categories))
     unknown = {label for label in (*first, *second) if label not in known}
     if len(known) < 2 or unknown:
         raise InputError(f"categories must name every label, two at least; missing: {sorted(map(str, unknown))}")
     same, n, expected = sum(a == b for a, b in zip(first, second, strict=True)), len(first), 1 / len(known)
-    share = wilson(same, n)
+    share = wilson(same, n, confidence)
     kappa, low, high = ((p - expected) / (1 - expected) for p in (share.estimate, share.low, share.high))
     method = "Brennan and Prediger's kappa, chance from a uniform draw, interval from Wilson's"
-    return Agreement(kappa, low, high, n, CONFIDENCE, method, share.estimate, expected, known)
+    return Agreement(kappa, low, high, n, confidence, method, share.estimate, expected, known)
 
 
-def _kappa_of(p: Floats, n: int, categories: tuple[Hashable, ...]) -> Agreement:
+def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
     method = "Cohen's kappa, chance from observed margins, score interval"
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, expected = float(np.trace(p)), float(rows @ columns)
     if len(categories) == 1:
         reason = "both raters gave one and the same label throughout, so chance alone explains all agreement"
-        return Agreement(None, None, None, n, CONFIDENCE, method, observed, expected, categories, reason)
+        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     weight = rows[None, :] + columns[:, None]
     diagonal = np.diag(p) * (1 - (rows + columns) * (1 - kappa)) ** 2
@@ -108,11 +116,13 @@ def _kappa_of(p: Floats, n: int, categories: tuple[Hashable, ...]) -> Agreement:
     np.fill_diagonal(off, 0)
     variance = diagonal.sum() + (1 - kappa) ** 2 * off.sum() - (kappa - expected * (1 - kappa)) ** 2
     error = float(np.sqrt(max(0.0, variance) / n)) / (1 - expected)
-    low, high = _score_interval(observed, expected, error, n, n)
-    return Agreement(kappa, low, high, n, CONFIDENCE, method, observed, expected, categories)
+    low, high = _score_interval(observed, expected, error, n, n, confidence)
+    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
 
 
-def _score_interval(observed: float, expected: float, error: float, items: int, most: float) -> tuple[float, float]:
+def _score_interval(
+    observed: float, expected: float, error: float, items: int, most: float, confidence: float
+) -> tuple[float, float]:
     """Wilson's interval of the observed agreement with an effective number of items, mapped on the scale of kappa.
 
     The effective number is the one with which a proportion would have the standard error of kappa (Korn and Graubard,
@@ -123,29 +133,36 @@ def _score_interval(observed: float, expected: float, error: float, items: int, 
         observed: agreement, in [0, 1].
         expected: by chance, below 1.
         error: standard error of kappa; 0 where nothing varies.
+        items: how many.
         most: largest effective number, where nothing varies, too.
+        confidence: nominal coverage, in (0, 1).
     """
     from scipy.special import stdtrit
 
-    z = normal_quantile(CONFIDENCE)
+    z = normal_quantile(confidence)
     spread = (error * (1 - expected)) ** 2
     effective = float(most)
     if spread > 0 and 0 < observed < 1:
-        by_t = (z / float(stdtrit(items - 1, (1 + CONFIDENCE) / 2))) ** 2
+        by_t = (z / float(stdtrit(items - 1, (1 + confidence) / 2))) ** 2
         effective = max(1.0, min(most, observed * (1 - observed) / spread) * by_t)
     low, high = ((p - expected) / (1 - expected) for p in score_bounds(observed, effective, z))
     return max(-1.0, low), min(1.0, high)
 
 
-def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> Agreement:
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95) -> Agreement:
     """Agreement of several raters, chance from the **pooled** margins (Fleiss, 1971).
 
     Raters need not be the same for all items, but every item has the same number of them, at least two. The interval
     is Wilson's of the observed agreement, with the number of items that corresponds to the error of a jackknife.
 
+    Args:
+        ratings: for each item its labels.
+        confidence: of the interval, in (0, 1).
+
     Raises:
         InputError: no items, unequal numbers of ratings, fewer than two, or a missing label.
     """
+    check_confidence(confidence)
     if not len(ratings):
         raise InputError("there are no items to compare")
     raters = len(ratings[0])
@@ -170,52 +187,92 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> Agreement:
         parts(np.full((n, 1), n - 1.0), counts.sum(axis=0) - counts, agreeing.sum() - agreeing) if n > 1 else None
     )
     return _with_jackknife(
-        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, categories
+        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, confidence, categories
     )
 
 
-def krippendorff_alpha(units: Sequence[Sequence[Any]]) -> Agreement:
+def krippendorff_alpha(
+    units: Sequence[Sequence[Any]],
+    level: Level = "nominal",
+    categories: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
     """Agreement of any number of raters with gaps, chance from **pooled pairable values** without replacement.
 
-    ``alpha = 1 - D_observed / D_expected`` of categories without an order, from the coincidence matrix (Krippendorff,
-    "Computing Krippendorff's Alpha-Reliability", 2011). Units with fewer than two ratings are left out. The interval is
-    Wilson's of the observed agreement, with the number of units that corresponds to the error of a jackknife, cut to
-    [-1, 1]; alpha itself may be lower.
+    ``alpha = 1 - D_observed / D_expected`` from the coincidence matrix (Krippendorff, "Computing Krippendorff's
+    Alpha-Reliability", 2011). Units with fewer than two ratings are left out. The interval is Wilson's of the observed
+    agreement, with the number of units that corresponds to the error of a jackknife, cut to [-1, 1]; alpha itself may
+    be lower.
 
     Args:
         units: for each unit its values; None where a rater gave none.
+        level: ``nominal``; ``ordinal`` where categories have an order; ``interval`` where they are numbers whose
+            differences mean something, which are squared.
+        categories: their order for ``ordinal``; by default the values are sorted, which numbers can be.
+        confidence: of the interval, in (0, 1).
 
     Raises:
-        InputError: no unit with two ratings, or NaN.
+        InputError: no unit with two ratings, NaN, an unknown level, values that cannot be sorted, or a value that
+            ``categories`` does not name.
     """
+    check_confidence(confidence)
+    if level not in _DISTANCES:
+        raise InputError(f"level must be one of {', '.join(_DISTANCES)}, not {level!r}")
     pairable = [[value for value in unit if value is not None] for unit in units]
     pairable = [unit for unit in pairable if len(unit) > 1]
     if not pairable:
         raise InputError("no unit has two ratings: there is nothing to compare")
     for number, unit in enumerate(pairable):
         _refuse_missing(unit, f"pairable unit {number}")
-    order = _categories(list({value for unit in pairable for value in unit}))
+    order = _ordered(pairable, level, categories)
     counts = _count_table(pairable, order)
     size = counts.sum(axis=1)[:, None, None]
     diagonal = counts[:, :, None] * np.eye(len(order))
     coincidences = (counts[:, :, None] * counts[:, None, :] - diagonal) / (size - 1)
     total = coincidences.sum(axis=0)
+    whole = _agreement_parts(total[None], level, order)
     n = len(pairable)
-    left_out = _agreement_parts(total - coincidences) if n > 1 else None
-    name = "Krippendorff's alpha (nominal), chance from pooled pairable values"
-    return _with_jackknife(
-        name, _agreement_parts(total[None]), left_out, n, float((counts.sum(axis=1) - 1).sum()), order
-    )
+    left_out = _agreement_parts(total - coincidences, level, order) if n > 1 else None
+    name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
+    return _with_jackknife(name, whole, left_out, n, float((counts.sum(axis=1) - 1).sum()), confidence, order)
 
 
-def _agreement_parts(coincidences: Floats) -> tuple[Floats, Floats]:
+def _agreement_parts(coincidences: Floats, level: Level, order: Sequence[Any]) -> tuple[Floats, Floats]:
     """One minus observed and one minus expected disagreement, [m] each, of matrices [m, k, k]."""
     margins = coincidences.sum(axis=2)
     total = margins.sum(axis=1)
-    distance = 1 - np.eye(margins.shape[1])
+    distance = _DISTANCES[level](margins, order)
+    # The scale of the distance cancels out; with 1 as the largest both parts stay within [0, 1].
+    largest = distance.max(axis=(1, 2), keepdims=True)
+    distance = distance / np.where(largest > 0, largest, 1)
     observed = (coincidences * distance).sum(axis=(1, 2)) / total
     expected = (margins[:, :, None] * margins[:, None, :] * distance).sum(axis=(1, 2)) / (total * (total - 1))
     return 1 - observed, 1 - expected
+
+
+def _nominal(margins: Floats, _: Sequence[Any]) -> Floats:
+    k = margins.shape[1]
+    return np.broadcast_to(1 - np.eye(k), (len(margins), k, k))
+
+
+def _ordinal(margins: Floats, _: Sequence[Any]) -> Floats:
+    """Squared number of values from the middle of one category to the middle of the other, [m, k, k]."""
+    middle = np.cumsum(margins, axis=1) - margins / 2
+    return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2, dtype=np.float64)
+
+
+def _interval(margins: Floats, order: Sequence[Any]) -> Floats:
+    """Squared differences of the values themselves, [m, k, k]."""
+    values = np.asarray(order, dtype=np.float64)
+    squared = (values[:, None] - values[None, :]) ** 2
+    return np.broadcast_to(squared, (len(margins), *squared.shape))
+
+
+_DISTANCES: dict[Level, Callable[[Floats, Sequence[Any]], Floats]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}
 
 
 def _with_jackknife(
@@ -224,24 +281,25 @@ def _with_jackknife(
     left_out: tuple[Floats, Floats] | None,
     n: int,
     most: float,
+    confidence: float,
     categories: tuple[Hashable, ...],
 ) -> Agreement:
     observed, expected = float(whole[0][0]), float(whole[1][0])
     method = f"{name}, score interval with a jackknife over items"
     if len(categories) == 1:
         reason = "all ratings are the same label, so chance alone explains all agreement"
-        return Agreement(None, None, None, n, CONFIDENCE, method, observed, expected, categories, reason)
+        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     if left_out is None or n < 3:
         reason = f"{n} items are too few for an interval"
-        return Agreement(kappa, None, None, n, CONFIDENCE, method, observed, expected, categories, reason)
+        return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (left_out[0] - left_out[1]) / (1 - left_out[1])
     error = 0.0  # where all ratings would be one label without one of the items
     if np.isfinite(others).all():
         error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
-    low, high = _score_interval(observed, expected, error, n, most)
-    return Agreement(kappa, low, high, n, CONFIDENCE, method, observed, expected, categories)
+    low, high = _score_interval(observed, expected, error, n, most, confidence)
+    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
 
 
 def landis_koch(kappa: float) -> Words:
@@ -279,6 +337,25 @@ def _count_table(ratings: Sequence[Sequence[Hashable]], categories: tuple[Hashab
 
 def _categories(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
     return tuple(sorted(set(labels), key=lambda label: (str(type(label)), str(label))))
+
+
+def _ordered(
+    units: Sequence[Sequence[Any]], level: Level, categories: Sequence[Hashable] | None
+) -> tuple[Hashable, ...]:
+    values = {value for unit in units for value in unit}
+    numbers = all(isinstance(value, int | float | np.number) for value in values)
+    if level == "interval" and not numbers:
+        raise InputError("an interval scale needs numbers; for ordered words take 'ordinal' with categories")
+    if categories is not None:
+        unknown = sorted(str(value) for value in values - set(categories))
+        if unknown or len(set(categories)) != len(categories):
+            raise InputError(f"categories must name each value once; missing: {', '.join(unknown) or 'none'}")
+        return tuple(label for label in categories if label in values)
+    if level == "nominal":
+        return _categories(list(values))
+    if not numbers:
+        raise InputError("ordinal values that are not numbers have no known order: give it as categories")
+    return tuple(sorted(values))
 
 
 def _check_pairs(first: Sequence[Any], second: Sequence[Any]) -> None:

@@ -16,9 +16,8 @@ class Estimate:
 
     Attributes:
         estimate: the point estimate.
-        low: lower end of the interval.
-        high: upper end of the interval.
-        n: number of observations behind it.
+        low, high: ends of the interval.
+        n: observations behind it.
         confidence: nominal coverage of the interval (or of the bound, where it is one-sided), in (0, 1).
         method: how the interval was made.
     """

@@ -21,8 +21,7 @@ class PairedTest:
 
     Attributes:
         estimate: share of the untied pairs in favour of the first; None where all pairs are tied.
-        low: lower end of its Clopper-Pearson interval (0 where all pairs are tied: nothing is known).
-        high: upper end of its Clopper-Pearson interval (1 where all pairs are tied).
+        low, high: its Clopper-Pearson interval (0 and 1 where all pairs are tied: nothing is known).
         p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
         n: all pairs, tied ones included.
         tied: pairs in favour of neither; they carry no information about the share.

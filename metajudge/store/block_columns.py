@@ -112,7 +112,7 @@ def insert_assessments(
         "item_id": _texts(block.item_ids, at),
         "judge": _texts(block.judges, at),
         "status": _texts(block.statuses, at),
-        "final_score": _numbers(block.final_scores)[at],
+        "final_score": np.ma.masked_invalid([np.nan if one is None else one for one in block.final_scores])[at],
         "accepted": _truths(block.accepted)[at],
         "strategy": _texts(block.strategies, at),
         "panel_digest": _texts(block.panel_digests, at),
@@ -201,10 +201,6 @@ def _texts(values: Sequence[str | None], at: Numbers) -> npt.NDArray[Any]:
 
 def _column(values: Sequence[Any]) -> npt.NDArray[Any]:
     return np.array(values, dtype=object)
-
-
-def _numbers(values: Sequence[float | None]) -> npt.NDArray[Any]:
-    return np.ma.masked_invalid([np.nan if one is None else one for one in values])
 
 
 def _truths(values: Sequence[bool | None]) -> npt.NDArray[Any]:

@@ -50,7 +50,7 @@ def copy_path(path: Path) -> Path:
 
 def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
     (name,) = only_row(connection, "SELECT current_database()")
-    source = _quoted(name)
+    source = '"' + name.replace('"', '""') + '"'
     connection.execute("FORCE CHECKPOINT")  # waits for readers
     attach(connection, copy, "rewritten")
     try:
@@ -66,10 +66,6 @@ def _copy_tables(connection: Connection, copy: Path, path: Path) -> None:
     finally:
         connection.execute(f"USE {source}")
         connection.execute("DETACH rewritten")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _remove(copy: Path) -> None:

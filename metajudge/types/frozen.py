@@ -15,8 +15,7 @@ def shallow(data: T) -> T:
     """The data itself.
 
     Raises:
-        ValueError: lists and objects in it are nested more than :data:`DEEPEST` levels deep, or contain themselves; or
-            a whole number has more than 64 bits.
+        ValueError: it is nested more than :data:`DEEPEST` levels deep, or has a whole number of more than 64 bits.
     """
     level: list[Any] = [data]
     for _ in range(DEEPEST):

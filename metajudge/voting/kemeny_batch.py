@@ -5,7 +5,7 @@ and its reverse differ in sign alone, so half of them do). Above that, dynamic p
 side by side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
@@ -203,13 +203,9 @@ def _forward(excess: Floats, table: Subsets) -> tuple[Floats, Ints, Floats]:
     best = np.zeros((len(excess), len(table.member) + 1))
     count = np.zeros(best.shape, dtype=np.int64)
     best[:, -1], count[:, 0] = np.inf, 1
-    for low, high in _layers(table):
+    for low, high in zip(table.bounds[1:-1], table.bounds[2:], strict=True):
         fewer = table.without[low:high]
         reached = best[:, fewer] + adding[:, low:high]
         best[:, low:high] = reached.min(axis=2)
         count[:, low:high] = np.where(reached == best[:, low:high, None], count[:, fewer], 0).sum(axis=2)
     return best, count, adding
-
-
-def _layers(table: Subsets) -> Iterator[tuple[int, int]]:
-    return zip(table.bounds[1:-1], table.bounds[2:], strict=True)

@@ -76,10 +76,15 @@ def test_fleiss_golden() -> None:
 
 
 def test_krippendorff_golden() -> None:
-    found = krippendorff_alpha(UNITS)
-    assert found.estimate == pytest.approx(0.743, abs=5e-4)
-    assert found.n == 11
-    assert 0 <= found.expected <= found.observed <= 1
+    nominal, ordinal = krippendorff_alpha(UNITS), krippendorff_alpha(UNITS, "ordinal")
+    interval = krippendorff_alpha(UNITS, "interval")
+    assert interval.estimate == pytest.approx(0.849, abs=5e-4)  # printed; irrCAC 0.4.4, quadratic weights: 0.84911
+    assert interval.estimate == pytest.approx(0.84911, abs=5e-6)
+    assert nominal.estimate == pytest.approx(0.743, abs=5e-4)
+    assert ordinal.estimate == pytest.approx(0.815, abs=5e-4)
+    assert nominal.n == ordinal.n == 11
+    for found in (nominal, ordinal):
+        assert 0 <= found.expected <= found.observed <= 1
 
 
 def test_two_raters_without_gaps_alpha_by_hand() -> None:
@@ -103,6 +108,10 @@ def test_relabelling_and_reordering_change_nothing(ratings: list[list[int]]) -> 
             assert other.estimate is None
         else:
             assert other.estimate == pytest.approx(one.estimate)
+    ordered: Any = krippendorff_alpha(ratings, "ordinal")
+    turned: Any = krippendorff_alpha([[3 - value for value in unit] for unit in ratings], "ordinal")
+    if ordered.estimate is not None:
+        assert turned.estimate == pytest.approx(ordered.estimate)
 
 
 @given(st.lists(st.integers(0, 3), min_size=3, max_size=30))
@@ -148,6 +157,17 @@ def test_too_few_items_have_no_interval_but_a_reason() -> None:
     assert "too few" in found.reason
 
 
+def test_ordinal_words_need_their_order() -> None:
+    units = [["low", "mid"], ["high", "high"], ["low", "low"]]
+    with pytest.raises(InputError, match="give it as categories"):
+        krippendorff_alpha(units, "ordinal")
+    found = krippendorff_alpha(units, "ordinal", ["low", "mid", "high"])
+    numbers = krippendorff_alpha([[1, 2], [3, 3], [1, 1]], "ordinal")
+    assert found.estimate == pytest.approx(numbers.estimate)
+    with pytest.raises(InputError, match="missing: high"):
+        krippendorff_alpha(units, "ordinal", ["low", "mid"])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -155,12 +175,14 @@ def test_too_few_items_have_no_interval_but_a_reason() -> None:
         (lambda: cohen_kappa(["a"], ["a", "b"]), "first has 1 labels, second 2"),
         (lambda: cohen_kappa(["a", None], ["a", "b"]), "first has no label at position 1"),
         (lambda: cohen_kappa(["a", "b"], ["a", math.nan]), "second has no label at position 1"),
+        (lambda: cohen_kappa(["a", "b"], ["a", "b"], 95), "confidence"),
         (lambda: fleiss_kappa([]), "no items"),
         (lambda: fleiss_kappa([["a", "b"], ["a"]]), "item 1 has 1 ratings, the first 2"),
         (lambda: fleiss_kappa([["a"]]), "two at least"),
         (lambda: krippendorff_alpha([]), "no unit has two ratings"),
         (lambda: krippendorff_alpha([[1, None]]), "no unit has two ratings"),
         (lambda: krippendorff_alpha([[1, math.nan]]), "no label at position 1"),
+        (lambda: krippendorff_alpha([[1, 2]], "ratio"), "level must be"),  # type: ignore[arg-type]
         (lambda: landis_koch(1.2), "up to 1"),
         (lambda: landis_koch(math.nan), "up to 1"),
     ],
@@ -206,6 +228,11 @@ def test_chance_of_a_uniform_draw_counts_unused_categories() -> None:
         brennan_prediger(same, same, ["A", "C"])
     with pytest.raises(InputError, match="two at least"):
         brennan_prediger(["A"], ["A"], ["A"])
+
+
+def test_an_interval_scale_refuses_words() -> None:
+    with pytest.raises(InputError, match="needs numbers"):
+        krippendorff_alpha([["low", "high"]], "interval")
 
 
 @pytest.mark.parametrize("n", [2, 4, 12, 60])
