@@ -124,7 +124,7 @@ class Picture:
         for at in np.flatnonzero(~np.isnan(values)).tolist():
             code, row, value = int(block.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
-            if self._correct[row] >= 0 and fates[code] != "ask":
+            if self._correct[row] >= 0:
                 self.labelled.add(value, bool(self._correct[row]), self._questions[int(facts.item[row])])
         self._doubtful_of(block, values, fates)
 
