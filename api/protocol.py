@@ -9,6 +9,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from .errors import problem_bytes
 
 HEAD_BYTES = 64_000
+LINGER_S = 1.0
+"""How long what a refused caller still sends is read and dropped: a close with unread bytes would reset the answer away."""
 
 
 def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
@@ -26,16 +28,18 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
         _timer: asyncio.TimerHandle | None = None
         _head_bytes = 0
         _tail: bytes = b""
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             if len(self.connections) > connections:
                 self._refuse(503, f"{connections} connections are open: try again later", "retry-after: 1\r\n")
+                self.transport.close()
                 return
             self._arm()
 
         def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
+            if self._refused or self.transport.is_closing():
                 return
             if not self._in_request() and self._head_with(data) > HEAD_BYTES:
                 self._refuse(431, f"the request's head is longer than {HEAD_BYTES} bytes")
@@ -82,14 +86,17 @@ def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:
                 self.transport.close()
 
         def _refuse(self, status: int, detail: str, headers: str = "") -> None:
-            if self.transport.is_closing():
+            if self._refused or self.transport.is_closing():
                 return
+            self._refused = True
             body = problem_bytes(status, detail, "")
             head = (
                 f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/problem+json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n{headers}\r\n"
             )
+            self._disarm()
             self.transport.write(head.encode() + body)
-            self.transport.close()
+            self.transport.write_eof()
+            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self.transport.close)
 
     return Bounded
