@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.texmath import texmath_plugin
-from mdit_py_plugins.texmath.index import make_block_func, make_inline_func, rules
+from mdit_py_plugins.texmath import index as texmath
 
 TAGS = frozenset(
     "p br hr strong em s code pre blockquote ul ol li table thead tbody tr th td a".split()  # noqa: SIM905
@@ -214,10 +214,10 @@ def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": True})
     parser.enable(["table", "strikethrough"]).disable(["image", "code"])  # indented prose is not code
     parser.use(texmath_plugin, delimiters="brackets")
-    for rule in rules["brackets"]["inline"]:
-        parser.inline.ruler.at(rule["name"], _closed(make_inline_func(rule), "\\)"))
-    for rule in rules["brackets"]["block"]:
-        parser.block.ruler.at(rule["name"], _closed(make_block_func(rule), "\\]"))
+    for rule in texmath.rules["brackets"]["inline"]:
+        parser.inline.ruler.at(rule["name"], _closed(texmath.make_inline_func(rule), "\\)"))
+    for rule in texmath.rules["brackets"]["block"]:
+        parser.block.ruler.at(rule["name"], _closed(texmath.make_block_func(rule), "\\]"))
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True, renderer=_dollars)
     parser.add_render_rule("math_inline", _inline_formula)
     for name in ("math_block", "math_block_eqno"):

@@ -34,7 +34,7 @@ _FAILURES: Final[Mapping[str, frozenset[str]]] = {
 }
 """Words for a failed call or a failed response, and what stands beside the latter."""
 _SIGNS: Final = re.compile(r"[-\u2010-\u2015_?./~ ]+|#(?:n/a|ref!|value!|name\?|div/0!|num!|null!|error!)|__.+__", re.I)
-_MARKED: Final = re.compile(r"[$\[<{(]+(.*?)[$\])}>]+(.*)", re.S)
+_MARKED: Final = re.compile(r"[$\[<{(]{1,8}([^$\])}>]*)[$\])}>]+.*", re.S)
 _MESSAGE: Final = re.compile(r"\w*(?:error|exception|timeout)(?:\s*:.+|\s+\d{3}\b.*)|traceback\b.*", re.I | re.S)
 _READ: Final = 200
 """Characters of a text that are looked at."""

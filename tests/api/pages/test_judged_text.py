@@ -118,7 +118,7 @@ class TestFormatted:
     @pytest.mark.parametrize(("unit", "rule"), [("\\(", "inline"), ("\\[\n", "block")])
     def test_openings_that_nothing_closes_are_looked_up_once(self, monkeypatch, unit, rule):
         asked = []
-        for one in text_module.rules["brackets"][rule]:
+        for one in text_module.texmath.rules["brackets"][rule]:
             pattern = one["rex"]
             counted = SimpleNamespace(match=lambda text, pattern=pattern: asked.append(text) or pattern.match(text))
             monkeypatch.setitem(one, "rex", counted)
