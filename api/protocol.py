@@ -10,7 +10,7 @@ from .errors import problem_bytes
 
 HEAD_BYTES = 64_000
 LINGER_S = 1.0
-"""How long what a refused caller still sends is read and dropped: a close with unread bytes would reset the answer away."""
+"""How long what a refused caller still sends is read and dropped: a close over unread bytes would reset the answer."""
 
 
 def bounded_protocol(head_s: float, connections: int) -> type[asyncio.Protocol]:

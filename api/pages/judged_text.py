@@ -15,8 +15,8 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from mdit_py_plugins.texmath import texmath_plugin
 from mdit_py_plugins.texmath import index as texmath
+from mdit_py_plugins.texmath import texmath_plugin
 
 TAGS = frozenset(
     "p br hr strong em s code pre blockquote ul ol li table thead tbody tr th td a".split()  # noqa: SIM905
