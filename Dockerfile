@@ -15,7 +15,7 @@ RUN pip install -r requirements/service.txt && pip install --no-deps .
 
 USER 10001
 WORKDIR /home/metajudge
-ENV METAJUDGE_STORE=/data/metajudge.duckdb
+ENV METAJUDGE_STORE=/data/metajudge.db
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \

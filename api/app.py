@@ -1,13 +1,12 @@
 """The application: one engine, routes by noun, problem details for every error."""
 
+import asyncio
 import contextlib
 import logging
-import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
@@ -16,8 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
-from metajudge.providers.daily_budget import DailyBudget, FileBudget
-from metajudge.types.location import PostgresUrl
+from metajudge.providers.daily_budget import DailyBudget
+from metajudge.store import open_store
+from metajudge.store.answers import StoredAnswers
+from metajudge.store.sqlite import MEMORY
+from metajudge.store.store import SqlStore
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
@@ -27,10 +29,9 @@ from .computing import Computing
 from .errors import RESPONSES, UNEXPECTED, BrokenAnswerError, install_error_handlers, problem, refuse, status_of
 from .exporting import sweep
 from .hosts import HostRule
-from .jobs import Jobs
+from .jobs import JobQueue
 from .keys import ANYBODY, ApiKey, Caller, KeyRing, hashed
-from .ledger import Ledger
-from .limits import Limits, OwnVisitors, RateLimit
+from .limits import Limits, RateLimit, Visitors
 from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
@@ -42,7 +43,7 @@ from .panels import Panels
 from .promises import Promises
 from .routes import ROUTERS
 from .rubrics import Rubrics
-from .service import Kept, Service
+from .service import Service
 from .tasks import Tasks
 
 _access = logging.getLogger("metajudge.api.access")
@@ -306,12 +307,21 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
         command="serve",
     ).__aenter__()
     stack.push_async_callback(_close, engine)
+    store = engine.store
+    if store is None:  # what outlives a request is kept until the end
+        store = await open_store(MEMORY)
+        stack.push_async_callback(store.close)
+    assert isinstance(store, SqlStore)
     if budget is not None:
-        shared = getattr(engine.store, "limits", None)  # over PostgreSQL, which replicas share
-        budget.keeper = FileBudget(options.own_file("budget")) if shared is None else shared
+        budget.keeper = store.limits
         stack.push_async_callback(budget.flush, FLUSH_S)
     sweep(options)
-    panels = Panels(engine, options.panels, Rubrics(options.own_file("rubrics")))
+    rubrics = Rubrics(options.own_file("rubrics"))
+    if engine.store is not None:
+        await rubrics.refresh(store)
+        refreshing = asyncio.create_task(rubrics.keep_fresh(store))
+        stack.callback(refreshing.cancel)
+    panels = Panels(engine, options.panels, rubrics)
     for notice in engine.notices:  # about the panels: nothing has been asked yet
         _log.warning("%s", notice)
     own = () if options.api_key is None else (ApiKey("default", hashed(options.api_key)),)
@@ -319,24 +329,24 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
     computing = Computing(options.limits.computing, options.limits.request_s)
     stack.push_async_callback(computing.close)
     tasks = Tasks(engine, panels, options.candidates, options.review_sample)
-    kept = await _kept(stack, options, engine, panels, metrics, tasks)
+    jobs = JobQueue(panels, store, options.limits, metrics, tasks)
     promises = Promises(engine.store, computing, options.webhook)
     stack.push_async_callback(promises.close)
-    outcomes = OutcomeFlow(engine.store, kept.jobs, options.webhook)
+    outcomes = OutcomeFlow(engine.store, jobs, options.webhook)
     await outcomes.start()
     stack.push_async_callback(outcomes.close)
-    await kept.jobs.start()
-    stack.push_async_callback(kept.jobs.stop)
+    await jobs.start()
+    stack.push_async_callback(jobs.stop)
     return Service(
         options=options,
         engine=engine,
         panels=panels,
         tasks=tasks,
-        answers=kept.answers,
-        jobs=kept.jobs,
+        answers=StoredAnswers(store),
+        jobs=jobs,
         keys=keys,
-        rates=kept.rates,
-        visitors=kept.visitors,
+        rates=RateLimit(store, options.limits.requests_per_minute),
+        visitors=Visitors(store),
         admission=Admission(options.limits.in_flight, options.limits.request_s),
         computing=computing,
         metrics=metrics,
@@ -353,22 +363,3 @@ async def _close(engine: Engine) -> None:
         await engine.__aexit__(None, None, None)
     except StoreError as error:
         _log.error("the store could not be closed cleanly: %s", error)
-
-
-async def _kept(
-    stack: AsyncExitStack, options: ServiceOptions, engine: Engine, panels: Panels, metrics: Metrics, tasks: Tasks
-) -> Kept:
-    """What outlives a request: shared by all replicas if the store is a PostgreSQL database."""
-    if isinstance(options.store, PostgresUrl):
-        from .shared import shared_parts
-
-        return await shared_parts(stack, options, engine, panels, metrics, tasks)
-    uploads = options.own_file("jobs")
-    if uploads is None:
-        uploads = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="metajudge-")))
-    uploads.mkdir(exist_ok=True)
-    ledger = Ledger(options.own_file("service"))
-    stack.callback(ledger.close)
-    jobs = Jobs(panels, ledger, uploads, options.limits, metrics, tasks)
-    _log.info("limits of calls, requests and tokens hold for this process alone: a PostgreSQL store shares them")
-    return Kept(ledger, jobs, OwnVisitors(), RateLimit(options.limits.requests_per_minute))

@@ -3,7 +3,7 @@
 ::
 
     [service]
-    store = "vetting.duckdb"      # or a postgresql:// URL; then `state` is the path prefix of the service's own files
+    store = "vetting.db"          # or a postgresql:// URL; then `state` is the path prefix of the service's own files
     calibration = "calibration.json"
     review_sample = 0.05        # fraction of approved and rejected judgments sampled for human review
     webhook = "https://ops.example.org/metajudge"   # POST if a promise is broken; signed with METAJUDGE_WEBHOOK_SECRET
@@ -13,7 +13,7 @@
     host = "127.0.0.1"
     port = 8080
     concurrency = 64
-    budget_usd = 50.0           # dollars a day (UTC), over all replicas on one PostgreSQL database; none by default
+    budget_usd = 50.0           # dollars a day (UTC), over all processes on one store; none by default
 
     # allowed_hosts = ["judge.example.org"]  # its host names in addition to loopback
     # cors_origins = ["https://tools.example.org"]

@@ -1,4 +1,4 @@
-"""Exports: a snapshot of the store's rows is written, another process builds the archive, and it is sent.
+"""Exports: another process reads the store and builds the archive, and it is sent.
 
 Each export has its own folder next to the store (in ``STORE.exports/``). The archive is sent from an unlinked file, so
 nothing remains to clean up afterwards. If the service is killed, its export process removes the folder; if that is
@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from fastapi import HTTPException
 
-from metajudge.errors import StoreMemoryError
 from metajudge.preferences import ExportRequest
 from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, ProcessResult
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
@@ -77,17 +76,15 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
 
     try:
         folder = await step(asyncio.to_thread(stack.enter_context, _own_folder(base)))
-        database = options.store.secret if isinstance(options.store, PostgresUrl) else None
-        order = Order(request=asked, folder=folder, database=database)
-        if database is None:
-            await step(store.ask(order.snapshot.write))
-        summary = await _exported(order)
+        location = options.store.secret if isinstance(options.store, PostgresUrl) else str(options.store)
+        await store.ask(lambda _: None)  # what was acknowledged is in the database now
+        summary = await _exported(Order(request=asked, folder=folder, store=location))
         return await step(asyncio.to_thread(_opened, folder, summary))
     except DiskFullError:
         _log.exception("the disk is full: an export failed")
         detail = "the disk for exports is full: free space there and try again"
         raise HTTPException(507, detail) from None
-    except (NeedsMemoryError, StoreMemoryError):
+    except NeedsMemoryError:
         detail = "the export needs more memory than its limit: narrow it with `filters`"
         raise HTTPException(507, detail) from None
     finally:

@@ -3,13 +3,14 @@
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import Header, HTTPException, Response
 from pydantic import BaseModel
 
+from metajudge.store.answers import Answer, StoredAnswers
+
 from .keys import Caller
-from .ledger import Answer
 
 IdempotencyKey = Annotated[
     str | None,
@@ -30,23 +31,10 @@ def fingerprint(*parts: bytes) -> str:
     return found.hexdigest()
 
 
-class Answers(Protocol):
-    """Stored responses by idempotency key."""
-
-    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
-        """Takes a key for a request; None if it was free, else its entry."""
-
-    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
-        """Stores the response."""
-
-    async def release(self, owner: str, key: str) -> None:
-        """Releases a key whose request failed."""
-
-
 class Claim:
     """One request and its key, if it has one."""
 
-    def __init__(self, answers: Answers, caller: Caller, key: str | None, mark: str) -> None:
+    def __init__(self, answers: StoredAnswers, caller: Caller, key: str | None, mark: str) -> None:
         self._answers, self._owner, self._key, self._mark = answers, caller.name, key, mark
 
     async def earlier(self) -> Answer | None:
@@ -94,7 +82,7 @@ def replay(answer: Answer) -> Response:
 
 
 async def answered_once(
-    answers: Answers, caller: Caller, key: str | None, mark: str, work: Callable[[], Awaitable[BaseModel]]
+    answers: StoredAnswers, caller: Caller, key: str | None, mark: str, work: Callable[[], Awaitable[BaseModel]]
 ) -> Response:
     """The earlier response under a key, or that of the work, which is stored under it.
 

@@ -3,15 +3,17 @@
 import math
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from metajudge.providers.limit_book import Bucket
+from metajudge.store.sql import Connection, only_row
 
 from .keys import Caller
+
+if TYPE_CHECKING:
+    from metajudge.store.store import SqlStore
 
 LOGINS_PER_MINUTE = 20
 """Attempts to log in from one address, on all replicas together."""
@@ -57,12 +59,17 @@ class Limits:
 BURST_S = 60.0
 """A key's requests of so many seconds may come at once."""
 
-MOST_BUCKETS = 10_000
-"""Number of callers at which idle ones are dropped."""
 
+class RateLimit:
+    """Requests a minute of each caller, over all processes.
 
-class Rates(Protocol):
-    """Requests a minute of each caller."""
+    Args:
+        per_minute: of each key without a rate of its own; None for no limit.
+    """
+
+    def __init__(self, store: "SqlStore", per_minute: int | None) -> None:
+        self._store = store
+        self._per_minute = per_minute
 
     async def check(self, caller: Caller, what: str) -> None:
         """Counts a request.
@@ -73,80 +80,65 @@ class Rates(Protocol):
         Raises:
             HTTPException: 429, the caller's rate is used up; with the time to wait.
         """
-
-
-class RateLimit:
-    """A token bucket for each caller, refilled over a minute; of this process alone."""
-
-    def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._buckets: dict[str, Bucket] = {}
-
-    async def check(self, caller: Caller, what: str) -> None:
-        """See :class:`Rates`."""
-        refuse_until(self.wait(caller), what)
-
-    def wait(self, caller: Caller) -> float:
-        """Takes a token; returns 0, or the seconds until one is available."""
         rate = caller.requests_per_minute or self._per_minute
         if rate is None:
-            return 0.0
-        now = self._clock()
-        if len(self._buckets) >= MOST_BUCKETS:  # a bucket that is full is like one that does not exist
-            self._buckets = {name: bucket for name, bucket in self._buckets.items() if bucket.paid_until > now}
-        bucket = self._buckets.get(caller.name, Bucket(rate, burst_s=BURST_S))
-        wait = bucket.wait(now)
-        if wait > 0:
-            return wait
-        self._buckets[caller.name] = bucket.take(1, now)
-        return 0.0
+            return
+        wait = await self._store.limits.take(caller.name, rate, BURST_S)
+        if wait:
+            raise HTTPException(429, f"{what}: try again in {wait:.1f} s", {"Retry-After": str(math.ceil(wait))})
 
 
-def refuse_until(seconds: float, what: str) -> None:
-    """Refuses a request that has to wait.
+class Visitors:
+    """Ended sessions and attempts to log in, of all processes; they outlive a restart.
 
-    Raises:
-        HTTPException: 429, with the time to wait, unless that is 0.
+    Attempts to log in are counted by the minute of the clock, so that two minutes' attempts may follow each other.
     """
-    if seconds:
-        raise HTTPException(429, f"{what}: try again in {seconds:.1f} s", {"Retry-After": str(math.ceil(seconds))})
 
-
-class Visitors(Protocol):
-    """Ended sessions and attempts to log in; of one process, or of all replicas on one database."""
+    def __init__(self, store: "SqlStore") -> None:
+        self._store = store
 
     async def secret(self) -> bytes:
-        """The stored part of the key that signs session cookies."""
+        """The stored part of the key that signs session cookies: that of the first process that asked."""
+
+        def take(connection: Connection) -> bytes:
+            connection.execute(
+                "INSERT INTO service_secrets (name, value) VALUES ('sessions', $1) ON CONFLICT DO NOTHING",
+                [secrets.token_bytes(32)],
+            )
+            query = "SELECT value FROM service_secrets WHERE name = 'sessions'"
+            return bytes(only_row(connection, query)[0])
+
+        return await self._store.change_again(take)
 
     async def is_ended(self, mark: str) -> bool:
         """Whether a session was ended, by its :attr:`~.pages.sessions.Session.mark`."""
+        query = "SELECT 1 FROM service_ended_sessions WHERE mark = $1"
+        return bool(await self._store.read(lambda connection: connection.execute(query, [mark]).fetchall()))
 
     async def end(self, mark: str, expires_at: float) -> None:
         """Ends a session for every copy of its cookie, until it would have expired."""
 
+        def end(connection: Connection) -> None:
+            connection.execute("DELETE FROM service_ended_sessions WHERE expires_at < $1", [time.time()])
+            connection.execute(
+                "INSERT INTO service_ended_sessions (mark, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                [mark, expires_at],
+            )
+
+        await self._store.change_again(end)
+
     async def login_wait(self, address: str) -> float:
         """Counts an attempt to log in; returns 0, or the seconds until another one is permitted."""
-
-
-class OwnVisitors:
-    """Those of one process; a restart ends all sessions."""
-
-    def __init__(self) -> None:
-        self._secret = secrets.token_bytes(32)
-        self._ended: dict[str, float] = {}
-        self._logins = RateLimit(LOGINS_PER_MINUTE)
-
-    async def secret(self) -> bytes:
-        return self._secret
-
-    async def is_ended(self, mark: str) -> bool:
-        return mark in self._ended
-
-    async def end(self, mark: str, expires_at: float) -> None:
         now = time.time()
-        self._ended = {one: until for one, until in self._ended.items() if until > now}
-        self._ended[mark] = expires_at
+        minute = int(now // 60)
 
-    async def login_wait(self, address: str) -> float:
-        return math.ceil(self._logins.wait(Caller(address, frozenset())))
+        def count(connection: Connection) -> int:
+            connection.execute("DELETE FROM service_logins WHERE minute < $1", [minute])
+            ((attempts,),) = connection.execute(
+                "INSERT INTO service_logins (address, minute, attempts) VALUES ($1, $2, 1) "
+                "ON CONFLICT (address, minute) DO UPDATE SET attempts = service_logins.attempts + 1 RETURNING attempts",
+                [address, minute],
+            ).fetchall()
+            return int(attempts)
+
+        return 0.0 if await self._store.change(count) <= LOGINS_PER_MINUTE else 60 - now % 60

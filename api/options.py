@@ -22,8 +22,8 @@ class ServiceOptions:
         panels: name -> panel; the first one is the default.
         candidates: name -> models that answer questions in clashes.
         store: the store's file or database, None to keep nothing.
-        state: name prefix of the service's own files (jobs, idempotency keys, rubrics); None for the
-            store's name, or ``metajudge-service`` if the store is a database on a server.
+        state: name prefix of the service's own files (rubrics, exports under way); None for the store's name, or
+            ``metajudge-service`` if the store is a database on a server.
         api_key: one key with every scope, None for none.
         keys: further keys; without any key requests are not authenticated (loopback only).
         concurrency: maximum model calls in flight.

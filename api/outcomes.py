@@ -10,7 +10,8 @@ from metajudge.outcomes.sending import PAUSE_S, Sender
 from metajudge.store.protocol import Store
 from metajudge.webhooks.webhook import Webhook
 
-from .queue import JobQueue, JobState
+from .jobs import JobQueue
+from .queue import JobState
 
 LEAVE_S = 3.0
 """How long events on their way may take when the service stops; what is cut off is sent again at the next start."""

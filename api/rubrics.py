@@ -1,18 +1,20 @@
 """Rubrics by name: built-in ones, and files next to the store added by an administrator."""
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import HTTPException, Path
 
-from metajudge.errors import RubricError, StoreError
+from metajudge.errors import MetajudgeError, RubricError, StoreError
 from metajudge.files.replacing import replacing
 from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
 from metajudge.store.protocol import Store
 
 NAME = r"^[A-Za-z0-9_-]{1,60}$"
+REFRESH_S = 2.0
 Name = Annotated[str, Path(pattern=NAME, examples=["short"])]
 
 
@@ -73,12 +75,20 @@ class Rubrics:
         self._write(name, text)
         return rubric
 
-    def take(self, known: Mapping[str, Any]) -> None:
-        """Adds the rubrics given to other replicas, by name."""
+    async def refresh(self, store: Store) -> None:
+        """Adds the rubrics in the audit log, which may have been given to other processes."""
+        known = {entry.subject: entry.payload["rubric"] for entry in await store.audit_log.entries("rubric")}
         for name, rubric in known.items():
             text = Rubric.model_validate(rubric).model_dump_json()
             if self._taken.get(name) != text:
                 self._write(name, text)
+
+    async def keep_fresh(self, store: Store) -> None:
+        """Refreshes until cancelled."""
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            with contextlib.suppress(MetajudgeError):  # the store is unavailable: retried next time
+                await self.refresh(store)
 
     def _write(self, name: str, text: str) -> None:
         assert self._folder is not None

@@ -7,7 +7,6 @@ import math
 import os
 import secrets
 import socket
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +18,7 @@ from metajudge.panels.building import AgentKeys
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
-from metajudge.store.owner import announce, withdraw
-from metajudge.types.location import PostgresUrl, StoreLocation, store_location
+from metajudge.types.location import StoreLocation, store_location
 
 if TYPE_CHECKING:
     import uvicorn
@@ -121,8 +119,7 @@ def run(
         metrics_port: a port on which /metrics is served, too, without a key; on ``metrics_host``, by default 127.0.0.1.
 
     Raises:
-        ConfigurationError: extra ``api`` is missing, the key for a non-loopback address is missing or unsafe, or
-            several workers are to share a store file.
+        ConfigurationError: extra ``api`` is missing, or the key for a non-loopback address is missing or unsafe.
     """
     try:
         import uvicorn  # noqa: F401
@@ -159,7 +156,6 @@ def run(
     if metrics_host is not None and file.metrics_port is None:
         raise ConfigurationError("--metrics-host is the address of --metrics-port: give both")
     options = _options(file, limits, settings, panels or {"default": panel_of(None, True)})
-    check_workers(workers, options.store)
     check_provider_keys(options.panels.values(), settings)
     configure_logs(texts=options.log_texts)
     configure_traces()
@@ -167,21 +163,12 @@ def run(
     refusals: list[MetajudgeError] = []
     logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # reported once, without a trace
     at_opening: list[Callable[[], None]] = [_settle_garbage]
-    file_store = options.store if isinstance(options.store, Path) else None
-
-    if file_store is not None:
-        at_opening.append(lambda: announce(file_store, _url(address, chosen)))
 
     def opened() -> None:
         for callback in at_opening:
             callback()
 
-    def closed() -> None:
-        take_modules_back()
-        if file_store is not None:
-            withdraw(file_store)
-
-    app = create_app(options, opened=opened, closed=closed, failed=refusals.append)
+    app = create_app(options, opened=opened, closed=take_modules_back, failed=refusals.append)
     config = server_config(app, options, address, chosen)
     metrics = None if file.metrics_port is None else bind_metrics(file.metrics_host, file.metrics_port)
 
@@ -289,7 +276,6 @@ def app() -> "FastAPI":
     options = _options(
         file.model_copy(update={"host": ANYWHERE}), limits, settings, panels or {"default": PanelConfig()}
     )
-    check_workers(_workers_asked(), options.store)
     check_provider_keys(options.panels.values(), settings)
     return create_app(options)
 
@@ -344,38 +330,10 @@ def _allow_connections(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _url(address: str, port: int) -> str:
-    """The service's URL on this machine."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, f"[{address}]" if ":" in address else address)  # noqa: S104
-    return f"http://{host}:{port}"
-
-
 def _settle_garbage() -> None:
     """Excludes imported objects from later garbage collections, which would delay requests."""
     gc.collect()
     set_modules_apart()
-
-
-def check_workers(workers: int, store: StoreLocation | None) -> None:
-    """Refuses several processes on one store file.
-
-    Raises:
-        ConfigurationError: several workers, and the store is not a PostgreSQL database.
-    """
-    if workers > 1 and not isinstance(store, PostgresUrl):
-        raise ConfigurationError(
-            f"{workers} workers cannot share a store file: use one worker, or a PostgreSQL database with --store"
-        )
-
-
-def _workers_asked() -> int:
-    """The number of workers of another ASGI server, from its option or the environment."""
-    given = os.environ.get("WEB_CONCURRENCY", "")
-    for at, word in enumerate(sys.argv):
-        name, _, value = word.partition("=")
-        if name == "--workers":
-            given = value or "".join(sys.argv[at + 1 : at + 2])
-    return int(given) if given.isdecimal() else 1
 
 
 def checked_key(key: str | None, host: str, others: bool = False) -> str | None:

@@ -4,31 +4,21 @@ import asyncio
 from dataclasses import dataclass, field
 
 from metajudge.providers.daily_budget import DailyBudget
+from metajudge.store.answers import StoredAnswers
 from metajudge.vetting.engine import Engine
 
 from .admission import Admission
 from .computing import Computing
 from .hosts import HostRule
-from .idempotency import Answers
+from .jobs import JobQueue
 from .keys import KeyRing
-from .limits import Rates, Visitors
+from .limits import RateLimit, Visitors
 from .metrics import Metrics
 from .options import ServiceOptions
 from .outcomes import OutcomeFlow
 from .panels import Panels
 from .promises import Promises
-from .queue import JobQueue
 from .tasks import Tasks
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What outlives a request, and on a database is shared by replicas."""
-
-    answers: Answers
-    jobs: JobQueue
-    visitors: Visitors
-    rates: Rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +34,10 @@ class Service:
     engine: Engine
     panels: Panels
     tasks: Tasks
-    answers: Answers
+    answers: StoredAnswers
     jobs: JobQueue
     keys: KeyRing
-    rates: Rates
+    rates: RateLimit
     visitors: Visitors
     admission: Admission
     computing: Computing

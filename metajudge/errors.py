@@ -12,9 +12,7 @@
     │   ├── PolicyError            a decision policy that is malformed or unknown
     │   ├── ReviewError            a review that is unknown, decided or in other hands
     │   └── StoreError             the store cannot be used
-    │       ├── StoreLockedError   another process owns the file
-    │       ├── StoreMemoryError   a question that needs more memory than the store may use
-    │       └── StoreUnavailableError  no answer from the database server: later it may work (exit code 1)
+    │       └── StoreUnavailableError  no answer from the database: later it may work (exit code 1)
     ├── OutputError                an output file could not be written to its end: disk full, quota
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
     │   └── DayBudgetExceeded      that of a service's day
@@ -112,26 +110,8 @@ class StoreError(UserError):
     """The store cannot be used as asked."""
 
 
-class StoreLockedError(StoreError):
-    """Another process owns the store's file.
-
-    Attributes:
-        service_url: where that process answers, when it is a service.
-        pid: of that process, if known.
-    """
-
-    def __init__(self, message: str, *, service_url: str | None = None, pid: int | None = None) -> None:
-        super().__init__(message)
-        self.service_url = service_url
-        self.pid = pid
-
-
-class StoreMemoryError(StoreError):
-    """A question or a change needs more memory than the store may use, or used what a write needed."""
-
-
 class StoreUnavailableError(StoreError):
-    """The store's database server cannot be reached, or has nothing free; the same again may work later."""
+    """The store's database cannot be reached, or is in use so long; the same again may work later."""
 
 
 class OutputError(MetajudgeError):

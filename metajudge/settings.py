@@ -3,7 +3,7 @@
 What is not in the environment may stand in a settings file (``METAJUDGE_SETTINGS``, or
 ``~/.config/metajudge/settings.toml``)::
 
-    store = "vetting.duckdb"
+    store = "vetting.db"
 
     [keys]
     openai = "sk-..."
@@ -23,7 +23,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider
 from metajudge.types.location import StoreLocation, store_location
 
-DEFAULT_STORE = Path("metajudge.duckdb")
+DEFAULT_STORE = Path("metajudge.db")
 _KNOWN = ("store", "keys", "service_key", "webhook", "webhook_secret")
 
 

@@ -55,7 +55,7 @@ ENDS = ("", "\0", "a\na")
 
 OWN_MESSAGES = {
     "metajudge.store.database._HOLDER",
-    "metajudge/store/postgres_connections.py::store_error",
+    "metajudge/store/postgres.py::store_error",
 }
 """Patterns that read the error messages of our own store, and no text from outside."""
 
@@ -74,7 +74,7 @@ MADE = {
     "metajudge/judging/identity.py": "WORK: hide_identities",
     "metajudge/reviewables/labels.py": "WORK: in_reviewers_words; labels of a judge, escaped",
     "metajudge/providers/negotiation.py": "names of our own parameters",
-    "metajudge/store/postgres_connections.py": "one escape character and one letter",
+    "metajudge/store/postgres.py": "one escape character and one letter",
 }
 """Files whose functions build patterns, and what goes into these, or which work below tries them."""
 

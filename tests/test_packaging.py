@@ -38,7 +38,7 @@ def test_data_files_are_found_through_the_package():
         ("metajudge.rubric_files", "rubric.schema.json"),
         ("metajudge.prompts", "v1/system.md.j2"),
         ("metajudge.benchmarks.sample", "judgments.jsonl"),
-        ("metajudge.store", "migrations/0001_initial.sql"),
+        ("metajudge.store", "migrations/sqlite/0001_initial.sql"),
         ("metajudge", "py.typed"),
     ]:
         assert files(package).joinpath(name).is_file(), f"{package}/{name}"

@@ -23,7 +23,7 @@ def settings_file(tmp_path, text, mode=0o600):
 
 def test_with_nothing_set_there_is_a_default_store_and_no_key(home):
     settings = Settings.load(environ=home)
-    assert str(settings.store) == "metajudge.duckdb"
+    assert str(settings.store) == "metajudge.db"
     assert str(settings.file).endswith(".config/metajudge/settings.toml")
     with pytest.raises(ConfigurationError, match=r"set OPENAI_API_KEY, or write openai = .* in .*settings\.toml"):
         settings.key_for(parse_agent_spec("openai:gpt-4o"))

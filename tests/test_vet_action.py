@@ -94,7 +94,7 @@ def test_inputs_become_one_argument_each_and_never_commands(runner: Runner) -> N
         "--agent=anthropic:x",
         "--fail-under=precision=0.9",
         "--budget-usd=2",
-        f"--store={out / 'metajudge.duckdb'}",
+        f"--store={out / 'metajudge.db'}",
         f"--out={out / 'assessments.jsonl'}",
         f"--markdown={out / 'comment.md'}",
         "--json",

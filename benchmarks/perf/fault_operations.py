@@ -52,7 +52,7 @@ class Operation:
 
 def environment() -> dict[str, str]:
     """The caller's, with keys that the double accepts."""
-    return {**os.environ, "OPENAI_API_KEY": "key", "ANTHROPIC_API_KEY": "key", "METAJUDGE_STORE": "store.duckdb"}
+    return {**os.environ, "OPENAI_API_KEY": "key", "ANTHROPIC_API_KEY": "key", "METAJUDGE_STORE": "store.db"}
 
 
 def command(*arguments: str) -> list[str]:
@@ -250,7 +250,7 @@ def serve_command(folder: Path, url: str) -> tuple[list[str], int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return command("serve", "--port", str(port), "--store", str(folder / "store.duckdb"), *agents(url)), port
+    return command("serve", "--port", str(port), "--store", str(folder / "store.db"), *agents(url)), port
 
 
 def ask(port: int, path: str, body: bytes | None = None, kind: str = "application/x-ndjson") -> Any:

@@ -87,7 +87,7 @@ def forbid_writing(folder: Path, url: str, server: Any) -> int:
     mapping = ["--map", "question=q,responses.A=a,responses.B=b,verdict=win,judge:=owl"]
     mode = folder.stat().st_mode
     with tempfile.TemporaryDirectory() as elsewhere, (folder / "log.txt").open("ab") as log:
-        mapped = command("vet", "votes.csv", *mapping, "--store", str(Path(elsewhere) / "s.duckdb"))
+        mapped = command("vet", "votes.csv", *mapping, "--store", str(Path(elsewhere) / "s.db"))
         folder.chmod(0o555)
         try:
             codes = [
@@ -120,13 +120,22 @@ def interrupt_twice(arguments: Callable[[str], list[str]], after: int) -> Callab
     return disturb
 
 
+HOLDER = """
+import sqlite3, sys
+holder = sqlite3.connect("store.db", isolation_level=None)
+holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+holder.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
 def lock_store(arguments: Callable[[str], list[str]]) -> Callable[[Path, str, Any], int]:
-    """Runs a command while another process has the store open."""
+    """Runs a command while another process has the store for itself alone."""
 
     def disturb(folder: Path, url: str, server: Any) -> int:
-        hold = "import duckdb, sys; c = duckdb.connect('store.duckdb'); print('held', flush=True); sys.stdin.read()"
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        holder = subprocess.Popen([sys.executable, "-c", hold], cwd=folder, **pipes)
+        holder = subprocess.Popen([sys.executable, "-c", HOLDER], cwd=folder, **pipes)
         try:
             assert holder.stdout is not None
             holder.stdout.readline()

@@ -12,11 +12,13 @@ import hashlib
 import importlib
 import json
 import shutil
+import sqlite3
 import sys
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -194,7 +196,7 @@ class Campaign:
             found = operation.outcomes(folder)
             self._count(cell, operation, names, found)
             self._count_cured(cell, operation, found)
-        cell.repeated = _kept_twice(folder / "store.duckdb")
+        cell.repeated = _kept_twice(folder / "store.db")
         cell.traces = _traces(folder)
         return cell
 
@@ -245,12 +247,10 @@ def _traces(folder: Path) -> int:
 
 def _kept_twice(store: Path) -> int:
     """Calls whose answer was kept in the ledger, and that were asked and kept again."""
-    import duckdb
-
     twice = "SELECT count(*) FROM (SELECT key FROM calls WHERE status = 'ok' GROUP BY key HAVING count(*) > 1)"
-    with duckdb.connect(str(store), read_only=True) as connection:
-        row = connection.execute(twice).fetchone()
-    return 0 if row is None else int(row[0])
+    with closing(sqlite3.connect(store)) as connection:
+        ((count,),) = connection.execute(twice).fetchall()
+    return int(count)
 
 
 PROCESS_CELLS: tuple[tuple[str, Operation, Callable[[Path, str, Any], int]], ...] = (

@@ -79,7 +79,7 @@ def measure(judgments: int, runs: int, scratch: Path) -> dict[str, Any]:
     floors: list[float] = []
     costs: dict[str, Cost] = {}
     for _ in range(runs):
-        for store in scratch.glob("*.duckdb*"):
+        for store in scratch.glob("*.db*"):
             store.unlink()
         for name, words in _commands():
             floors.append(_floor(scratch / words[0]))
@@ -89,7 +89,7 @@ def measure(judgments: int, runs: int, scratch: Path) -> dict[str, Any]:
         "megabytes": round((scratch / "judgments.jsonl").stat().st_size / 1e6, 1),
         "runs": runs,
         "floor_us": round(median(floors) / judgments * 1e6, 2),
-        "store_bytes_a_judgment": round((scratch / "first.duckdb").stat().st_size / judgments),
+        "store_bytes_a_judgment": round((scratch / "first.db").stat().st_size / judgments),
         "commands": {name: _described(cost, median(floors)) for name, cost in costs.items()},
     }
 
@@ -110,12 +110,12 @@ def table(found: dict[str, Any]) -> str:
 
 
 def _commands() -> Iterator[tuple[str, list[str]]]:
-    yield "first", ["judgments.jsonl", "--store", "first.duckdb", "--out", "out.jsonl"]
-    yield "second", ["judgments.jsonl", "--store", "first.duckdb", "--out", "out.jsonl"]
-    yield "changed", ["changed.jsonl", "--store", "first.duckdb", "--out", "out.jsonl"]
+    yield "first", ["judgments.jsonl", "--store", "first.db", "--out", "out.jsonl"]
+    yield "second", ["judgments.jsonl", "--store", "first.db", "--out", "out.jsonl"]
+    yield "changed", ["changed.jsonl", "--store", "first.db", "--out", "out.jsonl"]
     fitted = ["--calibration", "calibration.json", "--policy", "verdict"]
-    yield "calibrated", ["judgments.jsonl", "--store", "calibrated.duckdb", "--out", "out.jsonl", *fitted]
-    yield "unsorted", ["unsorted.jsonl", "--store", "unsorted.duckdb", "--out", "out.jsonl"]
+    yield "calibrated", ["judgments.jsonl", "--store", "calibrated.db", "--out", "out.jsonl", *fitted]
+    yield "unsorted", ["unsorted.jsonl", "--store", "unsorted.db", "--out", "out.jsonl"]
 
 
 def _write_files(judgments: int, scratch: Path, seed: int = 0) -> None:

@@ -179,10 +179,10 @@ def measure(base_url: str, setting: Setting, given: Path | None) -> dict[str, An
             out = str(work / f"{store}.{limit}.jsonl")
             return vet([*common, "--limit", str(limit), "--store", str(work / store), "--out", out])
 
-        one = run("one.duckdb", 1)
-        full = run("full.duckdb", setting.judgments)
-        again = run("full.duckdb", setting.judgments)
-        known = run("full.duckdb", 1)
+        one = run("one.db", 1)
+        full = run("full.db", setting.judgments)
+        again = run("full.db", setting.judgments)
+        known = run("full.db", 1)
     calls = full.summary["calls"]
     ideal = setting.ideal_s(calls)
     assert again.summary["calls"] == 0, "the second run sent requests"

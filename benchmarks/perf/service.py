@@ -128,7 +128,7 @@ def serving(base_url: str, folder: Path) -> Iterator[tuple[int, str]]:
     """A service in a process of its own: process id and URL."""
     port = free_port()
     agents = [f"--agent={name}=openai:{name}@{base_url}" for name in ("gpt-4o-mini", "gpt-4o")]
-    command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--store", str(folder / "s.duckdb")]
+    command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--store", str(folder / "s.db")]
     with process([*command, "--concurrency", "256", *agents], port, folder / "serve.log") as pid:
         yield pid, f"http://127.0.0.1:{port}"
 

@@ -28,7 +28,7 @@ import typer
 from .overhead import write_input
 from .service import upstream
 
-VET_NEEDS = "typer, rich.console, rich.table, pydantic, numpy, duckdb, orjson, yaml, jinja2, uvloop, asyncio, sqlite3"
+VET_NEEDS = "typer, rich.console, rich.table, pydantic, numpy, orjson, yaml, jinja2, uvloop, asyncio, sqlite3"
 """The packages of ``metajudge vet`` without agents."""
 
 
@@ -48,7 +48,7 @@ def main(
 def measure(scratch: Path, base_url: str, repeat: int) -> dict[str, Any]:
     """Runs every command ``repeat`` times in turn, after one run that fills the cache of byte code."""
     write_input(scratch / "one.jsonl", 1, 400)
-    vet = ("-m", "metajudge", "vet", "one.jsonl", "--store", "store.duckdb")
+    vet = ("-m", "metajudge", "vet", "one.jsonl", "--store", "store.db")
     commands: dict[str, Sequence[str]] = {
         "help": ("-m", "metajudge", "--help"),
         "import_typer_and_rich": ("-c", "import typer, rich"),
@@ -83,7 +83,7 @@ def ratios(cpu: Mapping[str, float]) -> dict[str, float]:
 
 def cpu_s(words: Sequence[str], folder: Path) -> float:
     """CPU seconds of Python with these arguments, in a folder without a store."""
-    for left in folder.glob("store.duckdb*"):
+    for left in folder.glob("store.db*"):
         left.unlink()
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder / "config")}

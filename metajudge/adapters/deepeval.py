@@ -42,7 +42,7 @@ class Vetted(BaseMetric):  # type: ignore[misc]
         service: URL of a running `metajudge serve`, in place of both.
         when_discarded: what becomes of a discarded score.
         when_undecided: what becomes of a score on which nothing could be decided.
-        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.duckdb"}``.
+        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.db"}``.
         vetting: what vets, in place of all of these.
 
     Attributes:

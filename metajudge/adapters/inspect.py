@@ -67,7 +67,7 @@ def vetted(
         when_discarded: what becomes of a discarded grade.
         when_undecided: what becomes of a grade on which nothing could be decided.
         judge: how the grader is called in the judgment; name its model, so that meta-judges of its family are noticed.
-        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.duckdb"}``.
+        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.db"}``.
 
     Raises:
         ConfigurationError: options that make no sense together.

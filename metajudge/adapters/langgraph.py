@@ -55,7 +55,7 @@ def vet_node(
         reference: the state's key of a reference answer.
         instruction: what the judge was told, as text.
         key: of what the node adds.
-        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.duckdb"}``.
+        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.db"}``.
 
     Returns:
         A function from the state (a mapping, a pydantic model or a dataclass) to its update: under ``key`` what to do

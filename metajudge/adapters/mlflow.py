@@ -58,7 +58,7 @@ def vetted(
         service: URL of a running `metajudge serve`, in place of both.
         when_discarded: what becomes of discarded feedback.
         when_undecided: what becomes of feedback on which nothing could be decided.
-        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.duckdb"}``.
+        options: further ones of :class:`metajudge.adapters.vetting.Vetting`, such as ``{"store": "vetting.db"}``.
 
     Raises:
         ConfigurationError: options that make no sense together, or MLflow is not installed.

@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
-from metajudge.errors import InputError, MetajudgeError, StoreLockedError
+from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
 from metajudge.providers.json_spans import body_span
 from metajudge.types import Assessment, Judgment
@@ -45,19 +45,17 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         vetting = Vetting(**{name: value for name, value in config.items() if name not in OWN_OPTIONS})
         judgment = judgment_of(output, context, config)
         assessment = vetting.vet_now(judgment)
-    except StoreLockedError as error:
-        return {"pass": False, "score": 0.0, "reason": f"metajudge did not vet this verdict: {error}"}
     except MetajudgeError as error:
         return {"pass": False, "score": 0.0, "reason": f"metajudge: {error}"}
     passed = assessment.kept
     if passed is None:
         passed = bool(config.get("undecided_passes", False))
-    result: dict[str, Any] = {"pass": passed, "score": _score(assessment, passed), "reason": reason_of(assessment)}
-    summary = summary_of(assessment)
-    if vetting.notice is not None:
-        result["reason"] += f" ({vetting.notice})"
-        summary["notice"] = vetting.notice
-    return {**result, "metadata": {"metajudge": summary}}
+    return {
+        "pass": passed,
+        "score": _score(assessment, passed),
+        "reason": reason_of(assessment),
+        "metadata": {"metajudge": summary_of(assessment)},
+    }
 
 
 def call_api(prompt: str, options: Mapping[str, Any], _context: Mapping[str, Any] | None = None) -> dict[str, Any]:

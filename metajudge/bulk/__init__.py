@@ -3,9 +3,7 @@
 The order of a run, and who calls what:
 
 1. :mod:`~metajudge.bulk.reading` reads a :class:`~metajudge.readers.source.JudgmentSource` once. A line becomes a
-   checked record; of that are kept facts (:mod:`metajudge.evidence.facts`), digests and, where a store is to have them,
-   its texts in a temporary file (:mod:`~metajudge.bulk.spill`). Lines that an earlier run has read are recognised by
-   their digests (:mod:`~metajudge.bulk.known_lines`) and not parsed.
+   checked record; of that are kept facts (:mod:`metajudge.evidence.facts`) and digests.
 2. :mod:`~metajudge.bulk.outcomes` weighs all judgments by columns of evidence (:mod:`metajudge.evidence.columns`).
 3. :mod:`~metajudge.bulk.endings` adds what a calibration and a policy say, as columns that the caller makes.
 4. :mod:`~metajudge.bulk.run` makes the assessments as bytes (:mod:`~metajudge.bulk.forms`), block by block, and gives

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.bulk.forms import Forms, Own, annotation_row
-from metajudge.store.bulk import AnnotationRow, Annotations
+from metajudge.store.bulk import AnnotationRow
 from metajudge.types import Assessment
 
 Codes = NDArray[np.int64]
@@ -88,19 +88,22 @@ class Endings:
         columns = (said.probabilities, said.values, said.unadjusted, said.margins)
         return Own.numbers(*([None if one != one else one for one in column[at].tolist()] for column in columns))
 
-    def annotations(self, at: slice) -> Annotations | None:
-        """What calibration and policy say of each judgment of a part, as a store keeps it."""
-        said = self.annotated
-        if said is None:
-            return None
-        present, codes = np.unique(self.codes[at], return_inverse=True)
-        kinds = [self._annotation(code) for code in present.tolist()]
-        numbers = np.stack([said.values[at], said.unadjusted[at], said.margins[at]], axis=1)
-        return Annotations(kinds, codes.reshape(-1).astype(np.int64), said.probabilities[at], numbers)
+    def annotations(self, at: slice, owns: Sequence[Sequence[bytes]]) -> list[AnnotationRow | None]:
+        """What calibration and policy say of each judgment of a part, as a store keeps it.
 
-    def _annotation(self, code: int) -> AnnotationRow | None:
-        payload = self.forms(code).annotation
-        return None if payload is None else annotation_row(self.finals[code], payload, by_number=True)
+        Args:
+            owns: what belongs to each of them alone; see :class:`~metajudge.bulk.forms.Own`.
+        """
+        said, codes = self.annotated, self.codes[at].tolist()
+        if said is None:
+            return [None] * len(codes)
+        numbers = [None if one != one else one for one in said.probabilities[at].tolist()]
+        return [
+            None
+            if (form := self.forms(code).annotation) is None
+            else annotation_row(self.finals[code], number, form.fill(own))
+            for code, number, own in zip(codes, numbers, owns, strict=True)
+        ]
 
     def assessment(self, at: int) -> Assessment:
         """One judgment's assessment; id, item, judge and signals are those of some judgment."""

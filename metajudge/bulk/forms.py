@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
-from metajudge.store import gaps
 from metajudge.store.annotations import DERIVED, annotation_of
 from metajudge.store.bulk import AnnotationRow
 from metajudge.types import Assessment
@@ -21,7 +20,13 @@ _OWN: Final = tuple(f"{_TEXT}-{name}" for name in ("id", "item", "judge", "diges
 _PROBABILITY, _VALUE, _UNADJUSTED, _MARGIN = 0.618033988749, 0.577215664901, 0.915965594177, 0.693147180559
 """Texts and numbers that no input has, as marks."""
 
-_IN_WORDS: Final = gaps.in_words(_PROBABILITY).encode()
+
+def in_words(probability: float) -> bytes:
+    """A probability as a decision's reasons name it."""
+    return f"the probability {probability:.4g} ".encode()
+
+
+_IN_WORDS: Final = in_words(_PROBABILITY)
 _MARKS: Final = (
     *(b'"%b"' % mark.encode() for mark in _OWN),
     b'"signals":{}',
@@ -51,7 +56,7 @@ class Own(NamedTuple):
         cls, probabilities: Numbers, values: Numbers, unadjusted: Numbers, margins: Numbers
     ) -> list[tuple[bytes, ...]]:
         """The numbers of many judgments as the last fields."""
-        words = [b"" if one is None else gaps.in_words(one).encode() for one in probabilities]
+        words = [b"" if one is None else in_words(one) for one in probabilities]
         return list(zip(*map(numbers_as_json, (probabilities, values, unadjusted, margins)), words, strict=True))
 
 
@@ -61,7 +66,7 @@ def numbers_as_json(numbers: Numbers) -> list[bytes]:
 
 
 class Form:
-    """A text with two or more gaps.
+    """A text with gaps.
 
     Args:
         text: with marks in the gaps.
@@ -75,12 +80,12 @@ class Form:
             gaps.append(gap)
             rest = rest[at + len(_MARKS[gap]) :]
         self._parts = [*parts, rest]
-        self._values = itemgetter(*gaps)
+        self._values = itemgetter(*gaps, 0, 0)  # two more, so that it gives a tuple
 
     def fill(self, own: Sequence[bytes]) -> bytes:
         """The text of one judgment."""
         parts = self._parts.copy()
-        parts[1::2] = self._values(own)
+        parts[1::2] = self._values(own)[:-2]
         return b"".join(parts)
 
 
@@ -89,14 +94,14 @@ class Forms:
     """The forms of one ending.
 
     Attributes:
-        payload: the panel's own assessment as a store keeps it, with the gaps of :mod:`metajudge.store.gaps`.
+        payload: the panel's own assessment as a store keeps it.
         line: the assessment as a line of a file of results.
-        annotation: what calibration and policy add, as a store keeps it, with its gaps; None where they add nothing.
+        annotation: what calibration and policy add, as a store keeps it; None where they add nothing.
     """
 
-    payload: bytes
+    payload: Form
     line: Form
-    annotation: bytes | None
+    annotation: Form | None
 
     @classmethod
     def of(cls, own: Assessment, final: Assessment, *, by_number: bool) -> "Forms":
@@ -108,41 +113,24 @@ class Forms:
         panels, ended = _marked(own), _marked(final, by_number=by_number)
         said = annotation_of(ended, panels.model_copy(update={"signals": ended.signals}))
         return cls(
-            _with_gaps(panels.model_dump_json(exclude=DERIVED), own.signals is not None),
+            Form(panels.model_dump_json(exclude=DERIVED).encode()),
             Form(ended.model_dump_json().encode() + b"\n"),
-            None if said is None else _numbers_open(said),
+            None if said is None else Form(said.encode()),
         )
 
 
-def _with_gaps(text: str, weighed: bool) -> bytes:
-    """The JSON of a marked assessment with a store's gaps in place of the marks."""
-    for mark, gap in zip(_OWN, (gaps.JUDGMENT_ID, gaps.ITEM_ID, gaps.JUDGE, gaps.DIGEST), strict=True):
-        text = text.replace(f'"{mark}"', gap)
-    return text.replace('"signals":{}', f'"signals":{gaps.SIGNALS if weighed else "null"}').encode()
-
-
-def _numbers_open(text: str) -> bytes:
-    """The JSON of a marked annotation with a store's gaps in place of the marks."""
-    marks = (_PROBABILITY, _VALUE, _UNADJUSTED, _MARGIN)
-    open_ = (gaps.PROBABILITY, gaps.VALUE, gaps.UNADJUSTED, gaps.MARGIN)
-    for mark, gap in zip(marks, open_, strict=True):
-        text = text.replace(repr(mark), gap)
-    return text.replace(gaps.in_words(_PROBABILITY), gaps.IN_WORDS).encode()
-
-
-def annotation_row(final: Assessment, payload: bytes, *, by_number: bool = False) -> AnnotationRow:
+def annotation_row(final: Assessment, probability: float | None, payload: bytes) -> AnnotationRow:
     """The row of an annotation."""
     decision = final.decision
     return AnnotationRow(
         status=final.status.value,
         accepted=final.accepted,
         calibration=final.calibration,
-        probability=final.probability,
+        probability=probability,
         policy=None if decision is None else decision.policy,
         policy_digest=None if decision is None else decision.policy_digest,
         action=None if decision is None else decision.action.value,
         payload=payload,
-        numbers=(None,) * len(gaps.NUMBERS) if by_number else None,
     )
 
 

@@ -14,8 +14,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.known_lines import KnownLines, Portion
-from metajudge.bulk.spill import Spill
 from metajudge.bulk.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts
 from metajudge.evidence.facts import NO_VERDICT, Facts, FactsBuilder
 from metajudge.evidence.grouping import Key
@@ -104,9 +102,7 @@ class Reading:
         self,
         source: JudgmentSource | Sequence[Judgment],
         right: Right | None = None,
-        known: KnownLines | None = None,
     ) -> None:
-        self._known = known or KnownLines(None)
         self._source = source
         self._right = right
         self._kept = _Kept(RightRules(right))
@@ -122,7 +118,7 @@ class Reading:
         source = self._source
         readers = source.line_readers if isinstance(source, JudgmentSource) else None
         if isinstance(source, JudgmentSource) and readers is not None:
-            lines = self._lines = LineTexts(readers, None if self._known.store is None else Spill())
+            lines = self._lines = LineTexts(readers)
             async for done in self._read_lines(readers, lines):
                 yield done
             if self._settled(source, lines):
@@ -140,12 +136,9 @@ class Reading:
 
     def _started(self) -> "_Records":
         """Begins anew with the records of a source; what was read of it before is dropped."""
-        self._drop()
         assert isinstance(self._source, JudgmentSource)
-        spill = None if self._known.store is None else Spill()
-        kept, texts = _Kept(RightRules(self._right)), SourceTexts(self._source, spill)
-        self._kept, self._texts = kept, texts
-        return _Records(kept, spill)
+        self._kept, self._texts = _Kept(RightRules(self._right)), SourceTexts(self._source)
+        return _Records(self._kept)
 
     def intake(self) -> Intake:
         """What was read.
@@ -166,38 +159,9 @@ class Reading:
         return Intake(facts, digests, vetting, self._wanted(facts), self._texts, kept.labels, unit)
 
     def close(self) -> None:
-        """Drops temporary files; texts cannot be read from the intake afterwards."""
-        self._drop()
+        """Closes the file that is open."""
         if self._lines is not None:
             self._lines.close()
-
-    def _drop(self) -> None:
-        if isinstance(self._texts, SourceTexts):
-            self._texts.close()
-
-    async def keep(self) -> None:
-        """Keeps what was made of new lines, for the next run; of an input that is no plain file nothing is kept."""
-        kept, texts = self._kept, self._texts
-        if not isinstance(texts, LineTexts):
-            return
-        facts, rows = kept.builder.facts(), [row for row in kept.new if row not in kept.several_labels]
-        for start in range(0, len(rows), BLOCK):
-            block = rows[start : start + BLOCK]
-            digests = b"".join([kept.both_digests(row) for row in block])
-            await self._known.keep([texts.digest(row) for row in block], digests, facts, np.array(block))
-
-    @property
-    def recognised(self) -> int:
-        """How many judgments stand in lines that an earlier run has read."""
-        return len(self._kept.builder) - len(self._kept.new) if isinstance(self._texts, LineTexts) else 0
-
-    @property
-    def unaffected(self) -> int:
-        """How many judgments are on items of which all lines were recognised."""
-        if not self.recognised:
-            return 0
-        facts = self._kept.builder.facts()
-        return int((~np.isin(facts.item, np.unique(facts.item[self._kept.new]))).sum())
 
     def _wanted(self, facts: Facts) -> NDArray[np.int64]:
         source = self._source
@@ -218,48 +182,25 @@ class Reading:
         for number, reader in enumerate(readers):
             parse, lines = reader.parser(), reader.raw_lines()
             while block := list(islice(lines, BLOCK)):
-                at = await self._read_block(block, parse, texts, number)
+                at = self._read_block(block, parse, texts, number)
                 yield before + at, total
             before += reader.source.path.stat().st_size
 
-    async def _read_block(
-        self,
-        block: Sequence[RawLine | Reject],
-        parse: Parser,
-        texts: LineTexts,
-        reader: int,
-    ) -> int:
+    def _read_block(self, block: Sequence[RawLine | Reject], parse: Parser, texts: LineTexts, reader: int) -> int:
         """Takes a block of lines; returns where its last one begins."""
+        kept = self._kept
         lines = [line for line in block if isinstance(line, RawLine)]
         rejects = [line for line in block if isinstance(line, Reject)]
-        digests = [raw_digest(line.raw) for line in lines]
-        known = await self._known.find(digests)
-        for start, end, portion in known.runs():
-            some = lines[start:end]
-            if portion is None:
-                rejects += self._read_new(some, digests[start:end], parse, texts, reader)
-            else:
-                self._kept.add_known(portion, known.place[start:end])
-                texts.add_known(reader, [line.offset for line in some], digests[start:end])
-        self._kept.rejects += sorted(rejects, key=lambda reject: reject.line)
-        return lines[-1].offset if lines else 0
-
-    def _read_new(
-        self, lines: Sequence[RawLine], digests: Sequence[bytes], parse: Parser, texts: LineTexts, reader: int
-    ) -> list[Reject]:
-        """Takes lines that no earlier run has read; returns what is no judgment."""
-        kept, rejects = self._kept, list[Reject]()
         for start in range(0, len(lines), STEP):
-            some = range(start, min(start + STEP, len(lines)))
-            read = [(place, parse(lines[place])) for place in some]
+            some = lines[start : start + STEP]
+            read = [(line, parse(line)) for line in some]
             rejects += [found for _, found in read if isinstance(found, Reject)]
-            places = [place for place, found in read if isinstance(found, Judgment)]
-            judgments = [found for _, found in read if isinstance(found, Judgment)]
-            kept.new.extend(range(len(kept.builder), len(kept.builder) + len(judgments)))
-            kept.add_all(judgments)
-            for place, judgment in zip(places, judgments, strict=True):
-                texts.add(reader, lines[place].offset, digests[place], judgment)
-        return rejects
+            judgments = [(line, found) for line, found in read if isinstance(found, Judgment)]
+            kept.add_all([found for _, found in judgments])
+            for line, _ in judgments:
+                texts.add(reader, line.offset, raw_digest(line.raw))
+        kept.rejects += sorted(rejects, key=lambda reject: reject.line)
+        return lines[-1].offset if lines else 0
 
     def _read_all(self, judgments: Iterable[Judgment]) -> Iterator[tuple[int, int | None]]:
         rest, count = iter(judgments), 0
@@ -285,10 +226,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """Takes the records of a source: what is kept of each, and its texts where they will be asked for."""
+    """Takes the records of a source."""
 
     kept: "_Kept"
-    spill: Spill | None
 
     def add(self, record: Judgment | Reject) -> None:
         """Takes one record; the source counts those that cannot be read."""
@@ -296,11 +236,7 @@ class _Records:
 
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
         """Takes some records."""
-        judgments = [record for record in block if isinstance(record, Judgment)]
-        self.kept.add_all(judgments)
-        if self.spill is not None:
-            for judgment in judgments:
-                self.spill.add(judgment)
+        self.kept.add_all([record for record in block if isinstance(record, Judgment)])
 
 
 @dataclass(slots=True)
@@ -309,7 +245,6 @@ class _Kept:
 
     Attributes:
         repeated: rows of judgments that came before, ascending.
-        new: rows of lines that no earlier run has read, ascending.
         several_labels: rows of judgments whose item has labels of people, which are not all among the facts.
     """
 
@@ -319,15 +254,7 @@ class _Kept:
     vetting_digests: bytearray = field(default_factory=bytearray)
     rejects: list[Reject] = field(default_factory=list)
     repeated: list[int] = field(default_factory=list)
-    new: list[int] = field(default_factory=list)
     several_labels: set[int] = field(default_factory=set)
-
-    def add_known(self, portion: Portion, places: NDArray[np.int64]) -> None:
-        """Takes what an earlier run made of lines."""
-        self.builder.extend(portion.facts, places)
-        digests = portion.digests[places]
-        self.digests += digests[:, :DIGEST].tobytes()
-        self.vetting_digests += digests[:, DIGEST:].tobytes()
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
         """Takes some judgments: one step for all of them after the other, which costs less."""
@@ -341,11 +268,6 @@ class _Kept:
             self.vetting_digests += vetted
             _ = judgment.item.digest  # is kept there; made now, as the item's JSON is at hand
         self.builder.add_all(judgments)
-
-    def both_digests(self, row: int) -> bytes:
-        """The two digests of a judgment."""
-        span = slice(row * DIGEST, (row + 1) * DIGEST)
-        return bytes(self.digests[span] + self.vetting_digests[span])
 
     def note_labels(self, facts: Facts) -> None:
         """Notes verdicts and labels for the default rules; those of items with labels of people are noted already."""

@@ -15,7 +15,7 @@ from metajudge.bulk.forms import Forms
 from metajudge.bulk.keeping import Keeping
 from metajudge.bulk.outcomes import WEIGHED, Outcomes
 from metajudge.bulk.reading import BLOCK, Intake
-from metajudge.bulk.signal_texts import SignalTexts, joined, stored_keys
+from metajudge.bulk.signal_texts import SignalTexts, stored_keys
 from metajudge.bulk.text_rows import text_rows
 from metajudge.evidence.grouping import Interned, Key
 from metajudge.runs.loop import Stop
@@ -134,16 +134,12 @@ class BlockRun:
 
     async def run(self, take: Taker, stop: Stop | None = None) -> None:
         """Works through all judgments that are wanted, until ``stop`` is asked to end."""
-        wanted, keeping = self._intake.wanted, self._keeping
-        if keeping is not None:
-            await keeping.start()
+        wanted = self._intake.wanted
         for first in range(0, len(wanted), BLOCK):
             if stop is not None and stop.asked:
                 return
             await take(await self._block(slice(first, first + BLOCK)))
             await asyncio.sleep(0)  # an interruption is heard between two blocks
-        if keeping is not None:
-            await keeping.finish()
 
     @property
     def reused(self) -> int:
@@ -171,10 +167,10 @@ class BlockRun:
     async def _block(self, part: slice) -> Block:
         rows, codes = self._intake.wanted[part], self._endings.codes[part]
         forms = [self._endings.forms(code) for code in codes.tolist()]
-        parts, digests = self._signals.parts(rows), self._intake.digest_column(rows)
-        owns = self._owns(rows, part, digests, joined(parts))
+        digests = self._intake.digest_column(rows)
+        owns = self._owns(rows, part, digests, self._signals.written(rows))
         if self._keeping is not None:
-            await self._keep(self._keeping, part, forms, digests, parts)
+            await self._keep(self._keeping, part, forms, digests, owns)
         lines = [form.line.fill(own) for form, own in zip(forms, owns, strict=True)]
         said = self._endings.annotated
         numbers = np.zeros(0) if said is None else said.probabilities[part]
@@ -218,11 +214,11 @@ class BlockRun:
         part: slice,
         forms: Sequence[Forms],
         digests: Sequence[str],
-        parts: Sequence[Sequence[str]],
+        owns: Sequence[Sequence[bytes]],
     ) -> None:
         facts, rows, codes = self._intake.facts, self._intake.wanted[part], self._endings.codes[part].tolist()
-        owns = {code: _columns_of(self._endings.owns[code]) for code in set(codes)}
-        own = list(zip(*(owns[code] for code in codes), strict=True))
+        columns = {code: _columns_of(self._endings.owns[code]) for code in set(codes)}
+        own = list(zip(*(columns[code] for code in codes), strict=True))
         block = AssessmentBlock(
             run_id=self._run_id,
             keys=self._keys(rows),
@@ -235,9 +231,8 @@ class BlockRun:
             accepted=own[2],
             strategies=own[3],
             panel_digests=own[4],
-            payloads=[form.payload for form in forms],
-            annotations=self._endings.annotations(part),
-            parts=parts,
+            payloads=[form.payload.fill(one) for form, one in zip(forms, owns, strict=True)],
+            annotations=self._endings.annotations(part, owns),
         )
         items = [facts.items[code].digest for code in np.unique(facts.item[rows]).tolist()]
         texts = partial(text_rows, self._intake, rows)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from metajudge.evidence.facts import SignalColumn
 from metajudge.evidence.grouping import Key
-from metajudge.store.gaps import COLUMNS
 from metajudge.types import SignalValue
 from metajudge.types.digests import bytes_digest, json_bytes
 
@@ -28,17 +27,16 @@ class SignalTexts:
         self._stored = [_part(columns, names, _written) for names in _runs(columns)]
         self._keyed = [_part(columns, names, _canonical) for names in _runs(sorted(columns))]
 
-    def parts(self, rows: NDArray[np.integer[Any]]) -> list[list[str]]:
-        """Each row's signals in parts, as a store keeps them: a list for each of :data:`COLUMNS`."""
-        found = _chosen(self._stored, rows)
-        return found + [[""] * len(rows)] * (len(COLUMNS) - len(found))
+    def written(self, rows: NDArray[np.integer[Any]]) -> list[str]:
+        """Each row's signals as JSON."""
+        return _joined(_chosen(self._stored, rows)) if self._stored else ["{}"] * len(rows)
 
     def keyed(self, rows: NDArray[np.integer[Any]]) -> list[str]:
         """Each row's signals that a key names, as canonical JSON."""
-        return joined(_chosen(self._keyed, rows)) if self._keyed else ["{}"] * len(rows)
+        return _joined(_chosen(self._keyed, rows)) if self._keyed else ["{}"] * len(rows)
 
 
-def joined(parts: Sequence[Sequence[str]]) -> list[str]:
+def _joined(parts: Sequence[Sequence[str]]) -> list[str]:
     """Signals in parts as JSON objects."""
     return ["{" + "".join(row)[1:] + "}" for row in zip(*parts, strict=True)]
 
@@ -48,7 +46,7 @@ def _chosen(parts: Sequence[_Part], rows: NDArray[np.integer[Any]]) -> list[list
 
 
 def _runs(names: Iterable[str]) -> list[list[str]]:
-    """Signals in their order, those with few values together: as many parts as a store has columns, or fewer."""
+    """Signals in their order, those with few values together."""
     return [list(run) for _, run in groupby(names, lambda name: name if name in _MANY_VALUES else "")]
 
 

@@ -2,20 +2,20 @@
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import BinaryIO, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.spill import Spill, item_payload, judgment_payload
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import MAX_LINE_BYTES, RawLine, Reject
+from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Judgment
-from metajudge.types.digests import raw_digest
+from metajudge.types.digests import json_bytes, raw_digest
 
 DIGEST: Final = 16
 """Bytes of a digest."""
@@ -57,15 +57,10 @@ class GivenTexts:
 
 
 class SourceTexts:
-    """What was spilled of an input, else a further pass over it, which goes on from call to call.
+    """A further pass over an input, which goes on from call to call."""
 
-    Args:
-        spill: has the texts of all judgments; None where few texts will be asked for.
-    """
-
-    def __init__(self, source: JudgmentSource, spill: Spill | None = None) -> None:
+    def __init__(self, source: JudgmentSource) -> None:
         self._source = source
-        self._spill = spill
         self._pass: Iterator[Judgment] = iter(())
         self._last: Judgment | None = None
         self._at = sys.maxsize
@@ -81,29 +76,17 @@ class SourceTexts:
         return self._last
 
     def judgment_payload(self, row: int) -> bytes:
-        spilled = None if self._spill is None else self._spill.judgment(row)
-        return judgment_payload(self.judgment(row)) if spilled is None else spilled
+        return judgment_payload(self.judgment(row))
 
     def item_payload(self, row: int, digest: str) -> bytes:
-        spilled = None if self._spill is None else self._spill.item(digest)
-        return item_payload(self.judgment(row)) if spilled is None else spilled
-
-    def close(self) -> None:
-        """Drops what was spilled."""
-        if self._spill is not None:
-            self._spill.close()
+        return item_payload(self.judgment(row))
 
 
 class LineTexts:
-    """Lines of plain files, each by its place, and what was spilled of them: 40 bytes a line.
+    """Lines of plain files, each by its place: 28 bytes a line."""
 
-    Args:
-        spill: takes the texts of lines that are parsed; None where few texts will be asked for.
-    """
-
-    def __init__(self, readers: Sequence[JudgmentLines], spill: Spill | None = None) -> None:
+    def __init__(self, readers: Sequence[JudgmentLines]) -> None:
         self._readers = readers
-        self._spill = spill
         self._files = array("i")
         self._offsets = array("q")
         self._digests = bytearray()
@@ -111,21 +94,11 @@ class LineTexts:
         self._open: tuple[int, BinaryIO, Parser] | None = None
         self._last: tuple[int, Judgment] | None = None
 
-    def add(self, reader: int, offset: int, digest: bytes, judgment: Judgment) -> None:
+    def add(self, reader: int, offset: int, digest: bytes) -> None:
         """Notes the place of the next line."""
         self._files.append(reader)
         self._offsets.append(offset)
         self._digests += digest
-        if self._spill is not None:
-            self._spill.add(judgment)
-
-    def add_known(self, reader: int, offsets: Sequence[int], digests: Sequence[bytes]) -> None:
-        """Notes the places of the next lines, which an earlier run has read."""
-        self._files.extend([reader] * len(offsets))
-        self._offsets.extend(offsets)
-        self._digests += b"".join(digests)
-        if self._spill is not None:
-            self._spill.skip(len(offsets))
 
     def digest(self, line: int) -> bytes:
         """The digest of the line that was added at this place."""
@@ -143,20 +116,13 @@ class LineTexts:
         return self._last[1]
 
     def judgment_payload(self, row: int) -> bytes:
-        spilled = None if self._spill is None else self._spill.judgment(self._place(row))
-        return judgment_payload(self.judgment(row)) if spilled is None else spilled
+        return judgment_payload(self.judgment(row))
 
     def item_payload(self, row: int, digest: str) -> bytes:
-        spilled = None if self._spill is None else self._spill.item(digest)
-        return item_payload(self.judgment(row)) if spilled is None else spilled
+        return item_payload(self.judgment(row))
 
     def close(self) -> None:
-        """Closes the files that are open."""
-        self._close_input()
-        if self._spill is not None:
-            self._spill.close()
-
-    def _close_input(self) -> None:
+        """Closes the file that is open."""
         if self._open is not None:
             self._open[1].close()
             self._open = None
@@ -167,7 +133,7 @@ class LineTexts:
     def _parsed(self, place: int) -> Judgment:
         reader = self._files[place]
         if self._open is None or self._open[0] != reader:
-            self._close_input()
+            self.close()
             path = self._readers[reader].source.path
             self._open = (reader, path.open("rb", buffering=1 << 16), self._readers[reader].parser())
         _, stream, parse = self._open
@@ -181,3 +147,29 @@ class LineTexts:
             name = self._readers[reader].source.name
             raise InputError(f"{name} was changed while it was read: run the same command again")
         return found
+
+
+def item_payload(judgment: Judgment) -> bytes:
+    """The payload of an item's row."""
+    payload: str = item_row(judgment)[3]
+    return payload.encode()
+
+
+def judgment_payload(judgment: Judgment) -> bytes:
+    """The payload of a judgment's row."""
+    if judgment.meta or judgment.item.says_more:
+        payload: str = judgment_row(judgment)[5]
+        return payload.encode()
+    fields: Mapping[str, object] = {
+        "version": judgment.version,
+        "id": judgment.id,
+        "judge": judgment.judge,
+        "verdict": None if judgment.verdict is None else judgment.verdict.to_json(),
+        "no_verdict": judgment.no_verdict,
+        "rationale": judgment.rationale,
+        "order": judgment.order,
+        "labels": judgment.labels,
+        "instruction": judgment.instruction,
+        "meta": {},
+    }
+    return json_bytes(fields)

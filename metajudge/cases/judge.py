@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from metajudge.agents.exchange import Answer, ask
+from metajudge.agents.exchange import ask
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.quotes import is_quoted
 from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
@@ -59,22 +59,6 @@ class CaseJudge:
         criteria = None
         if answer.value is not None:
             criteria = await off_the_loop(partial(_checked, answer.value, stage, self.prompt_version), length)
-        return self._reply(answer, criteria, weights)
-
-    def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
-        """The first request :meth:`score` sends: the same bytes for the same stage."""
-        version = self.prompt_version
-        told = None if self.briefed is None else briefing_of(self.briefed, plan.criteria)
-        system = render_case_system(rubric, plan.title, told, version=version)
-        text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text, version=version)
-        return ModelRequest(system, (Message("user", text),), case_schema(rubric), self.parameters)
-
-    def _reply(
-        self,
-        answer: Answer[dict[str, CriterionReply]],
-        criteria: dict[str, CriterionResult] | None,
-        weights: Mapping[str, float],
-    ) -> JudgeReply:
         scores = {} if criteria is None else {name: result.score for name, result in criteria.items()}
         return JudgeReply(
             judge=self.name,
@@ -86,6 +70,14 @@ class CaseJudge:
             request_digest=answer.key,
             reported_model=answer.reported_model,
         )
+
+    def request(self, case: Case, stage: CaseStage, plan: StagePlan, rubric: Rubric) -> ModelRequest:
+        """The first request :meth:`score` sends: the same bytes for the same stage."""
+        version = self.prompt_version
+        told = None if self.briefed is None else briefing_of(self.briefed, plan.criteria)
+        system = render_case_system(rubric, plan.title, told, version=version)
+        text = render_case_stage(case.type, stage.name, stage.context_text, stage.output_text, version=version)
+        return ModelRequest(system, (Message("user", text),), case_schema(rubric), self.parameters)
 
 
 def briefing_of(plan: CasePlan, criteria: Collection[str]) -> Briefing | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
@@ -24,13 +24,14 @@ from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range,
 from metajudge.decision.bands import Change, changes
 from metajudge.errors import InputError
 from metajudge.installation import __version__
+from metajudge.judging.records import parameters_set
 from metajudge.prompts import briefing as briefings
 from metajudge.prompts.case import TEMPLATES
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
-from metajudge.providers.model import Parameters
 from metajudge.rubric import Rubric, Scale
 from metajudge.rubric.model import did_you_mean, name_list
+from metajudge.runs.totals import sum_if_known
 from metajudge.types import Absent, Action, DecisionInputs, TokenUsage
 
 CONFIDENCE_POINTS = tuple(step / 100 for step in range(101))
@@ -388,8 +389,6 @@ class CasePanel:
 
     def _metadata(self, case: Case, profile: Profile, stages: Sequence[StageResult], now: datetime) -> CaseMetadata:
         replies = [reply for stage in stages for reply in stage.judges]
-        costs = [reply.cost_usd for reply in replies]
-        known = [cost for cost in costs if cost is not None]
         return CaseMetadata(
             judge_models={judge.name: judge.model.name for judge in self.judges},
             evaluated_at=now.isoformat(timespec="seconds"),
@@ -412,7 +411,7 @@ class CasePanel:
             parameters={judge.name: parameters_set(judge.parameters) for judge in self.judges},
             calls=sum(reply.calls for reply in replies),
             cached_calls=sum(reply.cached_calls for reply in replies),
-            cost_usd=sum(known) if len(known) == len(costs) else None,
+            cost_usd=sum_if_known(reply.cost_usd for reply in replies),
             usage=sum((reply.usage for reply in replies), TokenUsage()),
             metajudge_version=__version__,
         )
@@ -433,9 +432,3 @@ def _reasoning(policy: Policy, decision: Decision, gate: GateResult | None) -> s
     prefix = f"{', '.join(numbers)}: " if numbers else ""
     passed = f" Gate: {gate.missing}; the policy continues." if gate is not None and gate.missing else ""
     return f"{prefix}{decision.justification}{passed}"
-
-
-def parameters_set(parameters: Parameters) -> dict[str, Any]:
-    """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
-    names = ("temperature", "top_p", "max_tokens", "seed", "effort")
-    return {name: value for name in names if (value := getattr(parameters, name)) is not None}

@@ -1,5 +1,6 @@
 """From a case judge's reply to criterion results, strictly: no score is ever guessed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,10 +90,15 @@ def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str
         if field in entry and field in fields:
             found += _list_problems(f"{name}.{field}", entry[field])
     if "score" in entry:
-        found += _score_problems(f"{name}.score", entry["score"], rubric, optional)
+        points = ", ".join(f"{point:g}" for point in rubric.scale.points)
+        fits, words = rubric.scale.contains, f"one of the numbers {points}"
+        found += _number_problems(f"{name}.score", entry["score"], optional, fits, words)
     if "confidence" in entry and "confidence" in fields:
         unscored = optional and entry.get("score", 0) is None
-        found += _confidence_problems(f"{name}.confidence", entry["confidence"], unscored)
+        where = f"{name}.confidence"
+        found += _number_problems(
+            where, entry["confidence"], unscored, lambda one: 0 <= one <= 1, "a number from 0 to 1"
+        )
     return found
 
 
@@ -102,20 +108,11 @@ def _list_problems(where: str, value: Any) -> list[str]:
     return [f"{where} has {len(value)} entries; at most {MAX_ENTRIES}"] if len(value) > MAX_ENTRIES else []
 
 
-def _score_problems(where: str, value: Any, rubric: Rubric, optional: bool) -> list[str]:
+def _number_problems(where: str, value: Any, optional: bool, fits: Callable[[float], bool], words: str) -> list[str]:
     if value is None and optional:
         return []
-    if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
-        points = ", ".join(f"{point:g}" for point in rubric.scale.points)
-        return [f"{where} must be one of the numbers {points}, not {shortened(value)}"]
-    return []
-
-
-def _confidence_problems(where: str, value: Any, unscored: bool) -> list[str]:
-    if value is None and unscored:
-        return []
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        return [f"{where} must be a number from 0 to 1, not {shortened(value)}"]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        return [f"{where} must be {words}, not {shortened(value)}"]
     return []
 
 

@@ -137,15 +137,11 @@ def _overall(
 
 def by_rule(rule: str) -> Callable[[Sequence[float]], float]:
     """The combination a policy names: plain mean, or the lowest."""
-    return _lowest if rule.startswith("lowest") else _mean
+    return min if rule.startswith("lowest") else _mean
 
 
 def _mean(values: Sequence[float]) -> float:
     return round(math.fsum(values) / len(values), DECIMALS)
-
-
-def _lowest(values: Sequence[float]) -> float:
-    return min(values)
 
 
 def _confidence(criteria: Mapping[str, CriterionResult]) -> float | Absent:

@@ -4,7 +4,7 @@ One structure for the terminal, pages, tables and HTTP. It is the full view: a b
 (:func:`stage_texts`), since all else is the machine's result.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from metajudge.cases.case import Case, as_text
 from metajudge.cases.quotes import TOO_SHORT, QuoteCount, too_short
-from metajudge.cases.result import CaseResult, CriterionResult, JudgeReply, Quote, StageResult
+from metajudge.cases.result import CaseResult, CriterionResult, JudgeReply, StageResult
 from metajudge.cases.scoring import quotes_in
 
 RESULT = "case_result"
@@ -221,16 +221,12 @@ def _rows(criteria: Mapping[str, CriterionResult], weights: Mapping[str, float])
             score=one.score,
             confidence=one.confidence,
             comment=one.comment,
-            quotes=_quotes(one.evidence),
+            quotes=tuple(QuoteLine(it.quote, it.in_output, it.in_context, it.judge) for it in one.evidence),
             weaknesses=one.weaknesses,
             weight=weights.get(name),
         )
         for name, one in criteria.items()
     )
-
-
-def _quotes(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
-    return tuple(QuoteLine(one.quote, one.in_output, one.in_context, one.judge) for one in quotes)
 
 
 def _gate(result: CaseResult) -> str | None:

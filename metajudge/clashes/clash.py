@@ -12,7 +12,6 @@ from metajudge.agents.exchange import Spent
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of, off_the_loop
-from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
 from metajudge.judging.blinding import blind
@@ -80,7 +79,7 @@ class Clash:
             evaluation's key: a file begun without it is continued.
 
     Raises:
-        ConfigurationError: a panel, names or weights that make no sense together.
+        ConfigurationError: a panel or weights that make no sense together.
     """
 
     judges: tuple[Judge, ...]
@@ -102,14 +101,6 @@ class Clash:
 
     def __post_init__(self) -> None:
         check_panel(self.voters(), self.quorum)
-        names = [candidate.name for candidate in self.candidates]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ConfigurationError(
-                f"candidate {', '.join(repeated)} is given more than once: name them apart with NAME=PROVIDER:MODEL"
-            )
-        if self.candidate_weight is not None and not self.observers:
-            raise ConfigurationError("candidates are to vote, but no model of a candidate is given to be asked")
 
     def voters(self) -> list[Voter]:
         """The declared voters: the panel, and candidates where they were given a weight."""

@@ -6,7 +6,6 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,7 +36,7 @@ from metajudge.runs.estimate import (
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
-from metajudge.runs.totals import RunTotals
+from metajudge.runs.totals import RunTotals, sum_if_known
 from metajudge.session import Session
 from metajudge.types import Item
 
@@ -70,11 +69,24 @@ def estimate_clash(settings: ClashSettings, panel: PanelConfig, items: Sequence[
     voters = [*judges, *(candidates if ranking else ())]
     estimate = Estimate.at(prices)
     repeats = len(repeat_numbers(settings.repeats))
+    criteria = settings.criteria or GENERIC
+
+    def add_evaluation(item: Item, answers: Mapping[str, str]) -> None:
+        if settings.criteria_model is not None:
+            tokens = settings.criteria_max_tokens or REASONING_TOKENS
+            estimate.add("criteria model", prices, size_of(criteria_request(item.question)), tokens)
+        written = REASONING_TOKENS + EXPLANATION_TOKENS * len(criteria) * len(answers)
+        reference = item.reference if settings.with_reference else None
+        for name in voters:
+            labels = blind(answers, seed=settings.seed, evaluation=item.id, judge=name)
+            request = ranking_request(item.question, answers, labels, criteria, ties=settings.ties, reference=reference)
+            estimate.add(name, prices, size_of(request), written)
+
     for item in items:
         for _ in range(settings.cycles):
             answers = _answers(settings, item, estimate, prices)
             for _ in range(repeats):
-                _add_evaluation(settings, item, answers, voters, estimate, prices)
+                add_evaluation(item, answers)
     estimate.judgments = len(items) * settings.cycles * repeats
     return estimate
 
@@ -91,26 +103,6 @@ def _answers(settings: ClashSettings, item: Item, estimate: Estimate, prices: Pr
         estimate.add(f"candidate {one.name}", prices, size_of(request), tokens)
         answers[one.name] = "x" * int(tokens * CHARACTERS_PER_TOKEN)
     return answers
-
-
-def _add_evaluation(
-    settings: ClashSettings,
-    item: Item,
-    answers: Mapping[str, str],
-    voters: Sequence[str],
-    estimate: Estimate,
-    prices: Prices,
-) -> None:
-    if settings.criteria_model is not None:
-        tokens = settings.criteria_max_tokens or REASONING_TOKENS
-        estimate.add("criteria model", prices, size_of(criteria_request(item.question)), tokens)
-    criteria = settings.criteria or GENERIC
-    written = REASONING_TOKENS + EXPLANATION_TOKENS * len(criteria) * len(answers)
-    reference = item.reference if settings.with_reference else None
-    for name in voters:
-        labels = blind(answers, seed=settings.seed, evaluation=item.id, judge=name)
-        ranking = ranking_request(item.question, answers, labels, criteria, ties=settings.ties, reference=reference)
-        estimate.add(name, prices, size_of(ranking), written)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -250,26 +242,21 @@ async def clash(
         given = settings.items(items)
         totals.prompts = len(given)
         made = build_clash(session, settings, given)
-        with ExitStack() as stack:
-            file = None if out is None else stack.enter_context(AttemptFile(out, ClashRecord, OF_CLASH))
-            if file is not None and file.cut:
+        with AttemptFile(out, ClashRecord, OF_CLASH) as file:
+            if file.cut:
                 session.note(f"{out}: the last line is incomplete and was dropped")
-            earlier = () if file is None else file.earlier
-            spent = [one.spent_usd for one in earlier]
 
             def keep(record: ClashRecord, reused: bool) -> None:
                 totals.add(record, reused)
                 if not reused:
-                    spent.append(record.spent_usd)
-                    if file is not None:
-                        file.append(record)
+                    file.append(record)
                 if on_record is not None:
                     on_record(record, reused)
 
             try:
                 totals.end, records = await run_rounds(
                     rounds(given, made, settings.repeats, settings.cycles),
-                    earlier=earlier,
+                    earlier=file.earlier,
                     attempts=settings.attempts,
                     workers=2 * session.workers,  # criteria of the next items fill the slots that judges leave free
                     on_record=keep,
@@ -277,8 +264,7 @@ async def clash(
                     grace_s=session.grace_s,
                 )
             finally:
-                known = [one for one in spent if one is not None]
-                totals.all_attempts_usd = sum(known) if len(known) == len(spent) else None
+                totals.all_attempts_usd = sum_if_known(one.spent_usd for one in file.attempts)
         await keep_clashes(session.store, records, now=time.time())
         totals.blinding = blinding_totals(record.blinding for record in records)
         totals.first_shown = first_shown(records)

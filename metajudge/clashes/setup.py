@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
-
 from metajudge.clashes.candidates import CandidateSpec, GivenCandidate, askable, candidate_name, prompts_to_hide
 from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
@@ -17,7 +15,7 @@ from metajudge.prompts.versions import FIRST
 from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
 from metajudge.readers.questions import Question, as_question
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reasons import as_record
 from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import Item
 
@@ -144,12 +142,13 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     for notice in notices:
         session.note(notice)
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
+    named = settings.criteria_model
     return Clash(
         judges=tuple(Judge(one.name, one.model, one.parameters, weight=one.weight * factor) for one in panel),
         candidates=_candidates(session, settings, specs),
         observers=_observers(session, settings, items),
         candidate_weight=weight if settings.voters else None,
-        criteria_model=_criteria_model(session, settings),
+        criteria_model=None if named is None else session.models([named])[0].model,
         criteria_parameters=Parameters(
             temperature=settings.criteria_temperature, max_tokens=settings.criteria_max_tokens
         ),
@@ -212,14 +211,9 @@ def as_item(given: ItemOrQuestion) -> Item:
     Raises:
         InputError: a question without responses, or data that is no item.
     """
-    if isinstance(given, Item):
-        return given
     if isinstance(given, str | Question):
         raise InputError("responses are judged: give items with responses, or candidates that answer")
-    try:
-        return Item.model_validate(given)
-    except ValidationError as error:
-        raise InputError(f"the item is not valid: {reason_of(error)}") from None
+    return as_record(given, Item, "the item")
 
 
 def _unanswered(given: ItemOrQuestion) -> Item:
@@ -280,9 +274,3 @@ def _observers(session: Session, settings: ClashSettings, items: Sequence[Item])
     return tuple(
         replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
     )
-
-
-def _criteria_model(session: Session, settings: ClashSettings) -> Model | None:
-    if settings.criteria_model is None:
-        return None
-    return session.models([settings.criteria_model])[0].model

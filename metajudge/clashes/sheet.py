@@ -215,6 +215,11 @@ class ClashSheet:
         """The winning answer, or those that share the first place."""
         return tuple(one for one in self.answers if one.best)
 
+    @property
+    def scored(self) -> bool:
+        """Whether a judge that counts scored the answers."""
+        return bool(self.criteria) and any(vote.scores for vote in self.votes)
+
     def mean(self, label: str, criterion: str) -> float | None:
         """Mean score of an answer on a criterion by the judges that count; None where none scored it."""
         found = [

@@ -90,7 +90,7 @@ def standings_of(records: Sequence[ClashRecord], limits: Limits | None = None) -
     """
     names = sorted({one.name for record in records for one in record.candidates})
     figures = {name: _figures(name, records) for name in names}
-    means = [_of(name, *figures[name]) for name in names]
+    means = [CandidateFigures(name, *(one.mean for one in figures[name][:3])) for name in names]
     observed = _observed(names, figures, records)
     draws: Draws | None = draws_of(observed) if names else None
     front = {one.candidate.name: one for one in front_by_prompts(means, draws)}
@@ -144,25 +144,17 @@ def _observed(
     ]
     for column, name in enumerate(names):
         _, cost, latency, _ = figures[name]
-        _add(
-            tables[0], column, [(places[item], value) for item, row in _shares(name, records).items() for value in row]
+        given = _generated(name, records)
+        values = (
+            [(item, value) for item, row in _shares(name, records).items() for value in row],
+            [(item, one.cost_usd or 0.0) for item, one in given if cost.mean is not None],
+            [(item, one.latency_s or 0.0) for item, one in given if latency.mean is not None],
         )
-        given = [
-            (places[item], one)
-            for item, one in _answers_by_prompt(name, records)
-            if one.source == "generated" and one.failure is None
-        ]
-        if cost.mean is not None:
-            _add(tables[1], column, [(place, one.cost_usd or 0.0) for place, one in given])
-        if latency.mean is not None:
-            _add(tables[2], column, [(place, one.latency_s or 0.0) for place, one in given])
+        for (sums, counts), found in zip(tables, values, strict=True):
+            for item, value in found:
+                sums[places[item], column] += value
+                counts[places[item], column] += 1
     return Observed(tuple(names), *tables)
-
-
-def _add(table: tuple[Floats, Floats], column: int, values: Iterable[tuple[int, float]]) -> None:
-    for place, value in values:
-        table[0][place, column] += value
-        table[1][place, column] += 1
 
 
 def points_share(record: ClashRecord, name: str) -> float | None:
@@ -177,9 +169,8 @@ def points_share(record: ClashRecord, name: str) -> float | None:
 def _figures(name: str, records: Sequence[ClashRecord]) -> tuple[Average, Average, Average, Average]:
     shares = [share for record in records if (share := points_share(record, name)) is not None]
     quality = Average(fmean(shares), len(shares)) if shares else Average(None, 0, why="no verdict ranks it")
-    answers = _answers(name, records)
-    generated = [one for one in answers if one.source == "generated" and one.failure is None]
-    given = any(one.source == "given" for one in answers)
+    generated = [one for _, one in _generated(name, records)]
+    given = any(one.source == "given" for _, one in _answers_by_prompt(name, records))
     why = "the answers were given, not generated" if given else "none of its answers arrived"
     return (
         quality,
@@ -189,17 +180,13 @@ def _figures(name: str, records: Sequence[ClashRecord]) -> tuple[Average, Averag
     )
 
 
-def _of(name: str, quality: Average, cost: Average, latency: Average, _first: Average) -> CandidateFigures:
-    return CandidateFigures(name, quality.mean, cost.mean, latency.mean)
-
-
 def _standing(
     name: str,
     records: Sequence[ClashRecord],
     figures: tuple[Average, Average, Average, Average],
     pareto: ParetoStanding,
 ) -> CandidateStanding:
-    answers = _answers(name, records)
+    answers = [one for _, one in _answers_by_prompt(name, records)]
     asked = [
         first
         for record in records
@@ -232,10 +219,6 @@ def _result(record: ClashRecord, name: str) -> str:
     return "tie" if name in record.tied else "loss"
 
 
-def _answers(name: str, records: Iterable[ClashRecord]) -> list[CandidateAnswer]:
-    return [one for _, one in _answers_by_prompt(name, records)]
-
-
 def _answers_by_prompt(name: str, records: Iterable[ClashRecord]) -> list[tuple[str, CandidateAnswer]]:
     """A candidate's answers with their prompts; repeats that judged the same one count it once."""
     found: dict[tuple[str, int], CandidateAnswer] = {}
@@ -244,6 +227,12 @@ def _answers_by_prompt(name: str, records: Iterable[ClashRecord]) -> list[tuple[
             if one.name == name:
                 found.setdefault((record.item_id, record.cycle), one)
     return [(item, one) for (item, _), one in found.items()]
+
+
+def _generated(name: str, records: Iterable[ClashRecord]) -> list[tuple[str, CandidateAnswer]]:
+    """Of these, those that it was asked for and gave."""
+    found = _answers_by_prompt(name, records)
+    return [(item, one) for item, one in found if one.source == "generated" and one.failure is None]
 
 
 def _average(values: Sequence[float | None], unknown: str, none: str) -> Average:

@@ -1,5 +1,6 @@
 """What many evaluations have in common: by category, and of judges on their own answers. Pure."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,10 +67,7 @@ def by_category(records: Sequence[ClashRecord]) -> list[CategoryRow]:
 
 
 def _category(name: str | None, records: Sequence[ClashRecord]) -> CategoryRow:
-    wins: dict[str, int] = {}
-    for record in records:
-        if record.winner is not None:
-            wins[record.winner] = wins.get(record.winner, 0) + 1
+    wins = Counter(record.winner for record in records if record.winner is not None)
     most = max(wins.values(), default=0)
     return CategoryRow(
         category=name,

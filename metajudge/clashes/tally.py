@@ -130,9 +130,8 @@ def tally(
     first = tuple(sorted(consensus.winners))
     winner = first[0] if len(first) == 1 else None
     lead = points[0] - points[1] if len(points) > 1 else 0.0
-    backing = [
-        weight for voter, weight in zip(voters, weights, strict=True) if winner and _first(given, voter) == winner
-    ]
+    behind = {name for name, ranking in given.items() if winner and ranking.winner == winner}
+    backing = [weight for voter, weight in zip(voters, weights, strict=True) if voter.name in behind]
     alone = why_no_unanimity(len(names), len(voters), independent)
     unanimous = len(backing) == len(voters) and alone is None
     return Tally(
@@ -198,10 +197,6 @@ def _check_rankings(candidates: Sequence[str], voters: Sequence[Voter], rankings
             raise InputError(
                 f"the ranking of {name} ({ranking}) does not rank each of {', '.join(sorted(candidates))} once"
             )
-
-
-def _first(given: Mapping[str, Ranking], voter: Voter) -> str | None:
-    return given[voter.name].winner if voter.name in given else None
 
 
 def _why(winner: str | None, first: Sequence[str], backing: int, votes: int, voters: int, alone: str | None) -> str:

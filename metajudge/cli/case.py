@@ -12,8 +12,9 @@ import typer
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.reading import read_cases
 from metajudge.cases.result import CaseResult
-from metajudge.cases.run import CaseTotals, Reviewing, judge_cases
-from metajudge.cli.case_report import print_estimate, print_report, report_of
+from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases
+from metajudge.cli.case_report import counted_cases, print_report, report_of
+from metajudge.cli.estimates import print_estimate
 from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
@@ -32,6 +33,7 @@ from metajudge.cli.options import (
     store_path,
 )
 from metajudge.cli.sending import Spending, takes_budget
+from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
 from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
@@ -44,8 +46,6 @@ from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
 from metajudge.settings import Settings
-from metajudge.store import open_store
-from metajudge.types.location import StoreLocation
 
 STARTED = time.monotonic()
 
@@ -96,7 +96,7 @@ def case(
     """
     reviewing = Reviewing(audit_share, seed or 0, reviewers)
     where = store_path(store)
-    chosen = _policy(policy or DEFAULT_CASE_POLICY, where)
+    chosen = _policy(policy or DEFAULT_CASE_POLICY, store)
     rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
     panel = panel_from(config, judge, seed=seed)
     if not panel.agents:
@@ -107,7 +107,9 @@ def case(
     for path in report or ():
         check_report_path(path)
     if dry_run:
-        print_estimate(panel, chosen, rubric, found, as_json)
+        estimate = estimate_cases(panel, chosen, rubric, found.cases)
+        work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
+        print_estimate(estimate, work, as_json, {"cases": len(found.cases)})
         return
     totals = CaseTotals(cases=len(found.cases), bad_lines=len(found.rejects))
 
@@ -156,14 +158,8 @@ def case(
     raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
-def _policy(name: str, where: StoreLocation) -> Policy:
+def _policy(name: str, store: str | None) -> Policy:
     """A policy's file, or by name the version in force in the store, even if its file is gone."""
-    return load_policy(name) if looks_like_path(name) or not where.exists() else run(_in_force(name, where))
-
-
-async def _in_force(name: str, where: StoreLocation) -> Policy:
-    store = await open_store(where)
-    try:
-        return await policy_in_force(name, store)
-    finally:
-        await store.close()
+    if looks_like_path(name) or not store_path(store).exists():
+        return load_policy(name)
+    return with_store(store, lambda opened: policy_in_force(name, opened), maker="case")

@@ -5,17 +5,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from metajudge.cases.reading import CaseInput
 from metajudge.cases.result import CaseResult, StageResult
-from metajudge.cases.run import CaseTotals, estimate_cases
+from metajudge.cases.run import CaseTotals
 from metajudge.cases.sheet import CriterionLine, judge_sheets, stage_rows
-from metajudge.cli.estimates import print_estimate as print_it
 from metajudge.cli.options import advised
-from metajudge.decision import VERIFIED_POLICY, Policy
-from metajudge.panels.config import PanelConfig
+from metajudge.decision import VERIFIED_POLICY
 from metajudge.readers.lines import Reject
 from metajudge.report.document import Column, Report, Section, Table
-from metajudge.rubric import Rubric
+from metajudge.runs.totals import in_words
 
 MOST_SHOWN = 20
 """Maximum number of cases printed; the file or the store has all of them."""
@@ -72,7 +69,7 @@ def _stage_line(stage: StageResult) -> str:
 
 
 def _counts(summary: CaseTotals) -> list[str]:
-    actions = ", ".join(f"{count} {action}" for action, count in sorted(summary.actions.items())) or "none"
+    actions = in_words(summary.actions) or "none"
     lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
     warning = summary.quotes.warning
     if warning is not None:
@@ -82,8 +79,7 @@ def _counts(summary: CaseTotals) -> list[str]:
     if summary.reviews:
         lines.append(f"{summary.reviews} are waiting for review: {advised('review', 'next', '--reviewer', 'NAME')}")
     if summary.failures:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
-        lines.append(f"Judges' failures: {kinds}. Run the same command again to retry them.")
+        lines.append(f"Judges' failures: {in_words(summary.failures)}. Run the same command again to retry them.")
     return [*lines, *filter(None, [summary.webhook_sentence])]
 
 
@@ -106,10 +102,8 @@ def report_of(summary: CaseTotals) -> Report:
     )
 
 
-_CRITERIA = (
-    *(Column(title="criterion"), Column(title="score"), Column(title="confidence"), Column(title="comment")),
-    *(Column(title="quotes"), Column(title="weaknesses")),
-)
+_TITLES = ("criterion", "score", "confidence", "comment", "quotes", "weaknesses")
+_CRITERIA = tuple(Column(title=title) for title in _TITLES)
 
 
 def _section(result: CaseResult) -> Section:
@@ -142,13 +136,6 @@ def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
     if not rejects:
         return []
     return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
-
-
-def print_estimate(panel: PanelConfig, policy: Policy, rubric: Rubric, found: CaseInput, as_json: bool) -> None:
-    """Prints the estimate of a run."""
-    estimate = estimate_cases(panel, policy, rubric, found.cases)
-    work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
-    print_it(estimate, work, as_json, {"cases": len(found.cases)})
 
 
 def counted_cases(count: int) -> str:

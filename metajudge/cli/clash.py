@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -36,14 +35,14 @@ from metajudge.cli.options import (
     refuse_bad_lines,
     store_path,
 )
-from metajudge.cli.outputs import JsonFileOption, versioned
+from metajudge.cli.outputs import JsonFileOption, Outputs, versioned
 from metajudge.cli.sending import Spending, takes_budget
 from metajudge.errors import ConfigurationError
-from metajudge.files.output import check_apart, check_writable, write_text
+from metajudge.files.output import check_apart, write_text
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import with_flags
 from metajudge.report.document import Table
-from metajudge.report.files import check_report_path, write_report
+from metajudge.report.files import write_report
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
@@ -197,7 +196,9 @@ def clash(
         raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
     if regenerate and given:
         raise ConfigurationError("--regenerate cannot be used with --responses given: leave one of them out")
-    limits = _limits(max_cost_usd, max_latency_s, within)
+    limits = None
+    if max_cost_usd is not None or max_latency_s is not None or within is not None:
+        limits = Limits(max_cost_usd, max_latency_s, WITHIN if within is None else within)
     file = ClashFile() if config is None else load_clash_file(config)
     configured = file.candidates if candidates is None else load_candidates(candidates)
     settings = ClashSettings(
@@ -225,11 +226,11 @@ def clash(
     panel = with_flags(file.panel, judge or ())
     if not panel.agents:
         raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
-    outputs = _Outputs(out, judgments, json_out, tuple(report or ()), as_json)
-    outputs.check()
+    outputs = Outputs(json_out, report, as_json)
+    outputs.check(out, judgments)
     asked = open_asked(prompt, given=given, limit=limit)
     refuse_bad_lines(asked.rejects, strict)
-    check_apart([prompt] if asked.from_file else [], outputs.paths)
+    check_apart([prompt] if asked.from_file else [], [out, judgments, json_out, *(report or ())])
     if dry_run:
         estimate = estimate_clash(settings, panel, settings.items(asked.items))
         work = f"{len(asked.items)} prompts, {estimate.judgments} evaluations, at most {estimate.calls} calls"
@@ -237,7 +238,6 @@ def clash(
         return
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
-    queue = _Queue(review, review_sample)
     with contextlib.closing(spending.budget()) as budget:
         session = Session(
             panel=panel,
@@ -248,24 +248,22 @@ def clash(
             budget=budget,
             webhook=webhook_of(Settings.load()),
         )
-        found, reviews = run(_run(session, settings, asked, out, queue))
+        found, reviews = run(_run(session, settings, asked, out, review, review_sample))
     found.totals.total_s = time.monotonic() - STARTED
-    outputs.write(found, asked, limits, Written(out, judgments, reviews))
+    _write(found, asked, limits, Written(out, judgments, reviews), outputs)
     raise typer.Exit(found.totals.exit_code)
 
 
-def _limits(cost_usd: float | None, latency_s: float | None, within: float | None) -> Limits | None:
-    """What a candidate may take; None where nothing is asked for."""
-    if cost_usd is None and latency_s is None and within is None:
-        return None
-    return Limits(cost_usd, latency_s, WITHIN if within is None else within)
-
-
 async def _run(
-    session: Session, settings: ClashSettings, asked: Asked, out: Path | None, queue: "_Queue"
+    session: Session, settings: ClashSettings, asked: Asked, out: Path | None, review: bool | None, sample: float
 ) -> tuple[ClashResult, dict[str, str]]:
-    """The run, then the queue: evaluation -> review."""
-    stop = Stop()
+    """The run, then the queue: evaluation -> review, of all that are in it.
+
+    Args:
+        review: puts into the queue: None for what this run made, True for everything in its file, False for nothing.
+        sample: fraction of what the triage rule accepts.
+    """
+    stop, made = Stop(), set[str]()
     totals = ClashTotals(bad_lines=len(asked.rejects))
     total = len(asked.items) * settings.cycles * len(repeat_numbers(settings.repeats))
     async with session:
@@ -274,7 +272,8 @@ async def _run(
         with Progress(totals, session.meter, total) as progress:
 
             def note(record: ClashRecord, reused: bool) -> None:
-                queue.note(record, reused)
+                if not reused and record.everybody_asked:  # the same command completes the others: they wait for that
+                    made.add(record.key)
                 progress.update()
 
             found = await run_clash(
@@ -286,79 +285,32 @@ async def _run(
                 stop=stop,
                 on_record=note,
             )
-        return found, await queue.open(session, found.records)
+        if review is False:
+            return found, {}
+        adding = None if review else made
+        return found, await open_reviews(session.store, found.records, sample=sample, adding=adding)
 
 
-@dataclass(slots=True)
-class _Queue:
-    """What of a run enters the review queue.
-
-    Attributes:
-        review: None for what this run made, True for everything in its file, False for nothing.
-        sample: fraction of what the triage rule accepts.
-        made: keys of the evaluations that this run made.
-    """
-
-    review: bool | None
-    sample: float
-    made: set[str] = field(default_factory=set)
-
-    def note(self, record: ClashRecord, reused: bool) -> None:
-        """Takes a record as it comes; one that the same command will complete waits for that."""
-        if not reused and record.everybody_asked:
-            self.made.add(record.key)
-
-    async def open(self, session: Session, records: Sequence[ClashRecord]) -> dict[str, str]:
-        """Adds the reviews; returns evaluation -> review of all that are in the queue."""
-        if self.review is False:
-            return {}
-        adding = None if self.review else self.made
-        return await open_reviews(session.store, records, sample=self.sample, adding=adding)
-
-
-@dataclass(frozen=True, slots=True)
-class _Outputs:
-    """The files a run writes."""
-
-    out: Path | None
-    judgments: Path | None
-    json_out: Path | None
-    reports: tuple[Path, ...]
-    as_json: bool = False
-
-    @property
-    def paths(self) -> list[Path]:
-        """All of them."""
-        return [one for one in (self.out, self.judgments, self.json_out, *self.reports) if one is not None]
-
-    def check(self) -> None:
-        """Fails before any work is done if a file cannot be written."""
-        for path in self.paths:
-            if path in self.reports:
-                check_report_path(path)
-            else:
-                check_writable(path)
-
-    def write(self, found: ClashResult, asked: Asked, limits: Limits | None, written: Written) -> None:
-        """Writes the files and prints the result."""
-        records, totals = found.records, found.totals
-        standings = standings_of(records, limits)
-        figures, table = _cycle_figures(records)
-        if self.judgments is not None:
-            totals.judgments_written = write_judgments(self.judgments, records)
-        for reject in asked.rejects[:5]:
-            typer.echo(f"metajudge: {reject}", err=True)
-        text = ""
-        if self.as_json or self.json_out is not None:
-            text = versioned(summary_json(records, totals, figures, standings, written.reviews))
-        if self.json_out is not None:
-            write_text(self.json_out, text)
-        if self.as_json:
-            typer.echo(text, nl=False)
-        else:
-            print_clash(records, totals, standings, written, cycles=table)
-        for path in self.reports:
-            write_report(report_of(records, totals, standings), path)
+def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Written, outputs: Outputs) -> None:
+    """Writes the files and prints the result."""
+    records, totals = found.records, found.totals
+    standings = standings_of(records, limits)
+    figures, table = _cycle_figures(records)
+    if written.judgments is not None:
+        totals.judgments_written = write_judgments(written.judgments, records)
+    for reject in asked.rejects[:5]:
+        typer.echo(f"metajudge: {reject}", err=True)
+    text = ""
+    if outputs.as_json or outputs.json_out is not None:
+        text = versioned(summary_json(records, totals, figures, standings, written.reviews))
+    if outputs.json_out is not None:
+        write_text(outputs.json_out, text)
+    if outputs.as_json:
+        typer.echo(text, nl=False)
+    else:
+        print_clash(records, totals, standings, written, cycles=table)
+    for path in outputs.report or ():
+        write_report(report_of(records, totals, standings), path)
 
 
 def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:

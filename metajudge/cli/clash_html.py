@@ -10,6 +10,7 @@ from metajudge.clashes.summary import self_preference
 from metajudge.cli.clash_report import (
     category_table,
     first_words,
+    mean_cell,
     overview,
     problems,
     ranked_by,
@@ -99,12 +100,11 @@ def evaluation_fold(sheet: ClashSheet, *, opened: bool = False) -> Fold:
 
 def _scores(sheet: ClashSheet) -> Table | None:
     """Mean scores by criterion of the judges that count."""
-    if not sheet.criteria or not any(vote.scores for vote in sheet.votes):
+    if not sheet.scored:
         return None
     rows = []
     for criterion in sheet.criteria:
-        means = [sheet.mean(one.label, criterion.key) for one in sheet.answers]
-        cells: list[Cell] = [Absent(absent="no judge scored it") if mean is None else mean for mean in means]
+        cells = [mean_cell(sheet, one.label, criterion) for one in sheet.answers]
         asks = f": {criterion.asks}" if criterion.asks else ""
         rows.append((f"{criterion.name} ({criterion.weight:.0%}){asks}", *cells))
     return Table(
@@ -150,12 +150,10 @@ def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Se
     for record in records:
         report = record.blinding
         if report is not None:
-            whats = [*(f"hidden: {one.kind}" for one in report.hidden), *(f"left: {one.why}" for one in report.left)]
             names: list[HiddenName | LeftName] = [*report.hidden, *report.left]
-            rows += [
-                (record.id, one.candidate, f"{one.start} to {one.end}", one.text, what)
-                for one, what in zip(names, whats, strict=True)
-            ]
+            for one in names:
+                what = f"hidden: {one.kind}" if isinstance(one, HiddenName) else f"left: {one.why}"
+                rows.append((record.id, one.candidate, f"{one.start} to {one.end}", one.text, what))
     more = (f"{len(rows) - MOST_NAMES} more are in the records.",) if len(rows) > MOST_NAMES else ()
     table = Table(caption="Names in the answers", columns=columns, rows=tuple(rows[:MOST_NAMES]), notes=more)
     return Section(
@@ -172,13 +170,12 @@ def _position_section(totals: ClashTotals) -> Section:
 def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:
     charts = []
     for axis, of in (("cost", "mean cost of an answer, $"), ("latency", "mean latency of an answer, s")):
-        points = []
-        for one in found:
-            x = one.cost_usd.mean if axis == "cost" else one.latency_s.mean
-            if x is not None and one.quality.mean is not None:
-                points.append(
-                    ScatterPoint(name=one.name, x=x, y=one.quality.mean, marked=one.pareto.standing == "front")
-                )
+        points = [
+            ScatterPoint(name=one.name, x=x, y=one.quality.mean, marked=one.pareto.standing == "front")
+            for one in found
+            if (x := (one.cost_usd if axis == "cost" else one.latency_s).mean) is not None
+            and one.quality.mean is not None
+        ]
         left_out = len(found) - len(points)
         omitted = f" Left out, as their {axis} is unknown: {left_out}." if left_out else ""
         if points:

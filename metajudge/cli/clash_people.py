@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import typer
 
-from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, Agreed, Concordance, concordance
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, Concordance, concordance
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, read_clashes, review_of_clash
 from metajudge.cli.options import store_path
 from metajudge.cli.outputs import versioned
@@ -15,8 +15,7 @@ from metajudge.errors import InputError
 from metajudge.files.output import write_text
 from metajudge.report.document import Absent, Column, Table
 from metajudge.report.tables import table_to_text
-from metajudge.reviews.review import ReviewState, ReviewStatus
-from metajudge.store import Store
+from metajudge.reviews.review import ReviewStatus
 
 
 def compare_with_people(
@@ -34,13 +33,9 @@ def compare_with_people(
     Raises:
         InputError: no call at all; says how to get some.
     """
-
-    async def main(opened: Store) -> list[ReviewState]:
-        return await clashes_in(opened)
-
     made = [] if records is None else read_clashes(_content(records), records, limited=False)
     labels_alone = records is not None and not store_path(store).exists()
-    states = [] if labels_alone else with_store(store, main, maker="clash")
+    states = [] if labels_alone else with_store(store, clashes_in, maker="clash")
     if made:
         ids = {review_of_clash(record, now=0.0).review_id: record for record in made if len(record.answered) > 1}
         states = [state for state in states if state.review.review_id in ids]
@@ -56,10 +51,11 @@ def compare_with_people(
             "`metajudge review next --reviewer NAME`, or give prompts with labels and name the file of records"
         )
     found = concordance(calls)
+    text = versioned(_json(found, waiting))
     if json_out is not None:
-        write_text(json_out, versioned(_json(found, waiting)))
+        write_text(json_out, text)
     if as_json:
-        typer.echo(versioned(_json(found, waiting)), nl=False)
+        typer.echo(text, nl=False)
         return
     for line in _lines(found, waiting):
         typer.echo(line)
@@ -79,7 +75,7 @@ def _lines(found: Concordance, waiting: int) -> list[str]:
         ("divided", found.divided),
     )
     lines = ["Panel against people: share of evaluations with the same winner (or both a tie), 95 % Wilson interval."]
-    lines += [f"  {name}: {_words(one)}" for name, one in rows]
+    lines += [f"  {name}: {'no call' if one is None else one.words()}" for name, one in rows]
     if found.seen is not None:
         lines.append(f"  not counted, decided after the panel's verdict was seen: {found.seen.words()}")
     lines += [f"  not counted, {why}: {count}" for why, count in sorted(found.left_out.items())]
@@ -89,10 +85,6 @@ def _lines(found: Concordance, waiting: int) -> list[str]:
         lines.append("  All calls are of one kind, so the first line is not the agreement on all prompts.")
     lines += [found.promise, "", table_to_text(prior_work_table())]
     return lines
-
-
-def _words(found: Agreed | None) -> str:
-    return "no call" if found is None else found.words()
 
 
 def prior_work_table() -> Table:

@@ -11,13 +11,14 @@ import typer
 from metajudge.clashes.decided import wants_person
 from metajudge.clashes.record import ClashRecord, JudgeVote
 from metajudge.clashes.run import ClashTotals
-from metajudge.clashes.sheet import VoteSheet, full_sheet, verdict_of
+from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, full_sheet, verdict_of
 from metajudge.clashes.standings import Average, CandidateStanding, Standings
 from metajudge.clashes.summary import by_category, self_preference
 from metajudge.cli.options import advised
 from metajudge.files.command_line import command
 from metajudge.report.document import Absent, Cell, Column, Measured, Table
 from metajudge.report.tables import dollars, one_line, table_to_text
+from metajudge.runs.totals import in_words
 from metajudge.types import Ranking
 
 LISTED = 20
@@ -179,9 +180,7 @@ def standings_table(found: Standings) -> Table | None:
         caption="Candidates",
         columns=(
             Column(title="candidate"),
-            Column(title="won", kind="count"),
-            Column(title="tied", kind="count"),
-            Column(title="judged", kind="count"),
+            *(Column(title=title, kind="count") for title in ("won", "tied", "judged")),
             Column(title="quality", kind="number"),
             Column(title="best", kind="percent"),
             Column(title="cost", kind="usd"),
@@ -229,14 +228,10 @@ def category_table(records: Sequence[ClashRecord]) -> Table | None:
     if not rows:
         return None
     titles = ("evaluations", "with a winner", "unanimous", "ties", "for people")
-    columns = (
-        Column(title="category"),
-        *(Column(title=one, kind="count") for one in titles),
-        Column(title="most often won by"),
-    )
+    counts = (Column(title=one, kind="count") for one in titles)
     return Table(
         caption="Categories",
-        columns=columns,
+        columns=(Column(title="category"), *counts, Column(title="most often won by")),
         rows=tuple(
             (
                 row.category or "(none)",
@@ -254,18 +249,20 @@ def _mean(value: Average) -> Cell:
 
 def criteria_table(record: ClashRecord) -> Table | None:
     """Mean score of each candidate on each criterion by the judges that count."""
-    counted = [vote for vote in record.votes if vote.role != "observer" and vote.scores]
-    if record.criteria is None or not counted:
+    sheet = full_sheet(record)
+    if not sheet.scored:
         return None
-    rows = []
-    for name in sorted(record.answered):
-        cells: list[Cell] = [name]
-        for criterion in record.criteria.criteria:
-            given = [vote.scores[name][criterion.key].score for vote in counted if name in vote.scores]
-            cells.append(sum(given) / len(given) if given else Absent(absent="no judge scored it"))
-        rows.append(tuple(cells))
-    columns = (Column(title="candidate"), *(Column(title=one.name, kind="number") for one in record.criteria.criteria))
-    return Table(caption="Mean scores, 1 to 5, of the judges that count", columns=columns, rows=tuple(rows))
+    rows = tuple(
+        (name, *(mean_cell(sheet, name, criterion) for criterion in sheet.criteria)) for name in sorted(record.answered)
+    )
+    columns = (Column(title="candidate"), *(Column(title=one.name, kind="number") for one in sheet.criteria))
+    return Table(caption="Mean scores, 1 to 5, of the judges that count", columns=columns, rows=rows)
+
+
+def mean_cell(sheet: ClashSheet, label: str, criterion: CriterionSheet) -> Cell:
+    """Mean score of an answer on a criterion as a cell."""
+    mean = sheet.mean(label, criterion.key)
+    return Absent(absent="no judge scored it") if mean is None else mean
 
 
 def overview(totals: ClashTotals) -> list[str]:
@@ -283,12 +280,13 @@ def _count(number: int, what: str) -> str:
 
 def problems(totals: ClashTotals) -> list[str]:
     """What was hidden, and what went wrong."""
-    lines = [totals.blinding.sentence(), *_position(totals)]
+    lines = [totals.blinding.sentence()]
+    lines += [f"Caution: {one.sentence()}." for one in totals.first_shown if one.reported]  # votes by the order shown
     if totals.fallbacks:
         use = "evaluation uses" if totals.fallbacks == 1 else "evaluations use"
         lines.append(f"{totals.fallbacks} {use} the generic criteria: the proposed ones were unusable.")
     if totals.failures:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(totals.failures.items()))
+        kinds = in_words(totals.failures)
         are = "evaluation is" if totals.incomplete == 1 else "evaluations are"
         lines.append(
             f"{totals.incomplete} {are} incomplete ({kinds}). Run the same command again to retry the failed calls."
@@ -297,11 +295,6 @@ def problems(totals: ClashTotals) -> list[str]:
         are = "line is not a valid prompt and was" if totals.bad_lines == 1 else "lines are not valid prompts and were"
         lines.append(f"{totals.bad_lines} {are} skipped.")
     return lines
-
-
-def _position(totals: ClashTotals) -> list[str]:
-    """Judges whose votes follow the order shown."""
-    return [f"Caution: {one.sentence()}." for one in totals.first_shown if one.reported]
 
 
 def _for_people(records: Sequence[ClashRecord], written: Written) -> list[str]:

@@ -62,11 +62,16 @@ def doctor(
     found += of_panel
     try:
         settings = Settings.load()
-        where = store_path(store)
     except MetajudgeError as error:
         found.append(checks.Check("settings", "error", str(error)))
     else:
-        found += [*checks.check_keys(settings, panel), *run(checks.check_store(where, now)), *checks.check_disk(where)]
+        found += checks.check_keys(settings, panel)
+        try:
+            where = store_path(store)
+        except MetajudgeError as error:
+            found.append(checks.Check("store", "error", str(error)))
+        else:
+            found += [*run(checks.check_store(where, now)), *checks.check_drive(where), *checks.check_disk(where)]
         if online:
             found += checks.check_online(settings, panel, now)
     wrong = any(check.state == "error" for check in found)

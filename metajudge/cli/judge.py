@@ -2,8 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -37,13 +36,13 @@ from metajudge.judging.grading import Grading
 from metajudge.judging.pairwise import Game
 from metajudge.judging.records import judgment_of
 from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_items, was_asked
-from metajudge.panels.config import PanelConfig
 from metajudge.readers.items import ItemSource
 from metajudge.readers.jsonl import to_line
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.runs.progress import Progress
+from metajudge.runs.totals import in_words
 from metajudge.session import Session
 from metajudge.types import Judgment
 
@@ -75,10 +74,10 @@ def _problems(totals: JudgeTotals) -> list[str]:
     if totals.combined is not None:
         lines.append(f"{totals.combined} verdicts were combined from the games of both orders.")
     if totals.no_verdict:
-        lines.append(f"Without a verdict, recorded with the reason: {_kinds(totals.no_verdict)}.")
+        lines.append(f"Without a verdict, recorded with the reason: {in_words(totals.no_verdict)}.")
     if totals.failures:
         lines.append(
-            f"Failed calls: {_kinds(totals.failures)}; see {totals.out}.failures.jsonl. "
+            f"Failed calls: {in_words(totals.failures)}; see {totals.out}.failures.jsonl. "
             "Run the same command again to retry them."
         )
     if totals.bad_lines:
@@ -92,10 +91,6 @@ def _next(totals: JudgeTotals) -> list[str]:
     if not totals.judgments:
         return []
     return [f"Vet them: {command('vet', str(totals.out), '--agent', 'PROVIDER:MODEL')}"]
-
-
-def _kinds(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
 STARTED = time.monotonic()
@@ -180,14 +175,51 @@ def judge(
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     _require_items(source)
     refuse_bad_lines(source.rejects, reading.strict)
-    asked = _Asked(orders, grade, with_reference, out, combined, rule or CombiningRule.AGREE)
     if dry_run:
-        _print_estimate(panel, source, asked, as_json)
+        found = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
+        work = f"{source.items} items, {found.judgments} judgments, as many calls"
+        print_estimate(found, work, as_json, {"items": source.items})
         return
     where = store_path(store)
     batches = sending.batches(where)
     rejects = source.rejects
     totals = JudgeTotals(items=source.items, bad_lines=len(rejects))
+    shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
+
+    async def judged(session: Session) -> None:
+        stop = Stop()
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(session)
+            stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+            file = stack.enter_context(OrderedFile(out))
+            pairs = None if combined is None else stack.enter_context(OrderedFile(combined))
+            progress = stack.enter_context(Progress(totals, session.meter, shown * len(session.config.agents)))
+
+            def on_game(index: int, game: Game | Grading) -> None:
+                file.write(index, to_line(judgment_of(game)) if was_asked(game) else b"")
+                progress.update()
+
+            def on_combined(index: int, judgment: Judgment) -> None:
+                assert pairs is not None
+                pairs.write(index, to_line(judgment))
+
+            if grade:
+                await grade_items(
+                    session, source, with_reference=with_reference, totals=totals, stop=stop, on_game=on_game
+                )
+                return
+            await judge_items(
+                session,
+                source,
+                orders=orders.value,
+                with_reference=with_reference,
+                rule=None if pairs is None else (rule or CombiningRule.AGREE).value,
+                totals=totals,
+                stop=stop,
+                on_game=on_game,
+                on_combined=on_combined,
+            )
+
     with contextlib.closing(sending.budget()) as budget:
         session = Session(
             panel=panel,
@@ -198,7 +230,7 @@ def judge(
             notify=say,
             command="judge",
         )
-        run(_run(session, source, asked, totals))
+        run(judged(session))
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), totals.failed_games)
     totals.store, totals.out = str(where), str(out)
@@ -210,62 +242,8 @@ def judge(
     raise typer.Exit(exit_code(totals.counts, strict=reading.strict))
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The options of a judging run, and its output files."""
-
-    orders: Orders
-    grade: bool
-    with_reference: bool
-    out: Path
-    combined: Path | None
-    rule: CombiningRule
-
-
 def _require_items(source: ItemSource) -> None:
     """Reads all items before anything is sent, so that invalid input ends the run here."""
     if sum(1 for _ in source) == 0:
         reason = f": {source.rejects[0]}" if source.rejects else ""
         raise InputError(f"the input has no item with two responses{reason}")
-
-
-async def _run(session: Session, source: ItemSource, asked: _Asked, totals: JudgeTotals) -> None:
-    stop = Stop()
-    shown = source.responses if asked.grade else source.items * (2 if asked.orders is Orders.BOTH else 1)
-    async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(session)
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        file = stack.enter_context(OrderedFile(asked.out))
-        pairs = None if asked.combined is None else stack.enter_context(OrderedFile(asked.combined))
-        progress = stack.enter_context(Progress(totals, session.meter, shown * len(session.config.agents)))
-
-        def on_game(index: int, game: Game | Grading) -> None:
-            file.write(index, to_line(judgment_of(game)) if was_asked(game) else b"")
-            progress.update()
-
-        def on_combined(index: int, judgment: Judgment) -> None:
-            assert pairs is not None
-            pairs.write(index, to_line(judgment))
-
-        if asked.grade:
-            await grade_items(
-                session, source, with_reference=asked.with_reference, totals=totals, stop=stop, on_game=on_game
-            )
-        else:
-            await judge_items(
-                session,
-                source,
-                orders=asked.orders.value,
-                with_reference=asked.with_reference,
-                rule=None if pairs is None else asked.rule.value,
-                totals=totals,
-                stop=stop,
-                on_game=on_game,
-                on_combined=on_combined,
-            )
-
-
-def _print_estimate(panel: PanelConfig, source: ItemSource, asked: _Asked, as_json: bool) -> None:
-    found = estimate_judging(panel, source, asked.orders.value, grade=asked.grade, with_reference=asked.with_reference)
-    work = f"{source.items} items, {found.judgments} judgments, as many calls"
-    print_estimate(found, work, as_json, {"items": source.items})

@@ -13,13 +13,16 @@ from metajudge.cli.boundary import keeps_state_in
 from metajudge.errors import BadLineError
 from metajudge.files.command_line import command, store_words
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
-from metajudge.settings import Settings
-from metajudge.types.location import StoreLocation, store_location
+from metajudge.settings import DEFAULT_STORE, Settings
+from metajudge.types.location import StoreLocation, copy_first, store_location
 
 if TYPE_CHECKING:
     from metajudge.readers.lines import Reject
 
 Command = Callable[..., None]
+
+_OLD_DEFAULT = "metajudge.duckdb"
+"""The store that version 0.2 used where none was named."""
 
 AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
@@ -40,7 +43,7 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         help="Store: a file, or postgresql://USER:PASSWORD@HOST/DATABASE; default METAJUDGE_STORE, else "
-        "./metajudge.duckdb.",
+        "./metajudge.db.",
         metavar="PATH|URL",
     ),
 ]
@@ -230,8 +233,16 @@ def rejects_path(out: Path | None, store: StoreLocation) -> Path:
 
 
 def store_path(given: str | Path | None) -> StoreLocation:
-    """The store to use: as given, else from the environment, else ``metajudge.duckdb`` here."""
+    """The store to use: as given, else from the environment, else ``metajudge.db`` here.
+
+    Raises:
+        StoreError: it is to be a ``metajudge.db`` that does not exist, and beside it is one of version 0.2.
+    """
     _typed[:] = store_words(given)
     where = store_location(given) if given is not None else Settings.load().store
+    if given is None and isinstance(where, Path) and where.name == DEFAULT_STORE.name and not where.exists():
+        old = where.with_name(_OLD_DEFAULT)
+        if old.exists():
+            raise copy_first(old)
     keeps_state_in(where)
     return where

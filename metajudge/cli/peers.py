@@ -26,14 +26,13 @@ from metajudge.cli.options import (
 from metajudge.cli.outputs import JsonFileOption, Outputs
 from metajudge.cli.peers_report import print_findings, report_of, summary_lines
 from metajudge.cli.sending import Spending, takes_budget
-from metajudge.files.output import check_apart, check_writable
+from metajudge.files.output import check_apart
 from metajudge.installation import __version__
 from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
 from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
-from metajudge.report.files import check_report_path
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
@@ -129,7 +128,9 @@ def peers(
 
     Exit code 1: an answer or a ballot is missing.
     """
-    _check_outputs(json_out, report or [], out, [questions, rankings, config])
+    outputs = Outputs(json_out, report, as_json)
+    check_apart([one for one in (questions, rankings, config) if one is not None], [json_out, out, *(report or ())])
+    outputs.check()
     options = Options(
         rule=rule,
         include_self=include_self.value,
@@ -151,7 +152,7 @@ def peers(
         ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
-        panel, judges = panel_from(config, model, seed=seed), judges_of(evaluator)
+        panel, judges = panel_from(config, model, seed=seed), with_flags(PanelConfig(), evaluator or ()).agents
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
         refuse_bad_lines(asked.rejects, strict)
@@ -177,7 +178,7 @@ def peers(
         if not any(one.status == "ok" for one in ballots):
             typer.echo(f"metajudge: there are no ballots to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
-    _analyse(ballots, options, humans, provenance, Outputs(json_out, report, as_json))
+    _analyse(ballots, options, humans, provenance, outputs)
     raise typer.Exit(code)
 
 
@@ -201,27 +202,11 @@ async def _ask(session: Session, asked: Questions, out: Path, seed: int, judges:
     return found
 
 
-def judges_of(specs: Sequence[str] | None) -> tuple[AgentConfig, ...]:
-    """Models that rank and do not answer."""
-    return with_flags(PanelConfig(), list(specs)).agents if specs else ()
-
-
 def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:
     for reject in rejects[:5]:
         typer.echo(f"metajudge: {reject}", err=True)
     if rejects:
         typer.echo(f"metajudge: {len(rejects)} lines of {path} are no {what}", err=True)
-
-
-def _check_outputs(json_out: Path | None, reports: list[Path], out: Path | None, inputs: list[Path | None]) -> None:
-    """Fails before any work is done if a file cannot be written."""
-    if json_out is None and out is None and not reports:
-        return
-    check_apart([one for one in inputs if one is not None], [json_out, out, *reports])
-    if json_out is not None:
-        check_writable(json_out)
-    for path in reports:
-        check_report_path(path)
 
 
 def _read(path: Path, limit: int | None, strict: bool) -> tuple[tuple[Ballot, ...], dict[str, str], int]:

@@ -1,6 +1,7 @@
 """Places as a chart, the consensus of each question, and what evaluators do to the result: blocks of the report."""
 
-from metajudge.cli.peers_tables import MEASURE_NAMES, order_text
+from metajudge.cli.peers_tables import MEASURE_NAMES, columns
+from metajudge.judging.ranking_replies import written as order_text
 from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES
 from metajudge.peers.figures import Figure
@@ -9,7 +10,6 @@ from metajudge.peers.influence import Influence, LeaveOut, WorstBallots
 from metajudge.report.document import (
     Absent,
     Cell,
-    Column,
     IntervalChart,
     IntervalMark,
     IntervalRow,
@@ -65,11 +65,10 @@ def questions_table(findings: PeerFindings) -> Table:
     return Table(
         caption=f"Consensus of each question by {findings.rule}",
         columns=(
-            Column(title="Question"),
-            Column(title="Domain"),
-            Column(title="Ballots", kind="count"),
-            Column(title="Order"),
-            Column(title="Equally good orders", kind="count"),
+            *columns("Question", "Domain"),
+            *columns("Ballots", kind="count"),
+            *columns("Order"),
+            *columns("Equally good orders", kind="count"),
         ),
         rows=tuple(
             (
@@ -99,15 +98,10 @@ def influence_section(found: Influence) -> Section:
 
 def left_out_table(found: Influence) -> Table:
     """The consensus without each evaluator, and without those named together."""
-    columns = (
-        Column(title="Without"),
-        Column(title="Order"),
-        Column(title="Places that change"),
-        Column(title="First place"),
-        Column(title="Questions with another first place"),
-    )
     return Table(
-        caption="Evaluators left out", columns=columns, rows=tuple(_left_out_row(one) for one in found.left_out)
+        caption="Evaluators left out",
+        columns=columns("Without", "Order", "Places that change", "First place", "Questions with another first place"),
+        rows=tuple(_left_out_row(one) for one in found.left_out),
     )
 
 
@@ -122,17 +116,13 @@ def _left_out_row(one: LeaveOut) -> tuple[Cell, ...]:
 
 def worst_table(found: Influence) -> Table:
     """What other ballots of each evaluator, or of those named together, could do."""
-    columns = (
-        Column(title="Evaluator"),
-        Column(title="Could lift most"),
-        Column(title="Mean place, from", kind="number"),
-        Column(title="Mean place, to", kind="number"),
-        Column(title="Place"),
-        Column(title="Could put first"),
-    )
     return Table(
         caption="Worst ballots: one model first, the others against the consensus, in every question",
-        columns=columns,
+        columns=(
+            *columns("Evaluator", "Could lift most"),
+            *columns("Mean place, from", "Mean place, to", kind="number"),
+            *columns("Place", "Could put first"),
+        ),
         rows=tuple(_worst_row(one) for one in found.worst),
         notes=("A lower bound of what an evaluator could do; its real ballots are replaced, the others' stay.",),
     )

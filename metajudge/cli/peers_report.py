@@ -14,14 +14,15 @@ from metajudge.cli.peers_tables import (
     MEASURE_NAMES,
     alignment_table,
     cell_of,
+    columns,
     difference_chart,
     difference_table,
     figure_in_words,
-    order_text,
     self_table,
     standings_table,
     top_k_table,
 )
+from metajudge.judging.ranking_replies import written as order_text
 from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES
 from metajudge.peers.findings import DomainFindings, PeerFindings
@@ -37,6 +38,7 @@ from metajudge.report.document import (
     Table,
 )
 from metajudge.report.tables import table_to_text
+from metajudge.runs.totals import in_words
 
 
 def report_of(findings: PeerFindings) -> Report:
@@ -95,8 +97,7 @@ def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
     yield f"{asked} ({totals.reused} from earlier runs)."
     yield totals.blinding.sentence()
     for model, kinds in totals.lost_by_model.items():
-        what = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        yield f"Missing from {model}: {what}. Run the same command again to retry the failed calls."
+        yield f"Missing from {model}: {in_words(kinds)}. Run the same command again to retry the failed calls."
     cost = f"${totals.known_cost_usd:.4f}"
     if totals.cost_usd is None:
         why = "a price or the usage is unknown: give each agent its price in a panel file (--config)"
@@ -144,11 +145,7 @@ def _standings_section(findings: PeerFindings) -> Section:
         blocks.append(
             Table(
                 caption="Questions with several equally good orders",
-                columns=(
-                    Column(title="Questions with"),
-                    Column(title="Questions", kind="count"),
-                    Column(title="Several orders", kind="count"),
-                ),
+                columns=(*columns("Questions with"), *columns("Questions", "Several orders", kind="count")),
                 rows=rows,
                 notes=(f"Share: {figure_in_words(ambiguity.share)} (Wilson interval).",),
             )
@@ -192,8 +189,8 @@ def _rules_section(findings: PeerFindings) -> Section:
         (one.rule, Absent(absent=one.absent) if one.absent is not None else order_text(one.ranking))
         for one in findings.rules
     )
-    columns = (Column(title="Rule"), Column(title="Order over all ballots"))
-    table = Table(caption="Every rule over all ballots at once", columns=columns, rows=rows)
+    heads = columns("Rule", "Order over all ballots")
+    table = Table(caption="Every rule over all ballots at once", columns=heads, rows=rows)
     orders = {row[1] for row in rows if isinstance(row[1], str)}
     agree = "All rules give the same order." if len(orders) == 1 else f"The rules give {len(orders)} different orders."
     return Section(title="Rules", paragraphs=(agree,), blocks=(Fold(title=table.caption, blocks=(table,)),))
@@ -203,9 +200,9 @@ def _evaluators_section(findings: PeerFindings) -> Section:
     table = Table(
         caption="Evaluators",
         columns=(
-            Column(title="Evaluator"),
-            Column(title="Ballots", kind="count"),
-            Column(title="Lost"),
+            *columns("Evaluator"),
+            *columns("Ballots", kind="count"),
+            *columns("Lost"),
             Column(title="Agreement", kind="number", note="mean tau-b with the other evaluators' ballots"),
             Column(
                 title="Order effect",
@@ -221,7 +218,7 @@ def _evaluators_section(findings: PeerFindings) -> Section:
             (
                 one.evaluator,
                 one.ballots,
-                ", ".join(f"{count} {kind}" for kind, count in one.lost.items()) or "none",
+                in_words(one.lost) or "none",
                 cell_of(one.agreement),
                 cell_of(one.order_effect),
                 cell_of(one.order_p),
@@ -230,15 +227,14 @@ def _evaluators_section(findings: PeerFindings) -> Section:
         ),
     )
     people = findings.people
-    columns = [
-        Column(title="Pair"),
-        Column(title="Agreement", kind="number", note="mean tau-b over questions"),
-        Column(title="Shared errors", kind="number", note="correlation of errors that skill does not explain"),
-    ]
-    columns += [] if people is None else [Column(title=f"Shared errors against {people}", kind="number")]
     pairs = Table(
         caption="Evaluators two by two",
-        columns=tuple(columns),
+        columns=(
+            *columns("Pair"),
+            Column(title="Agreement", kind="number", note="mean tau-b over questions"),
+            Column(title="Shared errors", kind="number", note="correlation of errors that skill does not explain"),
+            *(columns(f"Shared errors against {people}", kind="number") if people is not None else ()),
+        ),
         rows=tuple(
             (
                 f"{one.first}, {one.second}",
@@ -259,8 +255,8 @@ def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> 
     places = Table(
         caption=f"Mean place by domain ({findings.rule}, {'SFE' if findings.include_self == 'no' else 'SIE'})",
         columns=(
-            Column(title="Model"),
-            *(Column(title=f"{one.domain} (n = {one.questions})", kind="number") for one in domains),
+            *columns("Model"),
+            *columns(*(f"{one.domain} (n = {one.questions})" for one in domains), kind="number"),
         ),
         rows=tuple((name, *(cell_of(one.places[name]) for one in domains)) for name in findings.models),
     )
@@ -281,15 +277,13 @@ def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> 
             )
     tables = [places]
     if rows:
-        columns = (
-            Column(title="Domain"),
-            Column(title="Human ranking"),
-            Column(title="Median Pearson", kind="number"),
-            Column(title="Macro Pearson", kind="number"),
-            Column(title="Less the best single evaluator", kind="number"),
-            Column(title="Questions", kind="count"),
+        figures = ("Median Pearson", "Macro Pearson", "Less the best single evaluator")
+        heads = (
+            *columns("Domain", "Human ranking"),
+            *columns(*figures, kind="number"),
+            *columns("Questions", kind="count"),
         )
-        tables.append(Table(caption="Agreement by domain", columns=columns, rows=tuple(rows)))
+        tables.append(Table(caption="Agreement by domain", columns=heads, rows=tuple(rows)))
     return tables
 
 
@@ -299,12 +293,7 @@ def _lost_section(findings: PeerFindings) -> Section:
         blocks.append(
             Table(
                 caption="Lost ballots",
-                columns=(
-                    Column(title="Question"),
-                    Column(title="Evaluator"),
-                    Column(title="Kind"),
-                    Column(title="Why"),
-                ),
+                columns=columns("Question", "Evaluator", "Kind", "Why"),
                 rows=tuple((one.question_id, one.evaluator, one.kind, one.message) for one in findings.lost),
             )
         )
@@ -312,7 +301,7 @@ def _lost_section(findings: PeerFindings) -> Section:
         blocks.append(
             Table(
                 caption="Questions that are not counted",
-                columns=(Column(title="Question"), Column(title="Why")),
+                columns=columns("Question", "Why"),
                 rows=tuple((one.question_id, one.reason) for one in findings.left_out),
             )
         )

@@ -6,7 +6,7 @@ from metajudge.peers.alignment import ReferenceAlignment
 from metajudge.peers.correlation import MEASURES, Measure
 from metajudge.peers.figures import Figure
 from metajudge.peers.findings import SOURCE, PeerFindings, PublishedValue
-from metajudge.report.document import Absent, Cell, Column, Measured, ShareChart, ShareRow, Table
+from metajudge.report.document import Absent, Cell, Column, Kind, Measured, ShareChart, ShareRow, Table
 
 MEASURE_NAMES: dict[Measure, str] = {"pearson": "Pearson", "kendall": "Kendall tau-b"}
 PLACES = (
@@ -20,9 +20,9 @@ PUBLISHED_NOTE = (
 )
 
 
-def order_text(groups: Sequence[Sequence[str]]) -> str:
-    """``a > b = c``: groups of tied models, best first."""
-    return " > ".join(" = ".join(group) for group in groups)
+def columns(*titles: str, kind: Kind = "text") -> tuple[Column, ...]:
+    """Columns of one kind, without notes."""
+    return tuple(Column(title=title, kind=kind) for title in titles)
 
 
 def standings_table(findings: PeerFindings) -> Table:
@@ -41,24 +41,16 @@ def standings_table(findings: PeerFindings) -> Table:
             "SIE less SFE": cell_of(one.sie_less_sfe),
         }
         rows.append((one.model, *(cells[title] for title in titles), one.questions))
-    columns = (
-        Column(title="Model"),
-        *(Column(title=title, kind="text" if title == "Span" else "number") for title in titles),
-        Column(title="Questions", kind="count"),
-    )
-    return Table(caption=f"Places by {findings.rule}", columns=columns, rows=tuple(rows), notes=PLACES)
+    figures = (Column(title=title, kind="text" if title == "Span" else "number") for title in titles)
+    heads = (*columns("Model"), *figures, *columns("Questions", kind="count"))
+    return Table(caption=f"Places by {findings.rule}", columns=heads, rows=tuple(rows), notes=PLACES)
 
 
 def self_table(findings: PeerFindings) -> Table:
     """Every model's place by its own ballots and by the others'."""
-    columns = (
-        Column(title="Model"),
-        Column(title="SE", kind="number"),
-        Column(title="PE", kind="number"),
-        Column(title="SE less PE", kind="number"),
-    )
+    heads = (*columns("Model"), *columns("SE", "PE", "SE less PE", kind="number"))
     rows = tuple((one.model, cell_of(one.se), cell_of(one.pe), cell_of(one.se_less_pe)) for one in findings.standings)
-    return Table(caption="Self and peers", columns=columns, rows=rows, notes=SELF)
+    return Table(caption="Self and peers", columns=heads, rows=rows, notes=SELF)
 
 
 def alignment_table(
@@ -70,12 +62,10 @@ def alignment_table(
         published: figures of the paper, for Pearson's correlation.
         rows_of_paper: as rows of the table, else in one note.
     """
-    columns = (
+    heads = (
         Column(title="Ranking"),
         Column(title="Median", kind="number", note="over questions, with a bootstrap interval"),
-        Column(title="Lower quartile", kind="number"),
-        Column(title="Upper quartile", kind="number"),
-        Column(title="IQR", kind="number"),
+        *columns("Lower quartile", "Upper quartile", "IQR", kind="number"),
         Column(title="Macro", kind="number", note="of places averaged over questions"),
         Column(title="Pooled", kind="number", note="of the rule over all ballots at once"),
         Column(title="Questions", kind="count", note="with a defined correlation"),
@@ -93,7 +83,7 @@ def alignment_table(
         figures_of_paper = "; ".join(f"{one.name} {one.value:g}" for one in published)
         notes += (PUBLISHED_NOTE,) if rows_of_paper else (f"{PUBLISHED_NOTE} {figures_of_paper}.",)
     title = f"{MEASURE_NAMES[measure]} correlation with {found.reference}"
-    return Table(caption=title, columns=columns, rows=tuple(rows), notes=notes)
+    return Table(caption=title, columns=heads, rows=tuple(rows), notes=notes)
 
 
 def _published_row(one: PublishedValue) -> tuple[Cell, ...] | None:
@@ -118,31 +108,26 @@ def _reference_notes(found: ReferenceAlignment) -> tuple[str, ...]:
 
 def top_k_table(found: ReferenceAlignment, published: Sequence[PublishedValue]) -> Table:
     """Effect of cutting the ballots, with the published figure."""
-    columns = (
-        Column(title="Ballots cut to"),
-        *(Column(title=f"{MEASURE_NAMES[m]}, relative change of the median", kind="number") for m in MEASURES),
-    )
+    changes = (f"{MEASURE_NAMES[m]}, relative change of the median" for m in MEASURES)
+    heads = (*columns("Ballots cut to"), *columns(*changes, kind="number"))
     by_k: dict[int, list[Cell]] = {}
     for one in found.top_k_changes:
         by_k.setdefault(one.k, []).append(cell_of(one.relative))
     rows: list[tuple[Cell, ...]] = [(f"top {k}", *cells) for k, cells in by_k.items()]
     nothing = Absent(absent="not reported in the paper")
     rows += [(f"  published: {one.name}", one.value, nothing) for one in published if one.row == "top_k"]
-    return Table(caption="Effect of cutting the ballots", columns=columns, rows=tuple(rows), notes=(PUBLISHED_NOTE,))
+    return Table(caption="Effect of cutting the ballots", columns=heads, rows=tuple(rows), notes=(PUBLISHED_NOTE,))
 
 
 def difference_table(found: ReferenceAlignment) -> Table:
     """The consensus less each evaluator alone."""
-    columns = (
-        Column(title="Evaluator alone"),
-        *(Column(title=f"{MEASURE_NAMES[m]}, consensus less evaluator", kind="number") for m in MEASURES),
-    )
+    measures = (f"{MEASURE_NAMES[m]}, consensus less evaluator" for m in MEASURES)
     by_name: dict[str, list[Cell]] = {}
     for one in found.differences:
         by_name.setdefault(one.evaluator, []).append(cell_of(one.median))
     return Table(
         caption="Consensus against each evaluator alone: difference of the medians",
-        columns=columns,
+        columns=(*columns("Evaluator alone"), *columns(*measures, kind="number")),
         rows=tuple((name, *cells) for name, cells in by_name.items()),
         notes=("On the questions where both correlations are defined; intervals from resampled questions.",),
     )

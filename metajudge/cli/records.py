@@ -11,7 +11,7 @@ import orjson
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
+from metajudge.cli.options import JsonOption, StoreOption, echo_json
 from metajudge.cli.outputs import ReportOption, say_written
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
@@ -21,7 +21,6 @@ from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store.forgetting import affected
 from metajudge.store.protocol import RunRecord, Store
-from metajudge.store.rewriting import copy_path
 
 
 def show(
@@ -103,8 +102,8 @@ def forget(
 ) -> None:
     """Redact the texts of an item or a case; digests and numbers are kept. It cannot be undone.
 
-    The texts of its judgments, verdicts and replies are also redacted. It asks before; --dry-run counts. A DuckDB file
-    is written anew, which takes minutes for some GB.
+    The texts of its judgments, verdicts and replies are also redacted. It asks before; --dry-run counts. A file is
+    written anew, which takes a while for some GB.
     """
     if not (yes or dry_run or sys.stdin.isatty()):
         raise ConfigurationError("forget cannot be undone: give --yes where it cannot ask, or --dry-run to count")
@@ -119,8 +118,7 @@ def forget(
         if not typer.confirm("Redact them?"):
             typer.echo("Nothing was changed.")
             raise typer.Exit(ExitCode.USAGE)
-    path = store_path(store)
-    count = with_store(store, lambda opened: _forgotten(opened, item, path if isinstance(path, Path) else None))
+    count = with_store(store, lambda opened: _forgotten(opened, item))
     if count == 0:
         _refuse_unknown(item)
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not changed.")
@@ -130,18 +128,11 @@ PROGRESS_S = 10.0
 """Seconds between two notes while a file is written anew."""
 
 
-async def _forgotten(store: Store, item: str, path: Path | None) -> int:
-    """Forgets an item; says meanwhile how far a file is written anew, by this process or by its owner."""
+async def _forgotten(store: Store, item: str) -> int:
+    """Forgets an item; a large file takes its time to be written anew."""
     task = asyncio.create_task(store.forget(item))
     while not (await asyncio.wait([task], timeout=PROGRESS_S))[0]:
-        if path is None:
-            continue
-        try:
-            written, whole = (one.stat().st_size / 1e6 for one in (copy_path(path.resolve()), path))
-        except OSError:  # not begun, or done by now
-            say("redacting texts")
-        else:
-            say(f"writing {path} anew without these texts: {written:,.0f} MB so far; it has {whole:,.0f}")
+        say("removing the texts from the store's files")
     return await task
 
 

@@ -45,9 +45,7 @@ def serve(
             help="Additional host name accepted in requests, besides this machine's own. Repeatable.", metavar="HOST"
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help="Number of processes; more than one needs a store on PostgreSQL.", min=1)
-    ] = 1,
+    workers: Annotated[int, typer.Option(help="Number of processes at one address; they share the store.", min=1)] = 1,
     metrics_port: Annotated[
         int | None,
         typer.Option(

@@ -3,6 +3,7 @@
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,25 +25,44 @@ def _root() -> None:
 @app.command("copy")
 def copy(
     source: Annotated[
-        str, typer.Argument(help="The store to copy: a file or postgresql://...", metavar="FROM", show_default=False)
+        str,
+        typer.Argument(
+            help="The store to copy: a file, of version 0.2 or earlier too, or postgresql://...",
+            metavar="OLD",
+            show_default=False,
+        ),
     ],
-    target: Annotated[str, typer.Argument(help="The target: a file or postgresql://..., empty or new.", metavar="TO")],
+    target: Annotated[str, typer.Argument(help="The copy: a file or postgresql://..., empty or new.", metavar="NEW")],
+    rename: Annotated[
+        bool, typer.Option("--rename", help="Once all is copied, name OLD (a file) OLD.old and give NEW its name.")
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            help="What the names of a service's own files of version 0.2 begin with, if not with OLD.",
+            metavar="PREFIX",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Copy a whole store into another one, and verify the copy.
 
-    After an interruption run the same command again to resume; later runs add new records. A target with other
-    content is refused and not changed. Jobs and idempotency keys of a service are not copied.
+    OLD is not changed: a file of version 0.2 or earlier is read with what lies beside it (its log, and a service's
+    jobs, answers and budget of the day). After an interruption run the same command again to resume; later runs add
+    new records. A NEW with other content is refused and not changed.
     """
     places = store_location(source), store_location(target)
-    done = copy_store(*places, watch=_Progress())
+    done = copy_store(*places, state=state, rename=rename, watch=_Progress())
     if as_json:
-        echo_json({"from": str(places[0]), "to": str(places[1]), "tables": list(map(asdict, done))})
+        echo_json({"from": str(places[0]), "to": str(places[1]), "renamed": rename, "tables": list(map(asdict, done))})
         return
     width = max(len(one.table) for one in done)
-    for one in done:
+    for one in (one for one in done if one.rows):
         typer.echo(f"{one.table:<{width}}  {one.rows:>10,} rows, {one.added:,} of them new")
-    typer.echo(f"{places[1]} contains all of {places[0]}.")
+    typer.echo(f"{places[1]} contains all of {places[0]}: counts and SHA-256 of every table are the same.")
+    if rename:
+        typer.echo(f"{places[0]} is {places[0]}.old now, with what lies beside it, and {places[1]} is {places[0]}.")
 
 
 class _Progress:

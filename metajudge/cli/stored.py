@@ -8,7 +8,7 @@ from metajudge.cli.options import store_path
 from metajudge.errors import StoreError
 from metajudge.outcomes.sending import sending, webhook_of
 from metajudge.settings import Settings
-from metajudge.store import Store, open_to_read
+from metajudge.store import Store, open_store
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def with_store(
     option: str = "--store",
     decides: bool = False,
 ) -> T:
-    """Opens the store, uses it and closes it; another process may have its file open meanwhile.
+    """Opens the store, uses it and closes it.
 
     Args:
         given: the value of ``--store``; None for the default place.
@@ -40,7 +40,7 @@ def with_store(
     hook = webhook_of(Settings.load()) if decides else None
 
     async def opened() -> T:
-        store = await open_to_read(path)
+        store = await open_store(path)
         try:
             if hook is None:
                 return await use(store)

@@ -137,17 +137,7 @@ class Batch:
     def _take(self, at: int, panel: Assessment, assessment: Assessment, *, reused: bool) -> None:
         row = self._rows[at]
         self.summary.add(assessment, reused)
-        self.found.append(
-            Found(
-                index=row["index"],
-                key=row["key"],
-                hash=row["hash"],
-                question=row["question"],
-                correct=row["correct"],
-                assessment=assessment,
-                panel=None if panel is assessment else panel,
-            )
-        )
+        self.found.append(Found(row, assessment, None if panel is assessment else panel))
 
     def _calibrated(self, allow_other: bool) -> "Probabilities | None":
         calibration, judges, facts = self._finishing.calibration, self._whole.judges, self._facts

@@ -14,7 +14,7 @@ from metajudge.vetting.summary import VetSummary
 
 _OF_THE_RUN: Final = frozenset({"run_id", "end", "bad_lines", "duplicates", "reviews"}) | {
     *("wall_s", "total_s", "store", "out", "webhook", "calibrated", "guarantees", "policy", "rules"),
-    *("calls", "failed_calls", "usage", "cost_usd", "known_cost_usd", "lines_known", "unaffected", "results_known"),
+    *("calls", "failed_calls", "usage", "cost_usd", "known_cost_usd", "results_known"),
     *("notices", "gathered", "transferred", "judges_together", "judges_not_compared"),
 }
 """Fields of a summary that are not sums over batches, or are added in a way of their own."""
@@ -63,7 +63,7 @@ def add_gathered(total: Gathered, part: Gathered) -> None:
         before, more = getattr(total, one.name), getattr(part, one.name)
         match one.name:
             case "best":
-                setattr(total, one.name, max(before, more, key=_score))
+                setattr(total, one.name, max(before, more, key=lambda best: -float("inf") if best is None else best[1]))
             case "threshold" | "needed":
                 setattr(total, one.name, min((value for value in (before, more) if value is not None), default=None))
             case "reachable" | "best_probability" | "share":
@@ -76,10 +76,6 @@ def add_gathered(total: Gathered, part: Gathered) -> None:
                 before.update(sorted(more)[: max(0, 3 - len(before))])  # more than two are told apart from two
             case _:
                 setattr(total, one.name, before + more)
-
-
-def _score(best: tuple[str, float] | None) -> float:
-    return -float("inf") if best is None else best[1]
 
 
 def _add_messages(total: Counter[Any], part: Counter[Any]) -> None:

@@ -17,7 +17,6 @@ from metajudge.providers.batch_queue import BatchQueue, LaneKey
 from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
-from metajudge.types import Reply
 from metajudge.vetting.engine import Engine
 
 T = TypeVar("T")
@@ -101,7 +100,8 @@ class Driver:
                     await self._ended.wait()
                     await engine.finishing.open_reviews()
                     if self._error is not None:
-                        raise _plain(self._error)
+                        # Any other would end the loop's thread.
+                        raise self._error if isinstance(self._error, Exception) else asyncio.CancelledError
         except BaseException as error:
             if not opened.done():
                 opened.set_exception(error)
@@ -116,15 +116,11 @@ class Driver:
         queue = self.engine.resources.batches
         found: dict[str, Handler] = {}
         if self.engine.store is not None:
-            found[REPLY] = self._find_reply
+            found[REPLY] = self.engine.store.find_reply
         if isinstance(queue, BatchQueue):
             batches = self._batches = DriverBatches(self.engine, queue, ranges)
             found |= {BATCH: batches.ask, HELD: batches.held}
         return found
-
-    async def _find_reply(self, key: str) -> Reply | None:
-        store = self.engine.store
-        return None if store is None else await store.find_reply(key)
 
 
 class DriverBatches:
@@ -163,8 +159,3 @@ class DriverBatches:
         """Requests that are in batches under way, with whether they are asked anew."""
         records = self._queue.folder.records.values()
         return frozenset((key, record.fresh) for record in records for key in record.keys)
-
-
-def _plain(error: BaseException) -> BaseException:
-    """An error that does not end the loop's thread."""
-    return error if isinstance(error, Exception) else asyncio.CancelledError()

@@ -135,8 +135,8 @@ class ResultsFolder:
     @property
     def panels(self) -> frozenset[str]:
         """The digest of the panel whose results these are; empty for a new folder."""
-        claimed = self._claimed
-        return frozenset() if claimed is None else frozenset([claimed])
+        note = self.inside.read_bytes("run.json")
+        return frozenset() if note is None else frozenset([str(orjson.loads(note).get("panel_digest"))])
 
     def claim(self, panel_digest: str) -> None:
         """Notes whose results these are.
@@ -144,13 +144,13 @@ class ResultsFolder:
         Raises:
             ConfigurationError: the folder contains another panel's results, or files that are no results at all.
         """
-        claimed = self._claimed
-        if claimed is not None:
-            if claimed != panel_digest:
-                raise ConfigurationError(
-                    f"{self.place} contains results of another panel (other agents, rubric, strategy or threshold): "
-                    "name another folder, or delete this one"
-                )
+        claimed = self.panels
+        if claimed - {panel_digest}:
+            raise ConfigurationError(
+                f"{self.place} contains results of another panel (other agents, rubric, strategy or threshold): "
+                "name another folder, or delete this one"
+            )
+        if claimed:
             return
         strange = self.place.names_of("*.parquet")
         if strange:
@@ -158,11 +158,6 @@ class ResultsFolder:
                 f"{self.place} contains {strange[0]}, which no metajudge run wrote: name another folder"
             )
         self.inside.write("run.json", orjson.dumps({"version": 1, "panel_digest": panel_digest}))
-
-    @property
-    def _claimed(self) -> str | None:
-        note = self.inside.read_bytes("run.json")
-        return None if note is None else str(orjson.loads(note).get("panel_digest"))
 
     def write_part(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Writes a part in one step; one of the same name is replaced."""
@@ -233,15 +228,13 @@ class ResultsFolder:
 
 
 class EarlierResults:
-    """Results by key, in 17 bytes a judgment: keys are 128-bit digests, kept sorted as two halves."""
+    """Results by key, in 33 bytes a judgment: keys are kept sorted, as 32 bytes each."""
 
     def __init__(self, table: pa.Table) -> None:
         table = table.filter(pa.array(_newest(table)))
-        keys = table["key"].to_pylist()
-        high = np.array([int(key[:16], 16) for key in keys], dtype=np.uint64)
-        low = np.array([int(key[16:], 16) for key in keys], dtype=np.uint64)
-        order = np.lexsort((low, high))
-        self._high, self._low = high[order], low[order]
+        keys = np.array(table["key"].to_pylist(), dtype="S32")
+        order = np.argsort(keys)
+        self._keys = keys[order]
         codes: dict[Earlier, int] = {}
         columns = (table[name].to_pylist() for name in ("status", "accepted", "decided_by", "renormalised", "failure"))
         outcomes = [
@@ -252,17 +245,14 @@ class EarlierResults:
         self._outcomes = list(codes)
 
     def __len__(self) -> int:
-        return len(self._high)
+        return len(self._keys)
 
     def find(self, key: str) -> Earlier | None:
         """The newest result under a key."""
-        high, low = np.uint64(int(key[:16], 16)), np.uint64(int(key[16:], 16))
-        place = int(np.searchsorted(self._high, high))
-        while place < len(self._high) and self._high[place] == high:
-            if self._low[place] == low:
-                return self._outcomes[int(self._outcome[place])]
-            place += 1
-        return None
+        wanted = np.bytes_(key, "ascii")
+        place = int(np.searchsorted(self._keys, wanted))
+        known = place < len(self._keys) and self._keys[place] == wanted
+        return self._outcomes[int(self._outcome[place])] if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,15 +260,11 @@ class Found:
     """What one judgment came to.
 
     Attributes:
-        correct: whether it agrees with its label; None without one.
+        asked: its row in the work list.
         panel: the panel's own assessment; None where nothing was added to it.
     """
 
-    index: int
-    key: str
-    hash: int
-    question: str
-    correct: bool | None
+    asked: Mapping[str, Any]
     assessment: Assessment
     panel: Assessment | None
 
@@ -286,8 +272,8 @@ class Found:
         """The row of a part."""
         one, failure, decision = self.assessment, self.assessment.failure, self.assessment.decision
         return {
-            "index": self.index,
-            "key": self.key,
+            "index": self.asked["index"],
+            "key": self.asked["key"],
             "id": one.judgment_id,
             "item_id": one.item_id,
             "judge": one.judge,
@@ -298,12 +284,12 @@ class Found:
             "score": one.final_score,
             "failure": None if failure is None else failure.kind.value,
             "renormalised": one.renormalised,
-            "correct": self.correct,
+            "correct": self.asked["correct"],
             "probability": one.probability,
             "guaranteed": one.guarantee is not None,
             "decision": None if decision is None else decision.action.value,
-            "question": self.question,
-            "hash": self.hash,
+            "question": self.asked["question"],
+            "hash": self.asked["hash"],
             "calls": one.calls,
             "cost_usd": one.cost_usd,
             "run_id": run_id,

@@ -2,11 +2,11 @@
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ import orjson
 import pyarrow as pa
 
 from metajudge.distributed.place import Place
-from metajudge.errors import StoreError
-from metajudge.store.rows import decode, encode, reply_of_call
-from metajudge.types import CallRecord, Reply
+from metajudge.errors import FailureKind, StoreError
+from metajudge.store.rows import reply_of_call, storable
+from metajudge.types import CallRecord, Reply, Usage
 
 current_batch: ContextVar[str] = ContextVar("current_batch")
 """Name of the batch that is worked on; tasks inherit it from the batch that starts them."""
@@ -38,6 +38,26 @@ CALLS = pa.schema(
 
 EARLIER = "earlier.jsonl"
 """The file of what runs that were cut off have left."""
+
+
+def encode(call: CallRecord) -> bytes:
+    """A call as a line."""
+    try:
+        return orjson.dumps(call)
+    except TypeError:  # a lone surrogate, which UTF-8 cannot have
+        text, model, failure = map(storable, (call.reply_text, call.reply_model, call.failure_message))
+        return orjson.dumps(replace(call, reply_text=text, reply_model=model, failure_message=failure))
+
+
+def decode(line: bytes) -> CallRecord:
+    """A call from a line; one of version 0.2 begins with a letter."""
+    data = orjson.loads(line.removeprefix(b"c"))
+    usage, kind = data.pop("usage"), data.pop("failure_kind")
+    return CallRecord(
+        **data,
+        usage=None if usage is None else Usage(**usage),
+        failure_kind=None if kind is None else FailureKind(kind),
+    )
 
 
 class BatchJournal:
@@ -115,10 +135,11 @@ class CallJournals:
 
     Args:
         place: of the journals, with the replies of runs that were cut off (:data:`EARLIER`).
+        stored: finds the replies that the driver's store has; None where there is no store.
     """
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, place: Place, stored: Callable[[str], Awaitable[Reply | None]] | None = None) -> None:
+        self._place, self._stored = place, stored
         self._earlier = replies_of(read_journal(place, EARLIER))
         self._open: dict[str, BatchJournal] = {}
 
@@ -137,11 +158,15 @@ class CallJournals:
 
     async def find_reply(self, key: str) -> Reply | None:
         """See :class:`~metajudge.providers.model.CallCache`."""
-        return self._open[current_batch.get()].find(key) or self._earlier.get(key)
+        found = self._open[current_batch.get()].find(key) or self._earlier.get(key)
+        return await self._stored(key) if found is None and self._stored is not None else found
 
     def record_call(self, call: CallRecord) -> None:
         """See :class:`~metajudge.providers.model.Ledger`."""
         self._open[current_batch.get()].append(call)
+
+    async def flush(self) -> None:
+        """Nothing to wait for: :meth:`record_call` has written its line."""
 
 
 def gather_journals(journals: Place, calls: Place, run_id: str) -> list[CallRecord]:

@@ -1,11 +1,12 @@
 """One book of limits for all workers: it lives in a process of its own, and workers ask it before every call."""
 
-import asyncio
 import time
 from collections.abc import Collection
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from metajudge.providers.limit_book import Ask, LimitBook
+from metajudge.providers.shared_limits import LimitKeeper
 
 
 class LimitActor:
@@ -24,26 +25,7 @@ class LimitActor:
         self._book.renew(tickets, time.monotonic())
 
 
-class RemoteLimits:
-    """A worker's :class:`~metajudge.providers.shared_limits.LimitKeeper`.
-
-    Args:
-        actor: handle of a :class:`LimitActor`.
-    """
-
-    def __init__(self, actor: Any) -> None:
-        self._actor = actor
-
-    async def enter(self, ticket: str, ask: Ask) -> float | None:
-        found: float | None = await _answer(self._actor.enter.remote(ticket, ask))
-        return found
-
-    async def leave(self, ticket: str, ask: Ask, units: float) -> None:
-        await _answer(self._actor.leave.remote(ticket, ask, units))
-
-    async def renew(self, tickets: Collection[str]) -> None:
-        await _answer(self._actor.renew.remote(tuple(tickets)))
-
-
-async def _answer(asked: Any) -> Any:
-    return await asyncio.wrap_future(asked.future())
+def remote_limits(actor: Any) -> LimitKeeper:
+    """A worker's view of a :class:`LimitActor`, by its handle: what its methods return can be awaited."""
+    methods = SimpleNamespace(enter=actor.enter.remote, leave=actor.leave.remote, renew=actor.renew.remote)
+    return cast("LimitKeeper", methods)

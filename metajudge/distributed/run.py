@@ -2,14 +2,12 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from metajudge.bulk.correctness import RowCounting, correctness
-from metajudge.bulk.known_lines import KnownLines
 from metajudge.bulk.reading import Intake, Reading
 from metajudge.distributed.batch import InputFacts
 from metajudge.distributed.counting import count_earlier
@@ -19,7 +17,7 @@ from metajudge.distributed.journal import EARLIER, gather_journals
 from metajudge.distributed.options import Judging, RayOptions
 from metajudge.distributed.spreading import Task, import_ray, spread
 from metajudge.distributed.taking import Taking
-from metajudge.distributed.work_list import Hashes, Stored, WorkList, asks_models
+from metajudge.distributed.work_list import Hashes, Stored, WorkList
 from metajudge.errors import InputError
 from metajudge.evidence.counting import FATES
 from metajudge.evidence.dependence import dependence_of
@@ -83,11 +81,10 @@ def vet_on_ray(
         folder.claim(engine.vetter.default.digest)
         folder.supersede()
         folder.clear_work()
-        work = _Work(driver, judging, folder, keep_failures, summary, results)
-        blocks = None if engine.store is None else engine.store.blocks
-        with contextlib.closing(Reading(source, judging.right, KnownLines(blocks))) as reading:
+        work = _Work(driver, options, judging, folder, keep_failures, summary, results, on_batch)
+        with contextlib.closing(Reading(source, judging.right)) as reading:
             driver.run(_read(reading, on_batch))
-            work.do(ray, reading, source, options, on_batch)
+            work.do(ray, reading, source)
         if summary.end is RunEnd.FINISHED:
             folder.clear_work()
             folder.journals.delete([EARLIER])
@@ -101,72 +98,30 @@ async def _read(reading: Reading, on_block: Callable[[], None]) -> None:
         on_block()
 
 
-@dataclass(slots=True)
-class _Work:
-    """What a run has to do.
-
-    Attributes:
-        whole: what the input as a whole says, once it is written.
-    """
-
-    driver: Driver
-    judging: Judging
-    folder: ResultsFolder
-    keep_failures: bool
-    summary: VetSummary
-    results: Results
-    whole: InputFacts = field(default_factory=InputFacts)
-    intake: Intake | None = None
+class _Work(Task):
+    """Does it."""
 
     @property
     def engine(self) -> Engine:
         return self.driver.engine
 
-    @property
-    def asks(self) -> list[bool]:
-        """Whether each panel asks models."""
-        vetter = self.engine.vetter
-        return [asks_models(one) for one in (vetter.default, *vetter.routes.values())]
-
-    def do(
-        self, ray: Any, reading: Reading, source: JudgmentSource, options: RayOptions, on_batch: Callable[[], None]
-    ) -> None:
+    def do(self, ray: Any, reading: Reading, source: JudgmentSource) -> None:
         """Does all of it, once the input is read; errors as :func:`vet_on_ray`."""
-        intake, summary, driver = reading.intake(), self.summary, self.driver
-        self.intake = intake
-        stores = self.engine.store is not None
-        stored = Stored(len(intake.wanted), self._find if stores else None)
-        hashes = self._write(intake, source, stored)
-        if stores:
-            driver.run(reading.keep())
-            summary.lines_known, summary.unaffected = reading.recognised, reading.unaffected
-        on_batch()
-        if not len(hashes):
+        intake = self.intake = reading.intake()
+        stored = Stored(len(intake.wanted), None if self.engine.store is None else self._find)
+        self.hashes = self._write(intake, source, stored)
+        self.on_batch()
+        if not len(self.hashes):
             return
         left = gather_journals(self.folder.journals, self.folder.calls, self.engine.run_id)
-        taking = Taking(self.engine, intake, self.folder, self.results, stored)
-        driver.run(taking.start(left))
-        task = Task(
-            driver=driver,
-            options=options,
-            judging=self.judging,
-            folder=self.folder,
-            hashes=hashes,
-            whole=self.whole,
-            asks=any(self.asks),
-            summary=summary,
-            taking=taking,
-            on_batch=on_batch,
-        )
-        spread(ray, task)
-        if summary.end is RunEnd.FINISHED:
-            driver.run(taking.finish())
+        self.taking = Taking(self.engine, intake, self.folder, self.results, stored)
+        self.driver.run(self.taking.start(left))
+        spread(ray, self)
         self.folder.supersede()
-        summary.results_known = taking.reused
+        self.summary.results_known = self.taking.reused
 
     def count(self) -> None:
         """Counts the judgments of the input that have a result in the folder."""
-        assert self.intake is not None
         fates, facts = self.folder.fates(), self.intake.facts
         rows = [row for row in self.intake.wanted.tolist() if facts.judgment_ids[row] in fates]
         codes = [FATES.index(fates[facts.judgment_ids[row]]) for row in rows]

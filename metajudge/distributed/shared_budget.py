@@ -1,6 +1,5 @@
 """One budget for all workers: it lives in a process of its own, and workers ask it before every call."""
 
-import asyncio
 import uuid
 from functools import cached_property
 from pathlib import Path
@@ -90,8 +89,7 @@ class RemoteBudget(Budget):
 
     async def reserve(self, amount: Amount) -> None:
         """See :meth:`~metajudge.providers.budget.Budget.reserve`."""
-        asked = self._keeper.reserve.remote(current_batch.get(), self._worker, amount)
-        refused = await asyncio.wrap_future(asked.future())
+        refused = await self._keeper.reserve.remote(current_batch.get(), self._worker, amount)
         if refused is not None:
             raise BudgetExceeded(refused)
 
@@ -101,4 +99,4 @@ class RemoteBudget(Budget):
 
     async def take_over(self, batch: str, recorded: Amount) -> None:
         """See :meth:`BudgetKeeper.take_over`."""
-        await asyncio.wrap_future(self._keeper.take_over.remote(batch, self._worker, recorded).future())
+        await self._keeper.take_over.remote(batch, self._worker, recorded)

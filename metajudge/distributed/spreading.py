@@ -4,21 +4,25 @@ import logging
 import socket
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from metajudge.bulk.reading import Intake
 from metajudge.distributed.batch import InputFacts
 from metajudge.distributed.counting import add_meter, add_summary
 from metajudge.distributed.driver import Driver
 from metajudge.distributed.folder import ResultsFolder
+from metajudge.distributed.limit_keeper import LimitActor
 from metajudge.distributed.options import Judging, RayOptions
+from metajudge.distributed.shared_budget import BudgetKeeper
 from metajudge.distributed.taking import Taking
 from metajudge.distributed.window import AT_ONCE, Window
-from metajudge.distributed.work_list import Hashes, Range, ranges_of
+from metajudge.distributed.work_list import Hashes, Range, asks_models, ranges_of
 from metajudge.distributed.worker import BatchOutcome, Desk, VetWorker, WorkerPlan
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
 from metajudge.runs.loop import RunEnd
+from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
 SMALLEST_BATCH, LARGEST_BATCH, LARGEST_FREE_BATCH = 16, 1_000, 20_000
@@ -42,20 +46,33 @@ def import_ray() -> Any:
     return ray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Task:
-    """A written work list, and where its results go."""
+    """What a run has to do, and where its results go.
+
+    Attributes:
+        whole: what the input as a whole says, once it is written.
+        hashes: those of the work list, once it is written.
+    """
 
     driver: Driver
     options: RayOptions
     judging: Judging
     folder: ResultsFolder
-    hashes: Hashes
-    whole: InputFacts
-    asks: bool
+    keep_failures: bool
     summary: VetSummary
-    taking: Taking
+    results: Results
     on_batch: Callable[[], None]
+    intake: Intake = field(init=False)
+    whole: InputFacts = field(init=False)
+    hashes: Hashes = field(init=False)
+    taking: Taking = field(init=False)
+
+    @property
+    def asks(self) -> list[bool]:
+        """Whether each panel asks models."""
+        vetter = self.driver.engine.vetter
+        return [asks_models(one) for one in (vetter.default, *vetter.routes.values())]
 
     def size(self, workers: int) -> int:
         """Judgments in a batch; with providers' batches all that may be in flight is in flight at once."""
@@ -63,7 +80,7 @@ class Task:
         if batch is not None:
             return max(-(-min(batch.in_flight, judgments) // workers), SMALLEST_BATCH)
         size = max(judgments // (workers * BATCHES_A_WORKER), SMALLEST_BATCH)
-        return min(size, LARGEST_BATCH if self.asks else LARGEST_FREE_BATCH)
+        return min(size, LARGEST_BATCH if any(self.asks) else LARGEST_FREE_BATCH)
 
     def plan(self, workers: int, *, shared: bool) -> WorkerPlan:
         """The instructions of every worker; ``shared``: limits are kept for all of them together."""
@@ -109,7 +126,9 @@ def spread(ray: Any, task: Task) -> None:
     try:
         workers = options.workers or max(1, min(int(ray.cluster_resources().get("CPU", 1)), options.concurrency))
         ranges = ranges_of(task.hashes, task.size(workers))
-        limits, budget = _limit_actor(ray) if task.driver.engine.config.limits else None, _keeper(ray, options)
+        limits, budget = None, _keeper(ray, options)
+        if task.driver.engine.config.limits:
+            limits = ray.remote(LimitActor).options(num_cpus=0, max_concurrency=1_000).remote()
         window = _window(ray, task.driver, options, min(len(ranges), workers))
         desk = ray.remote(Desk).options(num_cpus=0).remote(task.plan(workers, shared=limits is not None), task.whole)
         _run(ray, ranges, (desk, limits, budget, window), workers, task)
@@ -134,36 +153,17 @@ def _share(concurrency: int, workers: int) -> int:
 
 
 def _start(ray: Any, options: RayOptions) -> None:
-    _require_reachable(options.address)
     quiet = {"include_dashboard": False} if options.address is None else {}
+    host, _, port = (options.address or "").removeprefix("ray://").rpartition(":")
     try:
+        if host and port.isdigit():  # Ray itself waits for minutes for a cluster that is not there
+            socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=options.address, log_to_driver=False, logging_level="ERROR", **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigurationError(_no_cluster(options.address, error)) from error
-
-
-def _require_reachable(address: str | None) -> None:
-    """Ray itself waits for minutes for a cluster that is not there."""
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
-        return  # none, or auto
-    try:
-        socket.create_connection((host, int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise ConfigurationError(_no_cluster(address, error)) from error
-
-
-def _no_cluster(address: str | None, error: Exception) -> str:
-    return (
-        f"no Ray cluster at {address!r} ({error}): start one (`ray start --head`), or leave --ray-address out to have "
-        "one started here"
-    )
-
-
-def _limit_actor(ray: Any) -> Any:
-    from metajudge.distributed.limit_keeper import LimitActor
-
-    return ray.remote(LimitActor).options(num_cpus=0, max_concurrency=1_000).remote()
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        raise ConfigurationError(
+            f"no Ray cluster at {options.address!r} ({error}): start one (`ray start --head`), or leave --ray-address "
+            "out to have one started here"
+        ) from error
 
 
 def _window(ray: Any, driver: Driver, options: RayOptions, ranges: int) -> Any:
@@ -180,8 +180,6 @@ def _keeper(ray: Any, options: RayOptions) -> Any:
     if all(limit is None for limit in options.budget):
         return None
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    from metajudge.distributed.shared_budget import BudgetKeeper
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(BudgetKeeper).options(num_cpus=0, max_concurrency=AT_ONCE, scheduling_strategy=here)

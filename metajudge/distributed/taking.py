@@ -22,7 +22,7 @@ from metajudge.distributed.folder import PartRow, ResultsFolder
 from metajudge.distributed.work_list import Range, Stored, read_judgments
 from metajudge.distributed.worker import BatchOutcome
 from metajudge.store.annotations import DERIVED, annotation_of
-from metajudge.store.bulk import Annotations, AssessmentBlock, BulkStore
+from metajudge.store.bulk import AssessmentBlock, BulkStore
 from metajudge.store.sql import Connection
 from metajudge.strategies import StrategyName
 from metajudge.types import Assessment, CallRecord
@@ -59,8 +59,8 @@ class Taking:
         Args:
             left: calls of earlier runs that were cut off, which the store may lack.
         """
-        store, keeping = self.engine.store, self._keeping
-        if store is None or keeping is None:
+        store = self.engine.store
+        if store is None:
             return
         known = await store.ask(partial(_calls_of, runs={call.run_id for call in left}))
         for call in left:
@@ -69,7 +69,6 @@ class Taking:
         free = self._free_rows()
         for first in range(0, len(free), BLOCK):
             await self._keep_texts(store.blocks, free[first : first + BLOCK])
-        await keeping.start()
 
     async def take(self, outcome: BatchOutcome) -> None:
         """Takes what a batch has written and asked."""
@@ -88,11 +87,6 @@ class Taking:
                 await self._keep_asked([row for row in rows if not _is_free(row)], outcome.batch)
             await self.engine.finishing.open_reviews()
         self._show(rows)
-
-    async def finish(self) -> None:
-        """Call it after the last batch of a run that ended well: the next one will recognise its results."""
-        if self._keeping is not None:
-            await self._keeping.finish()
 
     def _free_rows(self) -> NDArray[np.int64]:
         facts, wanted, panel_of = self.intake.facts, self.intake.wanted, self.engine.vetter.panel_of
@@ -126,12 +120,10 @@ class Taking:
             strategies=[one.panel.strategy for one in found],
             panel_digests=[one.panel.panel_digest for one in found],
             payloads=[one.panel.model_dump_json(exclude=DERIVED).encode() for one in found],
-            annotations=Annotations.of(
-                [
-                    None if text is None else annotation_row(one.assessment, text.encode())
-                    for one, text in zip(found, said, strict=True)
-                ]
-            ),
+            annotations=[
+                None if text is None else annotation_row(one.assessment, one.assessment.probability, text.encode())
+                for one, text in zip(found, said, strict=True)
+            ],
         )
         await keeping.keep(block, self._items(rows), lambda *missing: text_rows(self.intake, rows, *missing))
         finishing, vetter = self.engine.finishing, self.engine.vetter

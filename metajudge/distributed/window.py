@@ -9,11 +9,10 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from metajudge.distributed.journal import CallJournals, current_batch
+from metajudge.distributed.journal import current_batch
 from metajudge.errors import MetajudgeError
 from metajudge.providers.batch_queue import BatchQueue, LaneKey, OwnLane, Probe
 from metajudge.providers.model import Endpoint
-from metajudge.types import Reply
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_protocol import BatchAnswer
@@ -74,11 +73,11 @@ async def serve(window: Any, handlers: Mapping[str, Handler]) -> None:
             error = raised
         except Exception as raised:  # a worker must not wait for ever
             error = MetajudgeError(f"the driver of the run failed: {raised!r}")
-        await _answer(window.answer.remote(number, found, error))
+        await window.answer.remote(number, found, error)
 
     try:
         while True:
-            for question in await _answer(window.take.remote()):
+            for question in await window.take.remote():
                 task = asyncio.create_task(reply(*question))
                 open_questions.add(task)
                 task.add_done_callback(open_questions.discard)
@@ -95,29 +94,10 @@ async def ask(window: Any, kind: str, what: Any = None) -> Any:
     Raises:
         MetajudgeError: what the driver's answer is.
     """
-    found, error = await _answer(window.ask.remote(kind, what))
+    found, error = await window.ask.remote(kind, what)
     if error is not None:
         raise error
     return found
-
-
-class StoredReplies:
-    """A worker's cache: the journals of its batches, then the driver's store.
-
-    Args:
-        window: None where there is no store.
-    """
-
-    def __init__(self, journals: CallJournals, window: Any) -> None:
-        self._journals = journals
-        self._window = window
-
-    async def find_reply(self, key: str) -> Reply | None:
-        """See :class:`~metajudge.providers.model.CallCache`."""
-        found = await self._journals.find_reply(key)
-        if found is None and self._window is not None:
-            found = await ask(self._window, REPLY, key)
-        return found
 
 
 class RemoteBatches:
@@ -156,7 +136,3 @@ class RemoteLane:
         """See :meth:`~metajudge.providers.batch_lane.BatchLane.ask`."""
         found: BatchAnswer | None = await ask(self._window, BATCH, (self._lane, key, fresh, body, current_batch.get()))
         return found
-
-
-async def _answer(asked: Any) -> Any:
-    return await asyncio.wrap_future(asked.future())

@@ -151,35 +151,21 @@ class WorkList:
                 if earlier is not None and done and not self.whole:
                     self.known(earlier)
                     continue
-                yield self._row(row, index, correct, key, judgment, earlier, found if done else None, done)
-
-    def _row(
-        self,
-        row: int,
-        index: NDArray[np.int64],
-        correct: NDArray[np.int8],
-        key: str,
-        judgment: Judgment | None,
-        earlier: Earlier | None,
-        found: Assessment | None,
-        done: bool,
-    ) -> dict[str, Any]:
-        facts = self.intake.facts
-        question = facts.items[facts.item[row]].question
-        return {
-            "place": row,
-            "index": int(index[row]),
-            "hash": int((question if self.evidence else key)[:8], 16),
-            "key": key,
-            "question": question,
-            "digest": self.intake.digest(row),
-            "done": done,
-            "retry": earlier is not None,
-            "correct": None if correct[row] < 0 else bool(correct[row]),
-            "facts": orjson.dumps(facts.row(row)).decode(),
-            "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
-            "found": None if found is None else found.model_dump_json(),
-        }
+                question = facts.items[facts.item[row]].question
+                yield {
+                    "place": row,
+                    "index": int(index[row]),
+                    "hash": int((question if self.evidence else key)[:8], 16),
+                    "key": key,
+                    "question": question,
+                    "digest": self.intake.digest(row),
+                    "done": done,
+                    "retry": earlier is not None,
+                    "correct": None if correct[row] < 0 else bool(correct[row]),
+                    "facts": orjson.dumps(facts.row(row)).decode(),
+                    "judgment": None if judgment is None else judgment.model_dump_json(exclude_defaults=True),
+                    "found": found.model_dump_json() if found is not None and done else None,
+                }
 
     def _key(self, row: int, panel: Panel, judgment: Judgment | None) -> str:
         if judgment is not None:

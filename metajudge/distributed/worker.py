@@ -3,18 +3,18 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from metajudge.distributed.batch import Batch, InputFacts
 from metajudge.distributed.counting import meter_of
 from metajudge.distributed.folder import ResultsFolder
 from metajudge.distributed.journal import BatchJournal, CallJournals, write_calls
-from metajudge.distributed.limit_keeper import RemoteLimits
+from metajudge.distributed.limit_keeper import remote_limits
 from metajudge.distributed.shared_budget import RemoteBudget
-from metajudge.distributed.window import HELD, RemoteBatches, StoredReplies, ask
+from metajudge.distributed.window import HELD, REPLY, RemoteBatches, ask
 from metajudge.distributed.work_list import Range, read_range
 from metajudge.panels.building import AgentKeys, build_vetter, endpoint_limits
 from metajudge.panels.config import PanelConfig
@@ -66,7 +66,12 @@ class WorkerPlan:
 
     def completion(self) -> Completion:
         """What calibration and policy add to assessments."""
-        found = Completion(_calibration(self.calibration), self.allow_other_calibration, self.policy)
+        calibration = None
+        if self.calibration is not None:
+            from metajudge.calibration.calibration import Calibration  # imports scikit-learn
+
+            calibration = Calibration.model_validate_json(self.calibration)
+        found = Completion(calibration, self.allow_other_calibration, self.policy)
         found.withdrawn = self.withdrawn
         return found
 
@@ -121,10 +126,10 @@ class VetWorker:
         self._plan: WorkerPlan = plan
         self._facts: InputFacts = facts
         self._folder = ResultsFolder(self._plan.folder)
-        self._journals = CallJournals(self._folder.journals)
+        self._journals = CallJournals(self._folder.journals, partial(ask, window, REPLY) if plan.stores else None)
         self._notices = Notices(None)
         self._window = window
-        self._limits = None if limits is None else RemoteLimits(limits)
+        self._limits = None if limits is None else remote_limits(limits)
         self._budget = None if budget is None else RemoteBudget(budget)
         self._loop = _event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="vetting", daemon=True)
@@ -143,10 +148,12 @@ class VetWorker:
 
     async def _open(self) -> Vetter:
         plan = self._plan
-        config = PanelConfig.model_validate_json(plan.panel)
+        config, batches = PanelConfig.model_validate_json(plan.panel), None
+        if plan.batches is not None:
+            batches = RemoteBatches(self._window, await ask(self._window, HELD), probe=plan.batches.probe)
         self._resources = Resources(
             key_for=AgentKeys(config, Settings.load()),
-            cache=StoredReplies(self._journals, self._window if plan.stores else None),
+            cache=self._journals,
             ledger=self._journals,
             run_id=plan.run_id,
             limits=LimitSettings(concurrency=plan.concurrency),
@@ -154,16 +161,13 @@ class VetWorker:
             keeper=self._limits,
             retry=plan.retry,
             budget=self._budget,
-            batches=None if plan.batches is None else await self._batches(plan.batches),
+            batches=batches,
             seed=config.seed,
             notices=self._notices,
         )
         vetter = build_vetter(config, self._resources, early_exit=False)
         await self._finishing.start(None, plan.run_id, vetter, self._notices.say)
         return vetter
-
-    async def _batches(self, settings: BatchSettings) -> RemoteBatches:
-        return RemoteBatches(self._window, await ask(self._window, HELD), probe=settings.probe)
 
     async def _vet_range(self, wanted: Range) -> BatchOutcome:
         rows = read_range(self._folder.work, wanted)
@@ -173,32 +177,18 @@ class VetWorker:
         known = len(self._notices.lines)
         with self._journals.batch(name) as journal:
             if self._budget is not None:  # what a worker that died over this batch had set aside
-                await self._budget.take_over(name, _spent(self._own(journal)))
+                meter = meter_of(self._own(journal))
+                tokens = meter.usage.input_tokens + meter.usage.output_tokens
+                await self._budget.take_over(name, Amount(meter.cost_usd, meter.sent, tokens))
             batch = await asyncio.to_thread(self._weighed, rows, wanted)
             await batch.ask(self._plan.at_once)
             if batch.found:
-                now, ordered = time.time(), sorted(batch.found, key=lambda one: one.index)
+                now, ordered = time.time(), sorted(batch.found, key=lambda one: one.asked["index"])
                 self._folder.write_part(name, [one.row(self._plan.run_id, now) for one in ordered])
             # What is left or pending keeps its journal for the run that resumes.
             if journal.calls and not batch.left and not batch.pending:
                 write_calls(self._folder.calls, f"{name}-{self._plan.run_id}.parquet", journal.calls)
                 journal.discard()
-        return self._outcome(batch, journal, known, wanted, name)
-
-    def _weighed(self, rows: list[dict[str, Any]], wanted: Range) -> Batch:
-        """The judgments of a range, with all results that need no model."""
-        done = any(row["done"] for row in rows)
-        earlier = self._folder.panel_assessments(wanted.filter()) if done else {}
-        allow = self._plan.allow_other_calibration
-        batch = Batch(rows, self._facts, self._vetter, self._finishing, allow, earlier)
-        batch.weigh()
-        return batch
-
-    def _own(self, journal: BatchJournal) -> list[CallRecord]:
-        """The calls of a batch in this run, those of a worker that died over it included."""
-        return [call for call in journal.calls if call.run_id == self._plan.run_id]
-
-    def _outcome(self, batch: Batch, journal: BatchJournal, known: int, wanted: Range, name: str) -> BatchOutcome:
         sent = self._own(journal)
         batch.summary.notices = list(self._notices.lines[known:])
         return BatchOutcome(
@@ -214,19 +204,18 @@ class VetWorker:
             time.time(),
         )
 
+    def _weighed(self, rows: list[dict[str, Any]], wanted: Range) -> Batch:
+        """The judgments of a range, with all results that need no model."""
+        done = any(row["done"] for row in rows)
+        earlier = self._folder.panel_assessments(wanted.filter()) if done else {}
+        allow = self._plan.allow_other_calibration
+        batch = Batch(rows, self._facts, self._vetter, self._finishing, allow, earlier)
+        batch.weigh()
+        return batch
 
-def _spent(calls: Sequence[CallRecord]) -> Amount:
-    """What recorded calls took."""
-    meter = meter_of(calls)
-    return Amount(meter.cost_usd, meter.sent, meter.usage.input_tokens + meter.usage.output_tokens)
-
-
-def _calibration(text: bytes | None) -> Any:
-    if text is None:
-        return None
-    from metajudge.calibration.calibration import Calibration  # imports scikit-learn
-
-    return Calibration.model_validate_json(text)
+    def _own(self, journal: BatchJournal) -> list[CallRecord]:
+        """The calls of a batch in this run, those of a worker that died over it included."""
+        return [call for call in journal.calls if call.run_id == self._plan.run_id]
 
 
 def _event_loop() -> asyncio.AbstractEventLoop:

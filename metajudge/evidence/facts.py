@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from struct import Struct
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,8 +189,6 @@ NUMBERS: Final = ("other_words", "confidence")
 
 _CODES: Final = (*CODED, *COUNTED)
 _COLUMNS: Final = (*_CODES, *NUMBERS)
-_UNKNOWN: Final = -2
-"""A value that was not looked up yet."""
 
 _ROW: Final = Struct(f"={len(_CODES)}i{len(NUMBERS)}d")
 _ROW_TYPE: Final = np.dtype([*((name, np.int32) for name in _CODES), *((name, np.float64) for name in NUMBERS)])
@@ -219,7 +216,6 @@ class FactsBuilder:
         self._verdicts, self._categories, self._reasons = Interned[AnyVerdict](), Interned[str](), Interned[str]()
         self._truths, self._rationales = Interned[AnyVerdict](), Interned[Stated]()
         self._parsed: dict[object, AnyVerdict] = {}
-        self._taken_from = WeakKeyDictionary[Facts, dict[str, Codes]]()
         self._word_counts: dict[int, tuple[int, ...]] = {}
         self._last = _LastItem(None)
 
@@ -295,35 +291,6 @@ class FactsBuilder:
             (value, state, detail),
             (words, own, _NAN if other is None else other, _NAN if confidence is None else confidence),
         )
-
-    def extend(self, facts: Facts, rows: NDArray[np.integer[Any]]) -> None:
-        """Takes the facts of chosen rows, as :meth:`add_row` does of one."""
-        places = self._taken_from.get(facts)
-        if places is None:
-            sizes = {name: len(getattr(facts, table)) for name, table in CODED.items()}
-            places = {name: np.full(size + 1, _UNKNOWN, dtype=np.int32) for name, size in sizes.items()}
-            for known in places.values():
-                known[-1] = -1  # the last one is meant by the code -1
-            self._taken_from[facts] = places
-        taken = np.empty(len(rows), dtype=_ROW_TYPE)
-        for name in (*COUNTED, *NUMBERS):
-            taken[name] = getattr(facts, name)[rows]
-        for name, known in places.items():
-            taken[name] = self._own_codes(name, known, facts, getattr(facts, name)[rows])
-        self._ids += [facts.judgment_ids[row] for row in rows.tolist()]
-        self._rows += taken.tobytes()
-
-    def _own_codes(self, name: str, known: Codes, facts: Facts, codes: Codes) -> Codes:
-        """Codes of the builder's tables for those of other facts; ``known`` has what was looked up before."""
-        found = known[codes]
-        missing = codes[found == _UNKNOWN]
-        if not len(missing):
-            return found
-        different, first = np.unique(missing, return_index=True)
-        values = getattr(facts, CODED[name])
-        for code in different[np.argsort(first)].tolist():  # in the order of the rows, as one by one
-            known[code] = self._code(name, values[code])
-        return known[codes]
 
     def _code(self, name: str, value: Any) -> int:
         if name == "item":

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from metajudge.cases.case import Case
-from metajudge.cases.panel import CasePanel, parameters_set
+from metajudge.cases.panel import CasePanel
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import case_panel, estimate_cases
 from metajudge.cases.scoring import mean_scores, quotes_in
@@ -21,6 +21,7 @@ from metajudge.feedback.cases import DecidedCase, replayed
 from metajudge.feedback.comparison import Comparison, compare
 from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.drafts import Draft
+from metajudge.judging.records import parameters_set
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import Model, Parameters
 from metajudge.runs.estimate import Estimate

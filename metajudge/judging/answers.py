@@ -170,8 +170,8 @@ def _answered(answer: CandidateAnswer, reply: Reply) -> GatheredAnswer:
         failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {reason}")
         return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), spent)
     text = valid_text(reply.text)
-    texts = {"text": text, "text_digest": text_digest(text)}
-    return GatheredAnswer(answer.model_copy(update={**measured, **texts}), spent)
+    given = {**measured, "text": text, "text_digest": text_digest(text)}
+    return GatheredAnswer(answer.model_copy(update=given), spent)
 
 
 def _absent(reply: Reply) -> str | None:

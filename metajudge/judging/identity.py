@@ -14,13 +14,13 @@ the report. Texts are compared in folded form (:mod:`metajudge.judging.folding`)
 characters and emphasis hide nothing; what is replaced is the original's.
 """
 
-import asyncio
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
+from metajudge.concurrency import off_the_loop
 from metajudge.judging.blinding import HIDDEN_NAME
 from metajudge.judging.blinding_report import BlindingReport, HiddenName, LeftName
 from metajudge.judging.folding import Folded, fold
@@ -43,11 +43,8 @@ from metajudge.types import Item
 
 LEFT_LISTED = 20
 """Names left standing that are listed for one text; the rest is counted."""
-_LONG = 20_000
-"""Characters of an item's texts from which on they are read in a thread."""
 _SHORTEST_ID = 3
 _JOINER = r"[\s_.:/-]{0,3}"
-_PARTS = re.compile(r"[\s_.:/-]+")
 _JOINERS = re.compile(r"[\s_.:/-]+")
 _TIERS = (
     "opus|sonnet|haiku|instant|pro|flash|ultra|nano|turbo|mini|instruct|preview|omni|lite|plus|large|medium|small|vision|"
@@ -153,9 +150,7 @@ async def hide_identities_aside(
 ) -> Blinded:
     """As :func:`hide_identities`; long texts are read in a thread, so that no event loop waits for them."""
     read = partial(hide_identities, texts, question=question, models=models, names=names, hiding=hiding)
-    if len(question) + sum(map(len, texts.values())) < _LONG:
-        return read()
-    return await asyncio.to_thread(read)
+    return await off_the_loop(read, len(question) + sum(map(len, texts.values())))
 
 
 async def blinded_item(item: Item) -> tuple[Item, BlindingReport]:
@@ -437,7 +432,7 @@ def _ids_pattern(candidates: tuple[str, ...], names: tuple[str, ...]) -> _Ids:
             key = _key(fold(name).text)
             certainty = _id_certainty(name, is_model)
             if certainty is not None and key not in patterns and key not in known_names():
-                patterns[key] = _JOINER.join(re.escape(part) for part in _PARTS.split(fold(name).text) if part)
+                patterns[key] = _JOINER.join(re.escape(part) for part in _JOINERS.split(fold(name).text) if part)
                 certainties[key] = certainty
     if not patterns:
         return _NO_IDS
@@ -448,7 +443,7 @@ def _ids_pattern(candidates: tuple[str, ...], names: tuple[str, ...]) -> _Ids:
 
 def _id_certainty(name: str, is_model: bool) -> Certainty | None:
     """How certain it is that an id in a text means the candidate; None for an id that is not a name."""
-    parts = [part for part in _PARTS.split(name.lower()) if part]
+    parts = [part for part in _JOINERS.split(name.lower()) if part]
     generic = all(_GENERIC.fullmatch(part) or part.isdigit() for part in parts)
     if generic or sum(map(len, parts)) < _SHORTEST_ID:
         return None

@@ -10,6 +10,7 @@ from metajudge.prompts import grading, judge
 from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
+from metajudge.runs.totals import sum_if_known
 from metajudge.types import Item, Judgment
 
 
@@ -43,7 +44,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
             *(judge.TEMPLATES if isinstance(game, Game) else grading.TEMPLATES), version=game.prompt_version
         ),
         "request_digest": game.request_digest,
-        "parameters": _set(game.parameters),
+        "parameters": parameters_set(game.parameters),
         "attempts": game.replies,
         "cost_usd": game.cost_usd,
         "metajudge_version": __version__,
@@ -73,7 +74,6 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
         game_id(game.item, game.judge, game.order): None if game.verdict is None else str(game.verdict)
         for game in games
     }
-    costs = [game.cost_usd for game in games if game.cost_usd is not None]
     return Judgment(
         id=f"{first.item.id}/{first.judge}/{rule}",
         item=first.item,
@@ -90,13 +90,13 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
             "rule": rule,
             "games": recorded,
             "prompt_digest": prompts_digest(*judge.TEMPLATES, version=first.prompt_version),
-            "cost_usd": sum(costs) if len(costs) == len(games) else None,
+            "cost_usd": sum_if_known(game.cost_usd for game in games),
             "metajudge_version": __version__,
         },
     )
 
 
-def _set(parameters: Parameters) -> dict[str, float | str]:
+def parameters_set(parameters: Parameters) -> dict[str, float | str]:
     """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}

@@ -12,6 +12,7 @@ from metajudge.judging.grading import Grading, GradingJudge
 from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
 from metajudge.judging.records import combined_judgment, game_id, judgment_of
 from metajudge.panels.config import PanelConfig
+from metajudge.providers.model import ModelRequest
 from metajudge.readers.reasons import ItemLike, as_record
 from metajudge.runs.estimate import REASONING_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
@@ -62,8 +63,12 @@ class JudgeTotals(RunTotals):
         """Counts one game or grading."""
         count = self.by_judge.setdefault(game.judge, JudgeCount())
         self.cached_calls += game.spent.cached_calls
-        if not was_asked(game):
-            self._fail(game, count)
+        if game.failure is not None and not was_asked(game):
+            count.failed += 1
+            self.failed += 1
+            self.failures[game.failure.kind.value] += 1
+            name = game_id(game.item, game.judge, game.order)
+            self.failed_games.append({"judgment_id": name, **game.failure.model_dump(mode="json")})
             return
         self.judgments += 1
         if game.verdict is None:
@@ -76,14 +81,6 @@ class JudgeTotals(RunTotals):
             count.ties += 1
         else:
             count.preferences += 1
-
-    def _fail(self, game: Game | Grading, count: JudgeCount) -> None:
-        assert game.failure is not None
-        count.failed += 1
-        self.failed += 1
-        self.failures[game.failure.kind.value] += 1
-        name = game_id(game.item, game.judge, game.order)
-        self.failed_games.append({"judgment_id": name, **game.failure.model_dump(mode="json")})
 
     @property
     def done(self) -> int:
@@ -143,6 +140,13 @@ class _Assignment:
         first, second = self.order
         return await self.judge.compare(self.item, (first, second))
 
+    def request(self) -> ModelRequest:
+        """The first request that is sent."""
+        if isinstance(self.judge, GradingJudge):
+            return self.judge.request(self.item, self.order[0])
+        first, second = self.order
+        return self.judge.request(self.item, (first, second))
+
 
 async def judge_items(
     session: Session,
@@ -177,10 +181,9 @@ async def judge_items(
         ConfigurationError: no judge, or a rule without both orders.
         InputError: an item that is none, or that has another number of responses than two.
     """
-    asked, totals = session.models(judges), totals or JudgeTotals()
-    totals.by_judge = {one.name: JudgeCount() for one in asked}
+    asked = session.models(judges)
     assignments = _games(asked, items, orders, with_reference, rule)
-    return await _run(session, assignments, rule, totals, stop, on_game, on_combined)
+    return await _run(session, asked, assignments, rule, totals, stop, on_game, on_combined)
 
 
 async def grade_items(
@@ -194,9 +197,8 @@ async def grade_items(
     on_game: Callable[[int, Game | Grading], None] | None = None,
 ) -> Judged:
     """Has every judge grade every response of every item alone, from 1 to 10; see :func:`judge_items`."""
-    asked, totals = session.models(judges), totals or JudgeTotals()
-    totals.by_judge = {one.name: JudgeCount() for one in asked}
-    return await _run(session, _gradings(asked, items, with_reference), None, totals, stop, on_game, None)
+    asked = session.models(judges)
+    return await _run(session, asked, _gradings(asked, items, with_reference), None, totals, stop, on_game, None)
 
 
 async def judge_item(
@@ -231,7 +233,11 @@ async def grade_item(
 
 
 def _games(
-    judges: Sequence[Respondent], items: Iterable[ItemLike], orders: Orders, with_reference: bool, rule: Rule | None
+    judges: Sequence[Respondent],
+    items: Iterable[ItemLike],
+    orders: Orders,
+    with_reference: bool,
+    rule: Rule | None = None,
 ) -> Iterator[_Assignment]:
     """All games, item by item, so that prompts of one item follow each other."""
     if rule is not None and orders != "both":
@@ -270,13 +276,16 @@ def _items(items: Iterable[ItemLike]) -> Iterator[Item]:
 
 async def _run(
     session: Session,
+    judges: Sequence[Respondent],
     assignments: Iterable[_Assignment],
     rule: Rule | None,
-    totals: JudgeTotals,
+    totals: JudgeTotals | None,
     stop: Stop | None,
     on_game: Callable[[int, Game | Grading], None] | None,
     on_combined: Callable[[int, Judgment], None] | None,
 ) -> Judged:
+    totals = totals or JudgeTotals()
+    totals.by_judge = {one.name: JudgeCount() for one in judges}
     games: dict[int, Game | Grading] = {}
     combined: dict[int, Judgment] = {}
     pairs = None if rule is None else _Pairs(rule, on_combined or combined.__setitem__, totals)
@@ -347,16 +356,7 @@ def estimate_judging(
     judges = Session.for_estimate(config).models()
     prices = prices_of(config.agents)
     estimate = Estimate.at(prices)
-    for item in items:
-        for one in judges:
-            version = one.prompt_version
-            if grade:
-                grader = GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
-                requests = [grader.request(item, name) for name in item.responses]
-            else:
-                judge = PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=version)
-                requests = [judge.request(item, order) for order in orders_of(item, orders)]
-            for request in requests:
-                estimate.judgments += 1
-                estimate.add(one.name, prices, size_of(request), REASONING_TOKENS)
+    for one in _gradings(judges, items, with_reference) if grade else _games(judges, items, orders, with_reference):
+        estimate.judgments += 1
+        estimate.add(one.judge.name, prices, size_of(one.request()), REASONING_TOKENS)
     return estimate

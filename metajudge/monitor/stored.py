@@ -1,7 +1,7 @@
 """The promises of a store and what was decided under them, read a page at a time."""
 
 from array import array
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -18,38 +18,18 @@ from metajudge.monitor.tally import Audit, DecisionColumns
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
-from metajudge.stats.arrays import Floats, Ints, coded
+from metajudge.stats.arrays import Floats, coded
 from metajudge.store.annotations import annotated_data
-from metajudge.store.compact_map import CompactMap
-from metajudge.store.gaps import DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
 from metajudge.store.protocol import Store
 from metajudge.store.sql import Connection
-from metajudge.store.stamps import (
-    SPAN,
-    StampedVersion,
-    newest_annotation,
-    stamped_numbers,
-    stamped_numbers_of,
-    stamped_versions,
-)
-from metajudge.store.texts import Neighbours
+from metajudge.store.stamps import SPAN, StampedVersion, newest_annotation, stamped_versions, stamped_versions_of
+from metajudge.store.texts import rows_of
 from metajudge.types import GuaranteedThreshold, Right, parse_right, text_digest
 
 CALIBRATION: Final = "calibration"
-PAGE: Final = 5_000
-"""Versions that are in memory at once."""
 MOST_RUNS: Final = 100_000
 _MOST_ITEMS: Final = 200_000
 """Items whose questions' digests are in memory."""
-_TEXTS: Final = 2_000
-"""Items whose texts are in memory at once."""
-_IDENTITY: Final = (
-    "CASE WHEN strpos(payload, '\"instruction\"') > 0 AND strpos(payload, '\"instruction\":null') = 0 "
-    "OR strpos(payload, '\"judge_model\"') > 0 OR strpos(payload, '\"conversation\"') > 0 THEN payload END"
-)
-"""The payload of a judgment that may say who judged, or what was asked."""
-_GAPS: Final = {gap: "{}" if gap == SIGNALS else "null" for gap in (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST, SIGNALS)}
-"""What stands in their place where a payload is read for what its gaps leave."""
 
 Take = Callable[[str, DecisionColumns], object]
 """Is given the decisions under a promise, a page at a time, with the promise's id."""
@@ -73,8 +53,8 @@ async def promises(
     shares = {run.run_id: run.config.get("audit_share") or 0 for run in await store.runs(MOST_RUNS)}
     found = _Found({name: _rule(one) for name, one in known.items()}, calibrations, reviews, shares, take)
     reader = _Reader()
-    async for chosen in _chosen(store, sorted(reviews) if reviewed_only else None):
-        found.add(*await store.ask(partial(reader.read, chosen=chosen, all_between=not reviewed_only)))
+    async for rows in _stamped(store, sorted(reviews) if reviewed_only else None):
+        found.add(rows, await store.ask(partial(reader.asked, rows=rows)))
     outside = {} if reviewed_only else found.outside()
     return [
         Watched(
@@ -96,20 +76,15 @@ async def promises(
     ]
 
 
-async def _chosen(store: Store, only: Sequence[str] | None) -> AsyncIterator[list[tuple[int, int]]]:
-    """Numbers of stamped annotations and their assessments, a page at a time, ascending."""
+async def _stamped(store: Store, only: Sequence[str] | None) -> AsyncIterator[list[StampedVersion]]:
+    """Stamped versions, a page at a time, by their numbers."""
     if only is not None:
-        for page in _pages(await store.ask(lambda connection: stamped_numbers_of(connection, only))):
-            yield page
+        found = await store.ask(lambda connection: stamped_versions_of(connection, only))
+        for start in range(0, len(found), SPAN):
+            yield found[start : start + SPAN]
         return
     for first in range(1, await store.ask(newest_annotation) + 1, SPAN):
-        for page in _pages(await store.ask(partial(stamped_numbers, first=first))):
-            yield page
-
-
-def _pages(numbers: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    for start in range(0, len(numbers), PAGE):
-        yield list(numbers[start : start + PAGE])
+        yield await store.ask(partial(stamped_versions, first=first))
 
 
 class _Asked(NamedTuple):
@@ -153,7 +128,7 @@ class _Found:
     take: Take
     stamps: dict[str, tuple[str, GuaranteedThreshold]] = field(default_factory=dict)
     policies: dict[str, set[str]] = field(default_factory=dict)
-    _taken: dict[str, CompactMap] = field(default_factory=dict)
+    _taken: dict[str, set[int]] = field(default_factory=dict)
     _outside: "dict[str, tuple[array[int], array[int]]]" = field(default_factory=dict)
     _reasons: dict[str, int] = field(default_factory=dict)
     _below: "dict[tuple[object, ...], _Stamp | None]" = field(default_factory=dict)
@@ -218,10 +193,9 @@ class _Found:
                 pages.setdefault(_promise(row.calibration, one.stamp), {}).setdefault(content, place)
         found: set[int] = set()
         for name, places in pages.items():
-            taken = self._taken.setdefault(name, CompactMap())
-            there = taken.contain(np.fromiter(places, dtype=np.uint64, count=len(places)))
-            found.update(place for place, old in zip(places.values(), there.tolist(), strict=True) if not old)
-            taken.update(places, places.values())
+            taken = self._taken.setdefault(name, set())
+            found.update(place for content, place in places.items() if content not in taken)
+            taken.update(places)
         return found
 
     def outside(self) -> dict[str, dict[str, int]]:
@@ -258,7 +232,7 @@ class _Said:
 
     Attributes:
         outside: the first reason why no guarantee covers it.
-        values: of the signals that ``payload`` has without gaps.
+        values: of the signals.
     """
 
     stamp: _Stamp | None
@@ -270,11 +244,7 @@ class _Said:
     identity: Mapping[str, str]
 
 
-@lru_cache(maxsize=256)
 def _said(annotation: str, payload: str) -> _Said:
-    """Of two payloads, which may have gaps; kept, as many assessments share theirs."""
-    for gap, value in _GAPS.items():
-        annotation, payload = annotation.replace(gap, value), payload.replace(gap, value)
     found: dict[str, Any] = annotated_data(payload, annotation)
     given, why, decided = (found.get(name) for name in ("guarantee", "outside_guarantee", "decision"))
     identity = {}
@@ -295,12 +265,6 @@ def _said(annotation: str, payload: str) -> _Said:
     )
 
 
-@lru_cache(maxsize=4_096)
-def _part(text: str) -> Mapping[str, float]:
-    """Values of a part of the signals."""
-    return _values(orjson.loads(f"{{{text[1:]}}}"))
-
-
 def _values(signals: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(one["value"]) for name, one in signals.items() if one["value"] is not None}
 
@@ -316,21 +280,17 @@ def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[
             for row, one, of_item in zip(rows, answers, by_item, strict=True)
         ]
     )
-    by_id = {id(one): one for one in said}
-    shapes, shape = coded([id(one) for one in said])
-    own = [tuple(by_id[one].identity.items()) for one in shapes]
     identities, identity = coded(
         [
-            (tuple(one.identity.items()) if one and one.identity else (), own[place])
-            for one, place in zip(answers, shape.tolist(), strict=True)
+            (() if beside is None else tuple(beside.identity.items()), tuple(one.identity.items()))
+            for beside, one in zip(answers, said, strict=True)
         ]
     )
     values = {"probability": _numbers([row.probability for row in rows])}
     values["score"] = _numbers([row.final_score for row in rows])
-    _lay_over(values, [by_id[one].values for one in shapes], shape)
-    for column in zip(*(row.parts for row in rows), strict=True):
-        parts, part = coded(column)
-        _lay_over(values, [_part(one) if one else {} for one in parts], part)
+    for name in dict.fromkeys(name for one in said for name in one.values):
+        found = _numbers([one.values.get(name) for one in said])
+        values[name] = np.where(np.isnan(found), values[name], found) if name in values else found
     return SeenColumns(
         groups,
         group,
@@ -343,49 +303,33 @@ def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[
     )
 
 
-def _lay_over(values: dict[str, Floats], said: Sequence[Mapping[str, float]], places: Ints) -> None:
-    """Puts what some texts say of signals over the values so far; each row has the text at its place."""
-    for name in dict.fromkeys(name for one in said for name in one):
-        found = np.array([one.get(name, np.nan) for one in said])[places]
-        values[name] = np.where(np.isnan(found), values[name], found) if name in values else found
-
-
 def _numbers(values: Sequence[float | None]) -> Floats:
     """With NaN for None."""
     return np.array(values, dtype=np.float64)
 
 
 class _Reader:
-    """Reads versions and what their judgments' texts say, page after page."""
+    """Reads what versions' judgments say, page after page."""
 
     def __init__(self) -> None:
-        self._judgments = Neighbours("judgment", f"item_digest, item_id, {_IDENTITY}")
-        self._texts = Neighbours("item", "payload")
         self._items: dict[str, _Question] = {}
 
-    def read(
-        self, connection: Connection, *, chosen: Sequence[tuple[int, int]], all_between: bool = False
-    ) -> tuple[list[StampedVersion], dict[str, _Asked]]:
-        """The versions with these numbers, and what was asked by the judgment's digest."""
-        rows = stamped_versions(connection, chosen, all_between=all_between)
-        judged = self._judgments.rows(connection, sorted({row.judgment_digest for row in rows}))
+    def asked(self, connection: Connection, *, rows: Sequence[StampedVersion]) -> dict[str, _Asked]:
+        """What was asked, by the judgment's digest."""
+        judged = rows_of(connection, "judgment", "item_digest, item_id", {row.judgment_digest for row in rows})
         if len(self._items) > _MOST_ITEMS:
             self._items.clear()
-        missing = sorted({item for _, item, *_ in judged}.difference(self._items))
-        for start in range(0, len(missing), _TEXTS):
-            for digest, payload in self._texts.rows(connection, missing[start : start + _TEXTS]):
-                self._items[digest] = _Question.of(orjson.loads(payload))
-        found = [one for one in judged if one[1] in self._items]
-        plain = {(item, name): _asked(None, name, self._items[item]) for _, item, name, _ in found}
-        return rows, {
-            digest: plain[item, name] if payload is None else _asked(payload, name, self._items[item])
-            for digest, item, name, payload in found
+        missing = {item for _, item, *_ in judged}.difference(self._items)
+        for digest, _, payload in rows_of(connection, "item", "redacted", missing):
+            self._items[digest] = _Question.of(orjson.loads(payload))
+        return {
+            digest: _asked(payload, name, self._items[item])
+            for digest, item, name, payload in judged
+            if item in self._items
         }
 
 
-def _asked(payload: str | None, item_id: str, item: _Question) -> _Asked:
-    if payload is None:
-        return _Asked(item.opening or item_id, {})
+def _asked(payload: str, item_id: str, item: _Question) -> _Asked:
     data = orjson.loads(payload)
     beside = data.get("item", {})
     question = item.opening

@@ -119,17 +119,15 @@ def evaluator_pairs(
     table: PeerTable, human: HumanRanking | None, resamples: Resamples
 ) -> tuple[tuple[EvaluatorPair, ...], Independence]:
     """Every two evaluators, and how independent all of them are."""
-    alone, to_people = _independence(table, None), _independence(table, human)
-    no_people = Figure(absent="there is no human ranking")
+    alone = _independence(table, None)
+    to_people = "there is no human ranking" if human is None else _independence(table, human)
     pairs = tuple(
         EvaluatorPair(
             first=table.evaluators[one],
             second=table.evaluators[other],
             agreement=mean_figure(values, there, resamples, "no question both of them ranked with a defined tau-b"),
             error_correlation=_excess(alone, table.evaluators[one], table.evaluators[other]),
-            error_correlation_to_people=no_people
-            if human is None
-            else _excess(to_people, table.evaluators[one], table.evaluators[other]),
+            error_correlation_to_people=_excess(to_people, table.evaluators[one], table.evaluators[other]),
         )
         for (one, other), (values, there) in pair_taus(table).items()
     )

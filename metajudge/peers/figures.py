@@ -59,16 +59,10 @@ def distribution(values: Floats, defined: Bools, why: Mapping[str, int], weights
     kept = values[defined]
     n = len(kept)
     if not n:
-        absent = Figure(n=0, absent=_most(why))
-        return Distribution(
-            n=0,
-            undefined=dict(why),
-            median=absent,
-            mean=absent,
-            lower_quartile=absent,
-            upper_quartile=absent,
-            iqr=absent,
-        )
+        most = max(why, key=lambda reason: why[reason]) if why else "there is no question"
+        absent = Figure(n=0, absent=most)
+        figures = dict.fromkeys(("median", "mean", "lower_quartile", "upper_quartile", "iqr"), absent)
+        return Distribution(n=0, undefined=dict(why), **figures)
     lower, middle, upper = (float(q) for q in np.quantile(kept, [0.25, 0.5, 0.75]))
     low, high = (None, None) if weights is None else weights.median_interval(values, defined)
     return Distribution(
@@ -80,10 +74,6 @@ def distribution(values: Floats, defined: Bools, why: Mapping[str, int], weights
         upper_quartile=Figure(value=upper, n=n),
         iqr=Figure(value=upper - lower, n=n),
     )
-
-
-def _most(why: Mapping[str, int]) -> str:
-    return max(why, key=lambda reason: why[reason]) if why else "there is no question"
 
 
 _KEPT_WEIGHTS = 1 << 23
@@ -150,15 +140,11 @@ class Resamples:
             self._counted = weights
         return weights
 
-    def mean_interval(self, values: Floats, defined: Bools) -> tuple[float | None, float | None]:
-        """Bootstrap interval of the mean of values [Q] over questions."""
-        return self.interval(*self.means(values, defined)) if len(self.drawn) else (None, None)
 
-
-def mean_figure(values: Floats, defined: Bools, weights: Resamples | None, absent: str) -> Figure:
+def mean_figure(values: Floats, defined: Bools, weights: Resamples, absent: str) -> Figure:
     """The mean over questions [Q] with its interval, or the reason given."""
     n = int(defined.sum())
     if not n:
         return Figure(n=0, absent=absent)
-    low, high = (None, None) if weights is None else weights.mean_interval(values, defined)
+    low, high = weights.interval(*weights.means(values, defined))
     return Figure(value=round(float(values[defined].mean()), 12) + 0.0, low=low, high=high, n=n)

@@ -37,7 +37,7 @@ from metajudge.peers.human import HumanRanking
 from metajudge.peers.influence import Influence, QuestionResult, by_question, influence
 from metajudge.peers.record import Ballot
 from metajudge.peers.standing import ModelStanding, self_free_place, standings
-from metajudge.peers.table import PeerTable, build_table
+from metajudge.peers.table import LeftOutQuestion, LostBallot, PeerTable, build_table
 from metajudge.stats.intervals import wilson
 from metajudge.types.frozen import Finite
 
@@ -120,22 +120,6 @@ class DomainFindings(Finite):
     references: tuple[ReferenceAlignment, ...]
 
 
-class LostBallot(Finite):
-    """A ballot that is missing because its evaluator failed."""
-
-    question_id: str
-    evaluator: str
-    kind: str
-    message: str
-
-
-class LeftOutQuestion(Finite):
-    """A question that is not counted, and why."""
-
-    question_id: str
-    reason: str
-
-
 class PeerFindings(Finite):
     """What the ballots say.
 
@@ -210,11 +194,8 @@ def analyse(
         evaluators=table.evaluators,
         questions=len(table.questions),
         ballots=int(table.cast.sum()),
-        lost=tuple(
-            LostBallot(question_id=o.question_id, evaluator=o.evaluator, kind=str(o.kind), message=o.message)
-            for o in table.lost
-        ),
-        left_out=tuple(LeftOutQuestion(question_id=o.question_id, reason=o.reason) for o in table.left_out),
+        lost=table.lost,
+        left_out=table.left_out,
         overall=() if isinstance(overall, str) else overall.ranking,
         overall_absent=overall if isinstance(overall, str) else None,
         self_free_order=_self_free_order(placed),

@@ -189,28 +189,25 @@ def _worst(table: PeerTable, whole: QuestionConsensus, rule: str, names: tuple[s
     means, _ = mean_places(whole)
     before = order_of(whole, table.models)
     winners = set(before[0]) if before else set()
-    best, can_win = None, []
+    results, can_win = [], []
     for k, name in enumerate(table.models):
         found = question_consensus(_manipulated(table, whole, seats, k), rule)
         changed, _ = mean_places(found)
         after = order_of(found, table.models)
         if name not in winners and after and name in after[0]:
             can_win.append(name)
-        places = _place_of(before).get(name, 0), _place_of(after).get(name, 0)
-        rise = round(float(means[k] - changed[k]), 9)
-        if best is None or rise > best[0]:
-            best = (rise, name, round(float(means[k]), 9), round(float(changed[k]), 9), *places)
-    assert best is not None
-    _, favours, mean, after_mean, place, after_place = best
-    return WorstBallots(
-        who=names,
-        favours=favours,
-        before=mean,
-        after=after_mean,
-        place_before=place,
-        place_after=after_place,
-        can_win=tuple(can_win),
-    )
+        one = WorstBallots(
+            who=names,
+            favours=name,
+            before=round(float(means[k]), 9),
+            after=round(float(changed[k]), 9),
+            place_before=_place_of(before).get(name, 0),
+            place_after=_place_of(after).get(name, 0),
+            can_win=(),
+        )
+        results.append((round(float(means[k] - changed[k]), 9), one))
+    _, best = max(results, key=lambda found: found[0])
+    return best.model_copy(update={"can_win": tuple(can_win)})
 
 
 def _manipulated(table: PeerTable, whole: QuestionConsensus, seats: Sequence[int], favoured: int) -> PeerTable:

@@ -6,6 +6,7 @@ the order. Nothing else: an earlier ballot with the same key is the same ballot.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from metajudge.agents.exchange import ask
 from metajudge.errors import ConfigurationError, FailureKind
@@ -15,7 +16,7 @@ from metajudge.judging.blinding import blind, identifying_names
 from metajudge.judging.blinding_report import RULE, BlindingReport
 from metajudge.judging.criteria import Criterion, weighted
 from metajudge.judging.identity import Blinded, hide_identities_aside
-from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
+from metajudge.judging.ranking import rank_responses, ranking_request, templates_digest
 from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
@@ -218,11 +219,22 @@ async def rank_answers(
     Raises:
         BudgetExceeded: the run's budget is spent.
     """
-    key = ballot_key(question, answers, peer, seed)
+    asked: dict[str, Any] = {
+        "question_id": question.id,
+        "domain": question.domain,
+        "evaluator": peer.name,
+        "seed": seed,
+        "attempt": attempt,
+        "key": ballot_key(question, answers, peer, seed),
+    }
+    digests = {
+        "settings_digest": ranking_settings(peer, seed),
+        "prompt_digest": templates_digest(peer.prompt_version),
+    }
     if len(answers) < 2:
         message = f"{len(answers)} models answered the question; at least two answers are needed for a ranking"
         failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)
-        return _ballot(question, peer, key, attempt, seed, failure=failure)
+        return Ballot(**asked, status="failed", failure=failure, cost_usd=0.0, calls=0, meta=_meta(peer, **digests))
     name, criteria = criteria_for(question.domain)
     hidden = await _blinded(question, answers, peer)
     found = await rank_responses(
@@ -238,7 +250,25 @@ async def rank_answers(
         draw=peer.draw,
         prompt_version=peer.prompt_version,
     )
-    return _ballot(question, peer, key, attempt, seed, found=found, criteria=name, blinding=hidden.report)
+    return Ballot(
+        **asked,
+        ranking=None if found.ranking is None else found.ranking.groups,
+        labels=found.blinding.label_map,
+        status="ok" if found.failure is None else "failed",
+        failure=found.failure,
+        replied=found.replied,
+        cost_usd=found.cost_usd,
+        calls=found.spent.calls,
+        meta=_meta(
+            peer,
+            **digests,
+            criteria=name,
+            request_digest=found.request_digest,
+            reported_model=found.reported_model,
+            blinding=hidden.report.model_dump(mode="json"),
+            **{"reply" if found.ranking is None else "comparison": found.text},
+        ),
+    )
 
 
 async def asked_alike(ballot: Ballot, question: Question, answers: Mapping[str, str], peer: Peer) -> bool:
@@ -276,43 +306,6 @@ def blinding_of(ballot: Ballot) -> BlindingReport | None:
 
 async def _blinded(question: Question, answers: Mapping[str, str], peer: Peer) -> Blinded:
     return await hide_identities_aside(answers, question=question.question, models=peer.hidden)
-
-
-def _ballot(
-    question: Question,
-    peer: Peer,
-    key: str,
-    attempt: int,
-    seed: int,
-    *,
-    found: JudgeRanking | None = None,
-    failure: Failure | None = None,
-    criteria: str | None = None,
-    blinding: BlindingReport | None = None,
-) -> Ballot:
-    failure = failure if found is None else found.failure
-    prompts = templates_digest(peer.prompt_version)
-    meta = _meta(peer, settings_digest=ranking_settings(peer, seed), prompt_digest=prompts, criteria=criteria)
-    if found is not None:
-        meta |= {"request_digest": found.request_digest, "reported_model": found.reported_model}
-        meta |= {} if blinding is None else {"blinding": blinding.model_dump(mode="json")}
-        meta |= {"comparison": found.text} if found.ranking is not None else {"reply": found.text}
-    return Ballot(
-        question_id=question.id,
-        domain=question.domain,
-        evaluator=peer.name,
-        ranking=None if found is None or found.ranking is None else found.ranking.groups,
-        labels=None if found is None else found.blinding.label_map,
-        seed=seed,
-        status="ok" if failure is None else "failed",
-        failure=failure,
-        replied=True if found is None else found.replied,
-        attempt=attempt,
-        key=key,
-        cost_usd=0.0 if found is None else found.cost_usd,
-        calls=0 if found is None else found.spent.calls,
-        meta={name: value for name, value in meta.items() if value is not None},
-    )
 
 
 def _meta(peer: Peer, **more: object) -> dict[str, object]:

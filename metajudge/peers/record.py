@@ -1,14 +1,14 @@
 """The records of peer evaluation, a line of a JSONL file each: answers to questions, and ballots that rank them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Line, Reject, Source, read_lines
+from metajudge.readers.lines import Reject, Source, read_lines
 from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
 from metajudge.types import Failure
@@ -148,25 +148,6 @@ class BallotFile:
     rejects: tuple[Reject, ...] = ()
 
 
-@dataclass(slots=True)
-class _Found:
-    by_place: dict[tuple[str, str], tuple[Ballot, str]] = field(default_factory=dict)
-
-    def add(self, ballot: Ballot, where: str) -> None:
-        earlier, there = self.by_place.get(ballot.place, (None, ""))
-        if earlier is None or earlier.status == "failed":
-            self.by_place[ballot.place] = ballot, where
-        elif ballot.status == "failed" or ballot.attempt < earlier.attempt:
-            return
-        elif ballot.attempt > earlier.attempt:
-            self.by_place[ballot.place] = ballot, where
-        elif not _same(earlier, ballot):
-            raise InputError(
-                f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} twice "
-                f"(first at {there}): keep one of the two, or name the evaluators apart"
-            )
-
-
 def read_ballots(path: Path) -> BallotFile:
     """Reads a JSONL file of ballots, plain or gzip.
 
@@ -180,22 +161,17 @@ def read_ballots(path: Path) -> BallotFile:
         if isinstance(line, Reject):
             rejects.append(line)
             continue
-        ballot = _parsed(line, source)
-        if isinstance(ballot, Reject):
-            rejects.append(ballot)
-        else:
-            attempts.append((ballot, f"{path}:{line.number}"))
+        try:
+            attempts.append((Ballot.model_validate(line.data), f"{path}:{line.number}"))
+        except ValidationError as error:
+            rejects.append(source.reject(line.number, reason_of(error), line.raw))
     if not attempts:
         reason = f"; {rejects[0]}" if rejects else ": it is empty"
         raise InputError(
             f"{path} contains no ballot{reason}. A line is an object with question_id, evaluator and ranking, "
             'for instance {"question_id": "q1", "evaluator": "m1", "ranking": ["m2", ["m1", "m3"]]}'
         )
-    found = _Found()
-    for ballot, where in attempts:
-        found.add(ballot, where)
-    ballots = tuple(ballot for ballot, _ in found.by_place.values())
-    return BallotFile(ballots, tuple(ballot for ballot, _ in attempts), tuple(rejects))
+    return BallotFile(_counted(attempts), tuple(ballot for ballot, _ in attempts), tuple(rejects))
 
 
 def counted_ballots(attempts: Iterable[Ballot]) -> tuple[Ballot, ...]:
@@ -204,22 +180,31 @@ def counted_ballots(attempts: Iterable[Ballot]) -> tuple[Ballot, ...]:
     Raises:
         InputError: two different rankings of one question by one evaluator.
     """
-    found = _Found()
-    for number, ballot in enumerate(attempts, start=1):
-        found.add(ballot, f"ballot {number}")
-    return tuple(ballot for ballot, _ in found.by_place.values())
+    return _counted((ballot, f"ballot {number}") for number, ballot in enumerate(attempts, start=1))
+
+
+def _counted(attempts: Iterable[tuple[Ballot, str]]) -> tuple[Ballot, ...]:
+    """Those that count, of attempts with their places in the input."""
+    found: dict[tuple[str, str], tuple[Ballot, str]] = {}
+    for ballot, where in attempts:
+        earlier, there = found.get(ballot.place, (None, ""))
+        if earlier is None or earlier.status == "failed":
+            found[ballot.place] = ballot, where
+        elif ballot.status == "failed" or ballot.attempt < earlier.attempt:
+            continue
+        elif ballot.attempt > earlier.attempt:
+            found[ballot.place] = ballot, where
+        elif not _same(earlier, ballot):
+            raise InputError(
+                f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} twice "
+                f"(first at {there}): keep one of the two, or name the evaluators apart"
+            )
+    return tuple(ballot for ballot, _ in found.values())
 
 
 def to_line(ballot: Ballot) -> bytes:
     """A ballot as a line of the file."""
     return ballot.model_dump_json(exclude_none=True).encode() + b"\n"
-
-
-def _parsed(line: Line, source: Source) -> Ballot | Reject:
-    try:
-        return Ballot.model_validate(line.data)
-    except ValidationError as error:
-        return source.reject(line.number, reason_of(error), line.raw)
 
 
 def _same(one: Ballot, other: Ballot) -> bool:

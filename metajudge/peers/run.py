@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
@@ -40,7 +40,7 @@ from metajudge.runs.estimate import (
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
-from metajudge.runs.totals import RunTotals
+from metajudge.runs.totals import RunTotals, sum_if_known
 from metajudge.session import Respondent, Session
 
 R = TypeVar("R", PeerAnswer, Ballot)
@@ -188,9 +188,9 @@ async def run_peers(
         answering = peers[: len(given)]
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
-            answers = _Attempts.of(stack, None if out is None else answers_path(out), PeerAnswer, "an answer")
-            ballots = _Attempts.of(stack, out, Ballot, "a ballot")
-            _refuse_other_settings(ballots.all, peers, order_seed, out)
+            answers = stack.enter_context(_attempts(out and answers_path(out), PeerAnswer, "an answer"))
+            ballots = stack.enter_context(_attempts(out, Ballot, "a ballot"))
+            _refuse_other_settings(ballots.earlier, peers, order_seed, out)
             run = _Run(session, totals, stop, on_result)
             try:
                 await run.answer((_Turn(one, peer) for one in asked for peer in answering), answers)
@@ -198,40 +198,25 @@ async def run_peers(
                     await run.rank(_rankings(asked, peers, run.given), ballots, order_seed)
             finally:
                 totals.end = stop.end
-                found = _counted(ballots.all, asked, peers)
+                found = _counted(ballots.attempts, asked, peers)
                 shown = {one.question_id: blinding_of(one) for one in found if one.labels is not None}
                 totals.blinding = blinding_totals(shown.values())
-                costs = [one.cost_usd for one in answers.all] + [one.cost_usd for one in ballots.all]
-                totals.all_attempts_usd = _sum(costs)
+                costs = [one.cost_usd for one in answers.attempts] + [one.cost_usd for one in ballots.attempts]
+                totals.all_attempts_usd = sum_if_known(costs)
     return PeersResult(found, totals, _provenance(session, totals, peers, out))
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempts(Generic[R]):
-    """Every attempt of one kind: earlier runs' and, as they come, this run's."""
+def _attempts(path: Path | None, record: type[R], kind: str) -> AttemptFile[R]:
+    return AttemptFile(path, record, f"{kind} of `metajudge peers`", exclude_none=True)
 
-    all: list[R]
-    file: AttemptFile[R] | None
 
-    @classmethod
-    def of(cls, stack: ExitStack, path: Path | None, record: type[R], kind: str) -> "_Attempts[R]":
-        if path is None:
-            return cls([], None)
-        file = stack.enter_context(AttemptFile(path, record, f"{kind} of `metajudge peers`", exclude_none=True))
-        return cls(list(file.earlier), file)
-
-    def append(self, record: R) -> None:
-        if self.file is not None:
-            self.file.append(record)
-        self.all.append(record)
-
-    def latest(self) -> dict[str, R]:
-        """The last attempt under each key, one that succeeded before one that failed."""
-        found: dict[str, R] = {}
-        for one in self.all:
-            if one.key is not None and (one.key not in found or found[one.key].status == "failed"):
-                found[one.key] = one
-        return found
+def _latest(attempts: Iterable[R]) -> dict[str, R]:
+    """The last attempt under each key, one that succeeded before one that failed."""
+    found: dict[str, R] = {}
+    for one in attempts:
+        if one.key is not None and (one.key not in found or found[one.key].status == "failed"):
+            found[one.key] = one
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,38 +240,38 @@ class _Run:
     on_result: Callable[[PeerAnswer | Ballot, bool], None] | None
     given: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    async def answer(self, turns: Iterable[_Turn], attempts: _Attempts[PeerAnswer]) -> None:
+    async def answer(self, turns: Iterable[_Turn], file: AttemptFile[PeerAnswer]) -> None:
         """Asks for the answers that are missing."""
 
-        async def ask(turn: _Turn, attempt: int, retry: bool) -> PeerAnswer:
-            return await answer_question(turn.question, turn.peer, attempt=attempt, retry=retry)
+        def ask(turn: _Turn, attempt: int, retry: bool) -> Awaitable[PeerAnswer]:
+            return answer_question(turn.question, turn.peer, attempt=attempt, retry=retry)
 
-        await self._collect(turns, attempts, lambda one: answer_key(one.question, one.peer), ask)
+        await self._collect(turns, file, lambda one: answer_key(one.question, one.peer), ask)
 
-    async def rank(self, turns: Iterable[_Turn], attempts: _Attempts[Ballot], seed: int) -> None:
+    async def rank(self, turns: Iterable[_Turn], file: AttemptFile[Ballot], seed: int) -> None:
         """Asks for the ballots that are missing, or were made of other texts than would be shown today."""
 
-        async def ask(turn: _Turn, attempt: int, retry: bool) -> Ballot:
-            return await rank_answers(turn.question, turn.answers, turn.peer, seed=seed, attempt=attempt, retry=retry)
+        def ask(turn: _Turn, attempt: int, retry: bool) -> Awaitable[Ballot]:
+            return rank_answers(turn.question, turn.answers, turn.peer, seed=seed, attempt=attempt, retry=retry)
 
-        async def alike(earlier: Ballot, turn: _Turn) -> bool:
-            return await asked_alike(earlier, turn.question, turn.answers, turn.peer)
-
-        def key(turn: _Turn) -> str:
-            return ballot_key(turn.question, turn.answers, turn.peer, seed)
-
-        await self._collect(turns, attempts, key, ask, alike)
+        await self._collect(
+            turns,
+            file,
+            lambda one: ballot_key(one.question, one.answers, one.peer, seed),
+            ask,
+            lambda earlier, one: asked_alike(earlier, one.question, one.answers, one.peer),
+        )
 
     async def _collect(
         self,
         turns: Iterable[_Turn],
-        attempts: _Attempts[R],
+        file: AttemptFile[R],
         key: Callable[[_Turn], str],
         ask: Callable[[_Turn, int, bool], Awaitable[R]],
         alike: Callable[[R, _Turn], Awaitable[bool]] | None = None,
     ) -> None:
-        latest = attempts.latest()
-        numbers = Counter(one.place for one in attempts.all)
+        latest = _latest(file.earlier)
+        numbers = Counter(one.place for one in file.earlier)
 
         async def settle(block: Sequence[Job[_Turn, R]]) -> list[R | None]:
             return [await settled(job) for job in block]
@@ -300,7 +285,7 @@ class _Run:
 
         async def work(job: Job[_Turn, R]) -> R:
             found = await ask(job.record, numbers[job.record.place] + 1, job.earlier is not None)
-            attempts.append(found)
+            file.append(found)
             return found
 
         await run_all(
@@ -381,8 +366,3 @@ def _provenance(session: Session, totals: PeersTotals, peers: Sequence[Peer], ou
         "run": session.run_id,
         "metajudge": __version__,
     }
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

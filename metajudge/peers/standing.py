@@ -68,27 +68,23 @@ def standings(
     found = []
     for k, model in enumerate(table.models):
         seat = table.own[k]
-        (own, own_there), (peers, peers_there) = _own_and_peers(table, k, seat)
-        sfe = mean_figure(free.places[:, k], free.there[:, k], resamples, UNPLACED)
-        no_self = Figure(absent=NO_SELF)
-        alone = seat is None or not own_there.any()
+        own, peers = _own_and_peers(table, k, seat)
+        everybody, others = ((one.places[:, k], one.there[:, k]) for one in (inclusive, free))
+        no_self = None if seat is not None and own[1].any() else Figure(absent=NO_SELF)
+        span = () if isinstance(overall, str) else overall.span.get(model, ())
         found.append(
             ModelStanding(
                 model=model,
                 questions=int(inclusive.there[:, k].sum()),
                 overall=_overall(overall, model),
-                best=None if isinstance(overall, str) or model not in overall.span else overall.span[model][0],
-                worst=None if isinstance(overall, str) or model not in overall.span else overall.span[model][1],
-                sie=mean_figure(inclusive.places[:, k], inclusive.there[:, k], resamples, UNPLACED),
-                sfe=no_self if alone else sfe,
-                sie_less_sfe=no_self
-                if alone
-                else _less(
-                    inclusive.places[:, k], inclusive.there[:, k], free.places[:, k], free.there[:, k], resamples
-                ),
-                se=mean_figure(own, own_there, resamples, NO_SELF),
-                pe=mean_figure(peers, peers_there, resamples, "no other model ranked it"),
-                se_less_pe=no_self if alone else _less(own, own_there, peers, peers_there, resamples),
+                best=span[0] if span else None,
+                worst=span[1] if span else None,
+                sie=mean_figure(*everybody, resamples, UNPLACED),
+                sfe=no_self or mean_figure(*others, resamples, UNPLACED),
+                sie_less_sfe=no_self or _less(*everybody, *others, resamples),
+                se=mean_figure(*own, resamples, NO_SELF),
+                pe=mean_figure(*peers, resamples, "no other model ranked it"),
+                se_less_pe=no_self or _less(*own, *peers, resamples),
             )
         )
     return tuple(sorted(found, key=lambda one: (one.sie.value is None, round(one.sie.value or 0.0, 9), one.model)))

@@ -9,18 +9,17 @@ import numpy as np
 from metajudge.errors import InputError
 from metajudge.peers.record import Ballot
 from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.types.frozen import Finite
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutQuestion(Finite):
     """A question that is not counted, and why."""
 
     question_id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class LostBallot(Finite):
     """A ballot that is missing because its evaluator failed."""
 
     question_id: str
@@ -53,8 +52,8 @@ class PeerTable:
     places: Floats
     ranked: Bools
     shown: Indices
-    lost: tuple[Lost, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    lost: tuple[LostBallot, ...] = ()
+    left_out: tuple[LeftOutQuestion, ...] = ()
 
     @property
     def cast(self) -> Bools:
@@ -150,14 +149,28 @@ def build_table(ballots: Iterable[Ballot], *, quorum: int | None = None) -> Peer
     if not counted:
         raise InputError(f"no question can be counted: {left_out[0].question_id}: {left_out[0].reason}")
     evaluators = sorted({one.evaluator for one in given})
-    table = _empty(models, evaluators, counted)
+    shape = (len(counted), len(evaluators), len(models))
+    table = PeerTable(
+        models=tuple(models),
+        evaluators=tuple(evaluators),
+        questions=tuple(counted),
+        domains=tuple(one[0].domain for one in counted.values()),
+        places=np.zeros(shape),
+        ranked=np.zeros(shape, dtype=bool),
+        shown=np.zeros(shape, dtype=np.intp),
+        lost=tuple(
+            LostBallot(question_id=one.question_id, evaluator=one.evaluator, kind=str(why.kind), message=why.message)
+            for one in given
+            if (why := one.failure) is not None
+        ),
+        left_out=tuple(left_out),
+    )
     for q, ballots_of in enumerate(counted.values()):
         _fill(table, q, ballots_of)
-    lost = tuple(Lost(b.question_id, b.evaluator, b.failure.kind, b.failure.message) for b in given if b.failure)
-    return replace(table, lost=lost, left_out=tuple(left_out))
+    return table
 
 
-def _left_out(ballots: list[Ballot], quorum: int | None) -> LeftOut | None:
+def _left_out(ballots: list[Ballot], quorum: int | None) -> LeftOutQuestion | None:
     question = ballots[0].question_id
     domains = {ballot.domain for ballot in ballots}
     if len(domains) > 1:
@@ -167,24 +180,12 @@ def _left_out(ballots: list[Ballot], quorum: int | None) -> LeftOut | None:
     if valid < needed:
         kinds = Counter(str(ballot.failure.kind) for ballot in ballots if ballot.failure)
         why = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none failed"
-        return LeftOut(question, f"{valid} of {len(ballots)} ballots, {needed} are needed ({why})")
+        reason = f"{valid} of {len(ballots)} ballots, {needed} are needed ({why})"
+        return LeftOutQuestion(question_id=question, reason=reason)
     shown = {name for ballot in ballots if ballot.status == "ok" for name in (*ballot.ranked, *ballot.candidates)}
     if len(shown) < 2:
-        return LeftOut(question, "fewer than two candidates to rank")
+        return LeftOutQuestion(question_id=question, reason="fewer than two candidates to rank")
     return None
-
-
-def _empty(models: list[str], evaluators: list[str], counted: dict[str, list[Ballot]]) -> PeerTable:
-    shape = (len(counted), len(evaluators), len(models))
-    return PeerTable(
-        models=tuple(models),
-        evaluators=tuple(evaluators),
-        questions=tuple(counted),
-        domains=tuple(one[0].domain for one in counted.values()),
-        places=np.zeros(shape),
-        ranked=np.zeros(shape, dtype=bool),
-        shown=np.zeros(shape, dtype=np.intp),
-    )
 
 
 def _fill(table: PeerTable, q: int, ballots: list[Ballot]) -> None:

@@ -87,6 +87,10 @@ class CheckReport:
     faults: list[Fault] = field(default_factory=list)
     chosen_longer: float | None = None
 
+    def add(self, kind: str, message: str) -> None:
+        """Adds a fault."""
+        self.faults.append(Fault(kind, message))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "folder": str(self.folder),
@@ -142,16 +146,14 @@ def _check_manifest(place: Path, report: CheckReport) -> dict[str, Any]:
     for name, entry in listed.items():
         path = place / name
         if not path.is_file():
-            report.faults.append(Fault("missing", f"{name} is listed in {MANIFEST} and not there"))
+            report.add("missing", f"{name} is listed in {MANIFEST} and not there")
             continue
         found = describe(path)
         if found["sha256"] != entry.get("sha256"):
-            report.faults.append(
-                Fault("digest", f"{name} is not the file that was written: SHA-256 {found['sha256'][:16]}... differs")
-            )
+            report.add("digest", f"{name} is not the file that was written: SHA-256 {found['sha256'][:16]}... differs")
     there = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     for name in sorted(there - set(listed) - {MANIFEST}) if listed else ():
-        report.faults.append(Fault("digest", f"{name} is not listed in {MANIFEST}"))
+        report.add("digest", f"{name} is not listed in {MANIFEST}")
     return manifest
 
 
@@ -159,15 +161,13 @@ def _json(path: Path, report: CheckReport) -> dict[str, Any]:
     try:
         data = orjson.loads(path.read_bytes())
     except OSError:
-        report.faults.append(
-            Fault("missing", f"{path.name} is not there: the folder is not whole, or not by metajudge")
-        )
+        report.add("missing", f"{path.name} is not there: the folder is not whole, or not by metajudge")
         return {}
     except orjson.JSONDecodeError as error:
-        report.faults.append(Fault("schema", f"{path.name} is no JSON: {error}"))
+        report.add("schema", f"{path.name} is no JSON: {error}")
         return {}
     if not isinstance(data, dict):
-        report.faults.append(Fault("schema", f"{path.name} is no JSON object"))
+        report.add("schema", f"{path.name} is no JSON object")
         return {}
     return data
 
@@ -182,12 +182,12 @@ def _data_files(place: Path) -> dict[str, list[Path]]:
 
 def _check_card(place: Path, files: Mapping[str, Sequence[Path]], report: CheckReport) -> None:
     def fault(message: str) -> None:
-        report.faults.append(Fault("card", f"{CARD}: {message}"))
+        report.add("card", f"{CARD}: {message}")
 
     try:
         text = (place / CARD).read_text("utf-8")
     except OSError:
-        report.faults.append(Fault("missing", f"{CARD} is not there: the data set has no card"))
+        report.add("missing", f"{CARD} is not there: the data set has no card")
         return
     parts = text.split("---\n", 2)
     if len(parts) < 3 or parts[0]:
@@ -226,12 +226,12 @@ def _load(work: duckdb.DuckDBPyConnection, files: Mapping[str, Sequence[Path]], 
             try:
                 count = _load_file(work, path, part, name, schemas, report)
             except duckdb.Error as error:
-                report.faults.append(Fault("schema", f"{name} cannot be read: {str(error).splitlines()[0]}"))
+                report.add("schema", f"{name} cannot be read: {str(error).splitlines()[0]}")
                 count = None
             fine = fine and count is not None
             report.rows[part] += count or 0
     if len(schemas) > 1:
-        report.faults.append(Fault("schema", f"the files differ in columns: {' and '.join(schemas.values())}"))
+        report.add("schema", f"the files differ in columns: {' and '.join(schemas.values())}")
     return fine
 
 
@@ -262,7 +262,7 @@ def _load_file(
     if answers == ("completion",) and columns.get("label") != "BOOLEAN":
         wrong.append(f"label is {columns.get('label', 'absent')}, not true or false")
     if wrong:
-        report.faults.append(Fault("schema", f"{name}: {'; '.join(wrong)}"))
+        report.add("schema", f"{name}: {'; '.join(wrong)}")
         return None
 
     def text(column: str) -> str:
@@ -289,7 +289,7 @@ def _load_file(
         FROM {source}""")
     (count,) = work.execute("SELECT count(*) FROM rows WHERE file = $1", [name]).fetchall()[0]
     if not count:
-        report.faults.append(Fault("empty", f"{name} contains no rows"))
+        report.add("empty", f"{name} contains no rows")
     return int(count)
 
 
@@ -350,9 +350,7 @@ def _check_leaks(work: duckdb.DuckDBPyConnection, report: CheckReport, near_thre
     leaking = np.flatnonzero((spread.sum(axis=1) > 1)[group])
     if len(leaking):
         shown = ", ".join(f"{places[index][1]} row {places[index][2]}" for index in leaking[:_EXAMPLES])
-        report.faults.append(
-            Fault("near_leak", f"{len(leaking)} questions are near duplicates of one in another split ({shown})")
-        )
+        report.add("near_leak", f"{len(leaking)} questions are near duplicates of one in another split ({shown})")
 
 
 def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed: bool) -> None:
@@ -363,12 +361,10 @@ def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed
         return
     report.chosen_longer = round(longer, 6)
     if claimed and abs(longer - 0.5) > LONGER_LIMIT:
-        report.faults.append(
-            Fault(
-                "imbalance",
-                f"lengths are declared as balanced, and longer is chosen in {100 * longer:.1f} % of the "
-                f"pairs that differ in length ({differ} pairs)",
-            )
+        report.add(
+            "imbalance",
+            f"lengths are declared as balanced, and longer is chosen in {100 * longer:.1f} % of the "
+            f"pairs that differ in length ({differ} pairs)",
         )
 
 
@@ -380,9 +376,7 @@ def _check_counts(place: Path, report: CheckReport) -> None:
     for part in sorted(set(splits) | set(report.rows)):
         expected = splits.get(part, {}).get("rows", 0)
         if report.rows.get(part, 0) != expected:
-            report.faults.append(
-                Fault("rows", f"split {part} has {report.rows.get(part, 0)} rows, {STATS} says {expected}")
-            )
+            report.add("rows", f"split {part} has {report.rows.get(part, 0)} rows, {STATS} says {expected}")
 
 
 def _report(work: duckdb.DuckDBPyConnection, report: CheckReport, kind: str, which: str, what: str) -> None:
@@ -391,4 +385,4 @@ def _report(work: duckdb.DuckDBPyConnection, report: CheckReport, kind: str, whi
     ).fetchall()
     if rows:
         shown = ", ".join(f"{file} row {place}" for file, place, _ in rows)
-        report.faults.append(Fault(kind, f"{rows[0][2]} {what} ({shown})"))
+        report.add(kind, f"{rows[0][2]} {what} ({shown})")

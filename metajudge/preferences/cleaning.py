@@ -13,7 +13,7 @@ from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.splitting import unit_key
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import FunnelStep, only, quoted, ranges
+from metajudge.preferences.workspace import FunnelStep, fill, only, pages_of, quoted, ranges
 
 PATTERNS: Final = {
     "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",
@@ -144,7 +144,9 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest
             yield [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
 
     groups = near_groups(chunks(), request.near_threshold, request.seed)
-    _store_groups(work, names, groups)
+    together = np.flatnonzero(np.bincount(groups, minlength=len(names))[groups] > 1)
+    found = [(names[index], root) for index, root in zip(together, groups[together].tolist(), strict=True)]
+    fill(work, "near_groups", ("entry_id", "root"), pages_of(found))
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS SELECT entry_id, 'near_duplicate' AS why FROM (
             SELECT entry_id, row_number() OVER (PARTITION BY root, label ORDER BY {BEST_FIRST}) AS place
@@ -154,14 +156,13 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest
 
 def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> FunnelStep:
     """Drops entries that share a run of words with an item of a named benchmark."""
-    work.execute("CREATE OR REPLACE TABLE lost (entry_id VARCHAR, why VARCHAR)")
-    for rows in _texts(work, request):
-        texts = [" \n ".join(row[1:4]) for row in rows]
-        hit = np.flatnonzero(benchmarks.found_in(texts))
-        if len(hit):
-            work.execute(
-                "INSERT INTO lost SELECT unnest($1::VARCHAR[]), 'contaminated'", [[rows[index][0] for index in hit]]
-            )
+
+    def found() -> Iterator[list[tuple[str, str]]]:
+        for rows in _texts(work, request):
+            hit = benchmarks.found_in([" \n ".join(row[1:4]) for row in rows])
+            yield [(rows[index][0], "contaminated") for index in np.flatnonzero(hit)]
+
+    fill(work, "lost", ("entry_id", "why"), found())
     return _drop(work, "decontamination")
 
 
@@ -177,17 +178,6 @@ def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[
             WHERE {within} ORDER BY item_no, entry_id""").fetchall()
         if rows:
             yield rows
-
-
-def _store_groups(work: duckdb.DuckDBPyConnection, names: list[str], roots: "np.typing.NDArray[np.int64]") -> None:
-    work.execute("CREATE OR REPLACE TABLE near_groups (entry_id VARCHAR, root BIGINT)")
-    together = np.flatnonzero(np.bincount(roots, minlength=len(names))[roots] > 1)
-    for start in range(0, len(together), _CHUNK):
-        at = together[start : start + _CHUNK]
-        work.execute(
-            "INSERT INTO near_groups SELECT unnest($1::VARCHAR[]), unnest($2::BIGINT[])",
-            [[names[index] for index in at], roots[at].tolist()],
-        )
 
 
 def _drop(work: duckdb.DuckDBPyConnection, name: str) -> FunnelStep:

@@ -91,7 +91,7 @@ class Benchmarks:
             texts: list[str] = []
             for record in _records(path):
                 items += 1
-                texts += list(_texts(record))
+                texts += list(_strings(record))
             _collect(found, texts, ngram)
             if not texts:
                 raise InputError(f"{path} contains no text to decontaminate against")
@@ -165,15 +165,6 @@ def _content(path: Path) -> bytes:
     if data[:4] == b"PAR1":
         raise InputError(f"{path} is a Parquet file: export its items as JSONL, one object a line")
     return data
-
-
-def _texts(record: Any) -> Iterator[str]:
-    if isinstance(record, dict):
-        known = {name: value for name, value in record.items() if name in TEXT_FIELDS}
-        for value in (known or record).values():
-            yield from _strings(value)
-    else:
-        yield from _strings(record)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ import duckdb
 import orjson
 
 from metajudge.preferences.verdicts import verdict_text
+from metajudge.preferences.workspace import fill, pages_of
 from metajudge.reviews.agreement import Ruling, Settlement, settlement_of
 from metajudge.reviews.review import HumanDecision
 from metajudge.types import parse_verdict
@@ -64,18 +65,13 @@ def take_people(work: duckdb.DuckDBPyConnection) -> None:
     reviews of a judgment (each policy version opens one) the one with the newest decision counts. What was forgotten
     keeps its outcome.
     """
-    no_people(work)
     newest: dict[str, tuple[int, Settlement]] = {}
     for last, digest, settlement in _settled(_rows(work)):
         known = newest.get(digest)
         if known is None or known[0] < last:
             newest[digest] = (last, settlement)
-    found = [(digest, *_columns(settlement)) for digest, (_, settlement) in newest.items()]
-    for start in range(0, len(found), _BATCH):
-        columns = [list(column) for column in zip(*found[start : start + _BATCH], strict=True)]
-        work.execute(
-            "INSERT INTO people SELECT unnest($1::VARCHAR[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[])", columns
-        )
+    found = [(digest, one.ruling.value, verdict_text(one.verdict)) for digest, (_, one) in newest.items()]
+    fill(work, "people", ("judgment_digest", "ruling", "human_verdict"), pages_of(found))
 
 
 def _rows(work: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, str, str]]:
@@ -106,10 +102,6 @@ def _settled(rows: Iterable[tuple[str, int, str, str]]) -> Iterator[tuple[int, s
         )
         if settlement is not None:
             yield decided[-1][1], review["subject_digest"], settlement
-
-
-def _columns(settlement: Settlement) -> tuple[str, str | None]:
-    return settlement.ruling.value, verdict_text(settlement.verdict)
 
 
 __all__ = ["CORRECTED", "PEOPLE", "POLICY", "UNKNOWN", "WAITING", "Ruling", "kept_by", "no_people", "take_people"]

@@ -20,8 +20,7 @@ from metajudge.preferences.intake import Vetted, take_in
 from metajudge.preferences.judgment_pairs import pair_judgments
 from metajudge.preferences.request import ExportRequest, Format, Kind
 from metajudge.preferences.responses import pair_responses
-from metajudge.preferences.store_intake import attached
-from metajudge.preferences.workspace import MEMORY, FunnelStep, Workspace, only
+from metajudge.preferences.workspace import MEMORY, FunnelStep, Workspace, named_rows, only
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest
@@ -34,29 +33,18 @@ from metajudge.preferences.request import Rule
 Watcher = Callable[[str, int, int, duckdb.DuckDBPyConnection], None]
 """Told the stage that begins, its number, how many there are, and the connection whose progress can be asked."""
 _LENGTHS = """
-    SELECT count(*), avg(chosen_length), avg(rejected_length), median(chosen_length), median(rejected_length),
-        avg((chosen_length > rejected_length)::INTEGER) FILTER (chosen_length <> rejected_length),
-        avg((chosen_length = rejected_length)::INTEGER),
-        avg(ln(chosen_length::DOUBLE / rejected_length))
+    SELECT count(*) AS pairs, avg(chosen_length) AS chosen_mean, avg(rejected_length) AS rejected_mean,
+        median(chosen_length) AS chosen_median, median(rejected_length) AS rejected_median,
+        avg((chosen_length > rejected_length)::INTEGER) FILTER (chosen_length <> rejected_length) AS chosen_longer,
+        avg((chosen_length = rejected_length)::INTEGER) AS equally_long,
+        avg(ln(chosen_length::DOUBLE / rejected_length)) AS mean_log_ratio
     FROM {table} WHERE rejected_length > 0 AND chosen_length > 0"""
-_NAMES = (
-    "pairs",
-    "chosen_mean",
-    "rejected_mean",
-    "chosen_median",
-    "rejected_median",
-    "chosen_longer",
-    "equally_long",
-    "mean_log_ratio",
-)
 
 
 def lengths(work: duckdb.DuckDBPyConnection, table: str) -> dict[str, float | int | None]:
     """Lengths in characters; ``chosen_longer`` is a share of the pairs that differ in length."""
-    (row,) = work.execute(_LENGTHS.format(table=table)).fetchall()
-    return {
-        name: round(value, 6) if isinstance(value, float) else value for name, value in zip(_NAMES, row, strict=True)
-    }
+    (row,) = named_rows(work, _LENGTHS.format(table=table))
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str, Any]:
@@ -100,11 +88,12 @@ def kinds(work: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
 
 def vetting(work: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """The panels that vetted the judgments, with how many each: agents, rubric, strategy, threshold, calibration."""
-    names = ("strategy", "agents", "rubric", "rubric_digest", "threshold", "calibration", "panel_digest", "version")
-    rows = work.execute(
-        f"SELECT {', '.join(names)}, count(*) FROM selected GROUP BY ALL ORDER BY count(*) DESC, panel_digest LIMIT 50"
-    ).fetchall()
-    return [dict(zip((*names, "judgments"), row, strict=True)) for row in rows]
+    return named_rows(
+        work,
+        """SELECT strategy, agents, rubric, rubric_digest, threshold, calibration, panel_digest, version,
+            count(*) AS judgments
+        FROM selected GROUP BY ALL ORDER BY count(*) DESC, panel_digest LIMIT 50""",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +149,12 @@ def export(
 
     Raises:
         InputError: see :mod:`metajudge.preferences.intake`, an output folder that exists, a full disk, nothing left.
-        StoreError: the store is missing or in use.
+        StoreError: the store is missing or cannot be read.
         ConfigurationError: options that contradict each other, a split that leaves a part empty.
 
     Example:
         >>> from metajudge.preferences import export  # doctest: +SKIP
-        >>> export("pairs", store="metajudge.duckdb").rows  # doctest: +SKIP
+        >>> export("pairs", store="metajudge.db").rows  # doctest: +SKIP
         {'train': 1204}
     """
     asked = _of_run(request or ExportRequest(), run)
@@ -182,7 +171,8 @@ def export(
     exact = all(isinstance(one, Path) for one in (given.store, given.assessments) if one is not None)
     exact = exact and (judgments is None or bool(files)) and all(one.is_file() or one.is_dir() for one in named)
     kept_maps = [folder / MAPS_FILE for folder in dict.fromkeys((Path.cwd(), *(file.parent for file in files)))]
-    input_state: list[Any] = [_state(named) if exact else uuid.uuid4().hex]
+    written = [*named, *(one.with_name(f"{one.name}-wal") for one in named if one == given.store)]
+    input_state: list[Any] = [_state(written) if exact else uuid.uuid4().hex]
     input_state += [None if mapping is None else mapping.model_dump(), str(prefix_ids), _state(kept_maps)]
     return export_vetted(
         Path(out).expanduser().absolute(),
@@ -221,7 +211,7 @@ def export_vetted(
     key += [None if calibration is None else calibration.digest, *input_state]
     workspace = Workspace(out, digest(key), memory)
     try:
-        with workspace.kept_for_resuming(), attached(workspace.database, given.store, workspace.folder):
+        with workspace.kept_for_resuming():
             result = _Export(workspace, request, given, calibration, against, list(sources), watch).make()
         workspace.publish()
     finally:
@@ -349,7 +339,7 @@ class _Export:
             **figures(work, self.request),
         }
         with self.workspace.readable_errors():
-            files = formats.write_shards(work, self.request, folder, rows, lambda _: None)
+            files = formats.write_shards(work, self.request, folder, rows)
             described = {name: describe(folder / name, count) for name, count in files.items()}
             (folder / STATS).write_bytes(pretty(stats))
             (folder / CARD).write_text(card(self.request, stats, steps, self.sources, described), "utf-8")

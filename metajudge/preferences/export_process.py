@@ -16,10 +16,9 @@ from metajudge.errors import ConfigurationError, InputError, MetajudgeError, Sto
 from metajudge.preferences.export import ExportResult, export_vetted
 from metajudge.preferences.intake import Vetted
 from metajudge.preferences.request import ExportRequest
-from metajudge.preferences.store_intake import Snapshot
 from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
 from metajudge.types.frozen import Frozen
-from metajudge.types.location import PostgresUrl
+from metajudge.types.location import store_location
 
 MEMORY: Final = "400MB"
 """What DuckDB may use in the process; Python and the libraries take another 150 MB."""
@@ -44,16 +43,12 @@ class Order(Frozen):
 
     Attributes:
         folder: where the archive is made; the process may use all of it and removes it where it is left alone.
-        database: the URL of a PostgreSQL store; None for the snapshot in the folder.
+        store: path or URL.
     """
 
     request: ExportRequest
     folder: Path
-    database: str | None = None
-
-    @property
-    def snapshot(self) -> Snapshot:
-        return Snapshot(self.folder, self.request.filters)
+    store: str
 
 
 class ProcessResult(Frozen):
@@ -106,12 +101,11 @@ def _end_with_caller(folder: Path) -> None:
 
 
 def _export(order: Order) -> ExportResult:
-    source = order.snapshot if order.database is None else PostgresUrl(order.database)
     made = order.folder / "preferences"
     result = export_vetted(
         made,
         order.request,
-        Vetted(store=source),
+        Vetted(store=store_location(order.store), store_name="the store"),
         input_state=[],
         sources=["the service's store"],
         memory=MEMORY,

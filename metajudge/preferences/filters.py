@@ -1,5 +1,6 @@
 """Which of the vetted judgments an export looks at: by judge, category, policy action, run, panel and date."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 
@@ -64,19 +65,20 @@ class Filters(Frozen):
             )
         return self
 
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The conditions that name values, by what they are of, as in ``wanted``."""
+        given = {
+            "judge": self.judges,
+            "category": self.categories,
+            "decision": self.decisions,
+            "run": self.runs,
+            "panel": self.panels,
+        }
+        return {kind: values for kind, values in given.items() if values}
+
     def sentence(self) -> str:
         """The conditions in words; empty if none is set."""
-        conditions = [
-            f"{name} {name_list(list(map(str, values)))}"
-            for name, values in (
-                ("judge", self.judges),
-                ("category", self.categories),
-                ("decision", self.decisions),
-                ("run", self.runs),
-                ("panel", self.panels),
-            )
-            if values
-        ]
+        conditions = [f"{name} {name_list(list(map(str, values)))}" for name, values in self.values().items()]
         conditions += [f"{name} {at.isoformat()}" for name, at in (("since", self.since), ("until", self.until)) if at]
         return ", ".join(conditions)
 
@@ -93,24 +95,6 @@ class Filters(Frozen):
             parts.append(f"created_at < {self.until.timestamp()!r}")
         return " AND ".join(parts)
 
-    def text_conditions(self, versions: str) -> dict[str, str]:
-        """SQL over rows of a store's tables of texts: true of all that may be exported, and of some more.
-
-        Args:
-            versions: the store's versions of assessments, as a subquery.
-        """
-        found = [self.row_condition()]
-        if self.judges:
-            found.append("judge IN (SELECT value FROM wanted WHERE kind = 'judge')")
-        if self.decisions:
-            found.append("action IN (SELECT value FROM wanted WHERE kind = 'decision')")
-        vetted = f"(SELECT judgment_digest FROM {versions} v WHERE {' AND '.join(found)})"
-        items = f"item_digest IN (SELECT item_digest FROM judgments WHERE judgment_digest IN {vetted})"
-        if self.categories:
-            same = "category IN (SELECT value FROM wanted WHERE kind = 'category')"
-            items += f" AND item_id IN (SELECT item_id FROM items WHERE {same})"
-        return {"items": items, "judgments": f"judgment_digest IN {vetted}"}
-
 
 _PANEL: Final = "EXISTS (SELECT 1 FROM wanted WHERE kind = 'panel' AND starts_with(panel_digest, value))"
 
@@ -118,28 +102,26 @@ _PANEL: Final = "EXISTS (SELECT 1 FROM wanted WHERE kind = 'panel' AND starts_wi
 def prepare(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
     """Fills ``wanted``, from which conditions in SQL read the values."""
     work.execute("CREATE OR REPLACE TEMP TABLE wanted (kind VARCHAR, value VARCHAR)")
-    for kind, values in (
-        ("judge", filters.judges),
-        ("category", filters.categories),
-        ("decision", [one.value for one in filters.decisions]),
-        ("run", filters.runs),
-        ("panel", filters.panels),
-    ):
-        if values:
-            work.execute("INSERT INTO wanted SELECT $1, unnest($2::VARCHAR[])", [kind, list(values)])
+    for kind, values in filters.values().items():
+        work.execute("INSERT INTO wanted SELECT $1, unnest($2::VARCHAR[])", [kind, list(map(str, values))])
 
 
-def require_known(work: duckdb.DuckDBPyConnection, kind: str, there: str, where: str) -> None:
+def require_known(work: duckdb.DuckDBPyConnection, filters: Filters, sources: Mapping[str, str], where: str) -> None:
     """Refuses a value that nothing has, which is a slip of the pen.
 
     Args:
-        kind: as in ``wanted``.
-        there: a query of one column, all values that there are.
+        sources: kind, as in ``wanted`` -> a query of one column, all values that there are.
         where: the source, for the message.
 
     Raises:
         InputError: with what there is.
     """
+    for kind, there in sources.items():
+        if kind in filters.values():
+            _require_known(work, kind, there, where)
+
+
+def _require_known(work: duckdb.DuckDBPyConnection, kind: str, there: str, where: str) -> None:
     same = "starts_with(known.v, value)" if kind == "panel" else "known.v = value"
     missing = work.execute(
         f"SELECT value FROM wanted WHERE kind = $1 AND NOT EXISTS (SELECT 1 FROM ({there}) known(v) WHERE {same}) "

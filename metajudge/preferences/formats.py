@@ -1,7 +1,7 @@
 """Rows as files: one SELECT a format, shards of a fixed number of rows, the same bytes for the same rows."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -135,7 +135,6 @@ def write_shards(
     request: ExportRequest,
     folder: Path,
     rows: dict[str, int],
-    written: Callable[[int], None],
 ) -> dict[str, int]:
     """Writes all files; one that an earlier run finished is taken as it is.
 
@@ -152,7 +151,6 @@ def write_shards(
             if not target.exists():
                 _write(work, request, target, f"part = '{part}' AND position >= {low} AND position < {high}")
             files[name] = high - low
-            written(high - low)
     return files
 
 

@@ -14,14 +14,14 @@ import duckdb
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.preferences.assessment_lines import writing_assessments
+from metajudge.preferences.assessment_lines import read_assessments, write_assessments
 from metajudge.preferences.decisions import no_people
 from metajudge.preferences.filters import Filters, drop_unwanted, nothing_matches, prepare, require_known
-from metajudge.preferences.judgment_lines import JudgmentLinesWritten, write_halves, write_judgments
+from metajudge.preferences.judgment_lines import write_judgments
 from metajudge.preferences.request import ExportRequest, Kind, Rule
-from metajudge.preferences.store_intake import Snapshot, copy_from_store
+from metajudge.preferences.store_intake import copy_from_store
 from metajudge.preferences.verdicts import verdict_text
-from metajudge.preferences.workspace import only, quoted
+from metajudge.preferences.workspace import TYPES, only, quoted
 from metajudge.readers import JudgmentSource
 from metajudge.readers.people import PeopleCount
 from metajudge.types import Assessment, Judgment, Label
@@ -44,72 +44,29 @@ def take_peoples_labels(work: duckdb.DuckDBPyConnection) -> None:
 CUT_SHORT: Final = ("length", "max_tokens", "max_output_tokens", "token_limit", "model_length", "MAX_TOKENS")
 """What providers call a reply that met its limit of tokens."""
 
-_ITEMS: Final = {
-    "item_no": "BIGINT",
-    "item_id": "VARCHAR",
-    "question": "VARCHAR",
-    "responses": "VARCHAR",
-    "category": "VARCHAR",
-    "label": "VARCHAR",
-    "models": "VARCHAR",
-    "scale": "VARCHAR",
-    "question_id": "VARCHAR",
+_COLUMNS: Final = {
+    "items": "item_no item_id question responses category label models scale question_id",
+    "judgments": "judgment_no judgment_id judgment_digest item_id judge verdict shown labels rationale instruction "
+    "finish response_finish people",
+    "assessments": "line judgment_id judgment_digest item_id judge status accepted score probability calibration bar "
+    "target delta approximate promise_judges promise_unit promise_questions marks strategy threshold rubric "
+    "rubric_digest panel_digest agents version action policy",
 }
-_ITEMS_READ: Final = {**_ITEMS, "content": "VARCHAR"}
-"""With the digest of the content, as records of one item are compared."""
-_JUDGMENTS: Final = {
-    "judgment_no": "BIGINT",
-    "judgment_id": "VARCHAR",
-    "judgment_digest": "VARCHAR",
-    "item_id": "VARCHAR",
-    "judge": "VARCHAR",
-    "verdict": "VARCHAR",
-    "shown": "VARCHAR[]",
-    "labels": "VARCHAR[]",
-    "rationale": "VARCHAR",
-    "instruction": "VARCHAR",
-    "finish": "VARCHAR",
-    "response_finish": "VARCHAR",
-    "people": "VARCHAR",
-}
-_ASSESSMENTS: Final = {
-    "line": "BIGINT",
-    "judgment_id": "VARCHAR",
-    "judgment_digest": "VARCHAR",
-    "item_id": "VARCHAR",
-    "judge": "VARCHAR",
-    "status": "VARCHAR",
-    "accepted": "BOOLEAN",
-    "score": "DOUBLE",
-    "probability": "DOUBLE",
-    "calibration": "VARCHAR",
-    "bar": "DOUBLE",
-    "target": "DOUBLE",
-    "delta": "DOUBLE",
-    "approximate": "BOOLEAN",
-    "promise_judges": "VARCHAR",
-    "promise_unit": "VARCHAR",
-    "promise_questions": "BIGINT",
-    "marks": "VARCHAR",
-    "strategy": "VARCHAR",
-    "threshold": "DOUBLE",
-    "rubric": "VARCHAR",
-    "rubric_digest": "VARCHAR",
-    "panel_digest": "VARCHAR",
-    "agents": "VARCHAR",
-    "version": "VARCHAR",
-    "action": "VARCHAR",
-    "policy": "VARCHAR",
-}
+"""The columns of tables from files; their types are those of :data:`~metajudge.preferences.workspace.TYPES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vetted:
-    """Where judgments and assessments come from: a store, a snapshot of one, or files and objects."""
+    """Where judgments and assessments come from: a store, or files and objects.
 
-    store: StoreLocation | Snapshot | None = None
+    Attributes:
+        store_name: what messages call the store; None for where it is.
+    """
+
+    store: StoreLocation | None = None
     judgments: JudgmentSource | Iterable[Judgment] | None = None
     assessments: Path | Iterable[Assessment] | None = None
+    store_name: str | None = None
 
 
 def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest, scratch: Path) -> dict[str, Any]:
@@ -129,14 +86,10 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
     if given.store is None:
         counts = _from_records(work, given, request, scratch)
     else:
-        counts = copy_from_store(work, request, _called(given.store))
+        counts = copy_from_store(work, given.store, request, given.store_name or f"the store {given.store}")
     if request.by_label:
         take_peoples_labels(work)
     return counts | _checked(work, request)
-
-
-def _called(store: StoreLocation | Snapshot) -> str:
-    return "the store" if isinstance(store, Snapshot) else f"the store {store}"
 
 
 def _from_records(
@@ -155,10 +108,12 @@ def _from_records(
         )
     judging = request.kind is Kind.JUDGMENTS
     with tempfile.TemporaryDirectory(dir=scratch, prefix="lines-") as folder:
-        assessments = Path(folder) / "assessments"
-        with writing_assessments(given.assessments, assessments):
-            rejects = _take_judgments(work, given.judgments, Path(folder), judging)
-        _load(work, "assessments", assessments, _ASSESSMENTS)
+        judgments, items, assessments = (Path(folder) / name for name in ("judgments", "items", "assessments"))
+        rejects = write_judgments(given.judgments, judgments, items, judging)
+        vetted = given.assessments or ()
+        write_assessments(read_assessments(vetted) if isinstance(vetted, Path) else vetted, assessments)
+        for path in (judgments, items, assessments):
+            _load(work, path.name, path)
     if given.assessments is None:
         work.execute("""
             INSERT INTO assessments BY NAME
@@ -196,13 +151,12 @@ def _refuse_filters_of_stores(filters: Filters) -> None:
 def _filter_records(work: duckdb.DuckDBPyConnection, filters: Filters) -> tuple[int, int]:
     """Takes out what the filters leave out; returns how many assessments there were and are."""
     prepare(work, filters)
-    for kind, values, there in (
-        ("judge", filters.judges, "SELECT judge FROM assessments"),
-        ("panel", filters.panels, "SELECT panel_digest FROM assessments"),
-        ("category", filters.categories, "SELECT category FROM items"),
-    ):
-        if values:
-            require_known(work, kind, f"SELECT DISTINCT * FROM ({there})", "the input")
+    sources = {
+        "judge": "SELECT judge FROM assessments",
+        "panel": "SELECT panel_digest FROM assessments",
+        "category": "SELECT category FROM items",
+    }
+    require_known(work, filters, sources, "the input")
     (before,) = only(work, "SELECT count(*) FROM assessments")
     drop_unwanted(work, filters, panels=True)
     if filters.categories:
@@ -215,69 +169,9 @@ def _filter_records(work: duckdb.DuckDBPyConnection, filters: Filters) -> tuple[
     return before, after
 
 
-def _take_judgments(
-    work: duckdb.DuckDBPyConnection, given: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
-) -> int:
-    """Fills ``judgments`` and ``items``; returns the number of rejects."""
-    rejects = _load_halves(work, given, folder, judging)
-    if rejects is None:
-        whole = write_judgments(given, folder, judging)
-        _load_lines(work, whole)
-        rejects = whole.rejects
-    work.execute("ALTER TABLE items DROP content")
-    return rejects
-
-
-def _load_halves(
-    work: duckdb.DuckDBPyConnection, given: JudgmentSource | Iterable[Judgment], folder: Path, judging: bool
-) -> int | None:
-    """The same with the halves of a large file; None where it has to be read as a whole."""
-    halves = write_halves(given, folder, judging)
-    if halves is None:
-        return None
-    first, second = halves
-    _load_lines(work, first)
-    return first.rejects + second.rejects if _belong_together(work, second) else None
-
-
-def _load_lines(work: duckdb.DuckDBPyConnection, lines: JudgmentLinesWritten) -> None:
-    _load(work, "judgments", lines.judgments, _JUDGMENTS)
-    _load(work, "items", lines.items, _ITEMS_READ)
-
-
-def _belong_together(work: duckdb.DuckDBPyConnection, second: JudgmentLinesWritten) -> bool:
-    """Adds the second half of a file to the first, unless an id means different things in the two.
-
-    A pass over the whole file finds which judgment came first, and where a contradiction is.
-    """
-    (offset,) = only(work, "SELECT count(*) FROM judgments")
-    try:
-        for table, path, columns in (("judgments", second.judgments, _JUDGMENTS), ("items", second.items, _ITEMS_READ)):
-            _load(work, f"second_{table}", path, columns)
-        repeated, different = only(
-            work,
-            """SELECT (SELECT count(*) FROM second_judgments SEMI JOIN judgments USING (judgment_id)),
-                (SELECT count(*) FROM second_items s JOIN items i USING (item_id) WHERE s.content <> i.content)""",
-        )
-        if repeated or different:
-            return False
-        work.execute(
-            f"INSERT INTO judgments SELECT * REPLACE (judgment_no + {offset} AS judgment_no) "
-            "FROM second_judgments ORDER BY judgment_no"
-        )
-        work.execute(
-            f"INSERT INTO items SELECT * REPLACE (item_no + {offset} AS item_no) "
-            "FROM second_items ANTI JOIN items USING (item_id) ORDER BY item_no"
-        )
-    finally:
-        work.execute("DROP TABLE IF EXISTS second_judgments")
-        work.execute("DROP TABLE IF EXISTS second_items")
-    return True
-
-
 def _refuse_contradictions(work: duckdb.DuckDBPyConnection) -> None:
     """One judgment, one assessment; every assessment its judgment, of the same item and judge."""
-    columns = ", ".join(name for name in _ASSESSMENTS if name not in ("line", "judgment_id"))
+    columns = ", ".join(name for name in _COLUMNS["assessments"].split() if name not in ("line", "judgment_id"))
     twice = work.execute(f"""
         SELECT judgment_id, count(DISTINCT hash({columns})) AS contents, max(line), count(*) OVER ()
         FROM assessments GROUP BY judgment_id HAVING count(*) > 1 ORDER BY contents DESC, judgment_id LIMIT 1
@@ -322,8 +216,9 @@ def _checked(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[st
     return {"changed_since": changed}
 
 
-def _load(work: duckdb.DuckDBPyConnection, table: str, path: Path, columns: dict[str, str]) -> None:
-    if not path.exists() or not path.stat().st_size:
+def _load(work: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+    columns = {name: TYPES.get(name, "VARCHAR") for name in _COLUMNS[table].split()}
+    if not path.stat().st_size:
         listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         work.execute(f"CREATE OR REPLACE TABLE {table} ({listed})")
         return

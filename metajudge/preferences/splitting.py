@@ -10,7 +10,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
-from metajudge.preferences.workspace import FunnelStep, only
+from metajudge.preferences.workspace import FunnelStep, fill, only, pages_of
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
@@ -118,9 +118,9 @@ def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
     work.execute("""
         CREATE OR REPLACE TABLE clusters AS
         SELECT question_hash, min(item_no) AS first FROM measures GROUP BY 1""")
-    roots: list[int] = []
-    numbers: list[int] = []
+    near: list[tuple[int, int]] = []
     if len(request.parts) > 1 and request.near_threshold < 1 and unit_of(work, request) == QUESTION:
+        numbers: list[int] = []
 
         def chunks() -> Iterator[Sequence[Sequence[str]]]:
             for rows in _questions(work):
@@ -129,15 +129,8 @@ def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
 
         groups = near_groups(chunks(), request.near_threshold, request.seed)
         moved = np.flatnonzero(groups != np.arange(len(groups)))
-        roots = [numbers[index] for index in groups[moved]]
-        numbers = [numbers[index] for index in moved]
-    work.execute("CREATE OR REPLACE TABLE near_questions (first BIGINT, root BIGINT)")
-    for start in range(0, len(roots), _CHUNK):
-        stop = start + _CHUNK
-        work.execute(
-            "INSERT INTO near_questions SELECT unnest($1::BIGINT[]), unnest($2::BIGINT[])",
-            [numbers[start:stop], roots[start:stop]],
-        )
+        near = [(numbers[index], numbers[root]) for index, root in zip(moved, groups[moved], strict=True)]
+    fill(work, "near_questions", ("first", "root"), pages_of(near))
     work.execute("""
         CREATE OR REPLACE TABLE clusters AS
         SELECT question_hash, md5(i.item_id)[:12] AS cluster FROM (

@@ -4,8 +4,9 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
 PIECE: Final = 8_000_000
 """Bytes of texts that a step has in memory; a longer text is alone. Reading JSON takes up to twenty times as much."""
+_PAGE: Final = 8_192
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
@@ -28,6 +30,15 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     # What is read once and thrown away is not worth compressing: a tenth of the time of an export.
     "force_compression": "uncompressed",
 }
+TYPES: Final = {
+    **dict.fromkeys(("assessment_id", "annotation_id", "decision_id", "event_id", "rowid"), "BIGINT"),
+    **dict.fromkeys(("line", "judgment_no", "item_no", "promise_questions", "first", "root"), "BIGINT"),
+    **dict.fromkeys(("created_at", "final_score", "score", "probability"), "DOUBLE"),
+    **dict.fromkeys(("bar", "target", "delta", "threshold"), "DOUBLE"),
+    **dict.fromkeys(("accepted", "redacted", "approximate"), "BOOLEAN"),
+    **dict.fromkeys(("shown", "labels"), "VARCHAR[]"),
+}
+"""Types of columns that are no texts, by their names."""
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_WORDS: Final = ("No space left", "File too large", "quota", "Could not write")
 
@@ -176,11 +187,11 @@ class Workspace:
 
 
 @contextlib.contextmanager
-def readable_errors(out: Path, memory: str | None = MEMORY) -> Iterator[None]:
+def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
     """Turns a full disk, or another failure to write, into words.
 
     Args:
-        memory: what may be used, for the message; with None a want of it is left to the caller, who may allow more.
+        memory: what may be used, for the message.
 
     Raises:
         DiskFullError: there is no room; nothing was put at ``out``.
@@ -192,8 +203,6 @@ def readable_errors(out: Path, memory: str | None = MEMORY) -> Iterator[None]:
     except OSError as error:
         raise _unwritten(out, error.strerror or str(error), error.errno in _FULL) from error
     except duckdb.OutOfMemoryException as error:
-        if memory is None:
-            raise
         raise NeedsMemoryError(
             f"{out} was not written: a step needs more than {memory} of memory, or of disk beside it ({error})"
         ) from error
@@ -252,3 +261,32 @@ def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None =
     (row,) = work.execute(query, values or []).fetchall()
     found: tuple[Any, ...] = row
     return found
+
+
+def fill(
+    work: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: Sequence[str],
+    pages: Iterable[Sequence[Sequence[Any]]],
+    query: str = "SELECT * FROM given",
+) -> None:
+    """Makes a table of what a query gives of the rows ``given``, some at a time."""
+    places = enumerate(columns, 1)
+    listed = ", ".join(f"unnest(${place}::{TYPES.get(name, 'VARCHAR')}[]) AS {name}" for place, name in places)
+    how = f"CREATE OR REPLACE TABLE {table} AS"
+    for rows in chain([[]], pages):
+        values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+        work.execute(f"{how} WITH given AS (SELECT {listed}) {query}", values)
+        how = f"INSERT INTO {table}"
+
+
+def pages_of(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Sequence[Any]]]:
+    """The rows, some at a time."""
+    return (rows[start : start + _PAGE] for start in range(0, len(rows), _PAGE))
+
+
+def named_rows(work: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """The rows of a query, by the names of its columns."""
+    cursor = work.execute(query)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

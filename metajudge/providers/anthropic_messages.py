@@ -21,6 +21,9 @@ _FINISH: dict[str, FinishReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+ERRORS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
+"""The status that an error inside a success would have had."""
+
 _EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 _NOT_IN_PROTOCOL = ("temperature", "top_p", "seed")
 
@@ -75,7 +78,9 @@ def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Re
     found = answer_data(content, asked)
     data: dict[str, Any] = found if isinstance(found, dict) else {}
     if data.get("type") == "error":
-        raise error_from_response(_error_status(data.get("error")), {}, content, asked)
+        error = data.get("error")
+        status = ERRORS.get(str(error.get("type")), 200) if isinstance(error, dict) else 200
+        raise error_from_response(status, {}, content, asked)
     usage, blocks = read_usage(data.get("usage")), data.get("content")
     if not isinstance(blocks, list):
         raise useless("without a message", content, asked, usage)
@@ -84,12 +89,6 @@ def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Re
     if not any(texts) and finish in {"stop", "other"} and not allow_empty:
         raise useless("with an empty message", content, asked, usage)
     return Reply("".join(texts), finish, text_or(data.get("model"), asked.model), usage)
-
-
-def _error_status(error: Any) -> int:
-    """The status that an error inside a success would have had."""
-    kind = error.get("type") if isinstance(error, dict) else None
-    return {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}.get(str(kind), 200)
 
 
 def read_usage(usage: Any) -> Usage | None:

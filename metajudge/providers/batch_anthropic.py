@@ -16,7 +16,6 @@ from metajudge.providers.batch_protocol import (
     BatchAnswer,
     BatchLimits,
     BatchLine,
-    BatchPhase,
     BatchService,
     BatchStatus,
     Ending,
@@ -88,8 +87,8 @@ class AnthropicBatches(BatchService):
         total = _total(found)
         done = total - ((found.get("request_counts") or {}).get("processing") or 0)
         if found.get("processing_status") != "ended":
-            return BatchStatus(BatchPhase.WAITING, done, total)
-        return BatchStatus(BatchPhase.ENDED, done, total, (f"{self.path}/{batch_id}/results",))
+            return BatchStatus(False, done, total)
+        return BatchStatus(True, done, total, (f"{self.path}/{batch_id}/results",))
 
     def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:
         name, result = line.get("custom_id"), line.get("result")

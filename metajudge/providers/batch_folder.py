@@ -4,7 +4,6 @@ One JSON file a batch records its requests (by their keys; no prompt is kept), i
 its provider calls it. Fetched results lie beside it until the caller has stored them.
 """
 
-import contextlib
 import json
 import re
 import secrets
@@ -130,11 +129,9 @@ class BatchFolder:
     def drop(self, record: BatchRecord) -> None:
         """Forgets a batch: it never was submitted, was refused, or all of it is safe."""
         self.records.pop(record.label, None)
-        with contextlib.suppress(FileNotFoundError):
-            self._file(record.label).unlink()
+        self._file(record.label).unlink(missing_ok=True)
         for number in range(record.files):
-            with contextlib.suppress(FileNotFoundError):
-                self._results(record, number).unlink()
+            self._results(record, number).unlink(missing_ok=True)
 
     def settle(self) -> None:
         """Forgets the batches of which every answer was handed over; call it when those are stored."""

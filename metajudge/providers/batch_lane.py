@@ -5,6 +5,7 @@ import copy
 import random
 import time
 from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +15,13 @@ from metajudge.errors import (
     BatchPendingError,
     ConfigurationError,
     ContextTooLongError,
-    MetajudgeError,
     ModelTimeoutError,
     NotFoundError,
     ProviderError,
     RateLimitedError,
 )
 from metajudge.providers.batch_folder import BatchRecord, BatchState
-from metajudge.providers.batch_protocol import BatchAnswer, BatchLine, BatchPhase, BatchService, BatchStatus, Ending
+from metajudge.providers.batch_protocol import BatchAnswer, BatchLine, BatchService, BatchStatus, Ending
 from metajudge.providers.batch_queue import Batches, BatchQueue, Lane
 from metajudge.providers.batch_results import BatchResults, read_results
 from metajudge.providers.http_errors import Asked, error_from_response
@@ -186,7 +186,11 @@ class BatchLane:
                 if not error.retryable or attempt == self._settings.attempts or self._left.is_set():
                     self._waiting.pop(record.label, None)
                     self._folder.drop(record)
-                    raise self._told(error) from None
+                    if isinstance(error, NotFoundError):
+                        raise ConfigurationError(
+                            f"{error}. Has this server a batch API? Leave out --batch to ask it live"
+                        ) from None
+                    raise error from None
                 await asyncio.sleep(max(wait * random.uniform(0.5, 1.0), error.retry_after or 0.0))
                 wait = min(2 * wait, self._settings.longest_poll_s)
         record = self._folder.submitted(record, batch_id)
@@ -219,14 +223,8 @@ class BatchLane:
         )
 
     async def _find(self, record: BatchRecord, foreign: Iterable[str] = ()) -> str | None:
-        others = {one.batch_id for one in self._folder.records.values() if one.batch_id} | set(foreign)
-        known = frozenset(others)
+        known = frozenset(one.batch_id for one in self._folder.records.values() if one.batch_id) | set(foreign)
         return await self._service.find(record.label, record.begun_at, len(record.keys), known, self._asked)
-
-    def _told(self, error: ProviderError) -> MetajudgeError:
-        if isinstance(error, NotFoundError):
-            return ConfigurationError(f"{error}. Has this server a batch API? Leave out --batch to ask it live")
-        return error
 
     def _attach(self, record: BatchRecord, entry: _Entry) -> None:
         """Waits for a batch of an earlier process, or of this one."""
@@ -311,7 +309,7 @@ class BatchLane:
                     raise
                 self._queue.say(f"batch {record.batch_id} cannot be checked: {error}; trying again")
             else:
-                if status.phase is not BatchPhase.WAITING:
+                if status.ended:
                     return status
                 self._queue.resting(record.label)
                 if status.done != done and time.monotonic() - told_at > _TOLD_EVERY_S:
@@ -363,11 +361,8 @@ class BatchLane:
 
     async def _pause(self, seconds: float) -> None:
         """Waits, or returns at once when the run is left."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._left.wait()
-        except TimeoutError:
-            pass
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._left.wait(), seconds)
 
 
 def lane_of(queue: Batches, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> Lane:

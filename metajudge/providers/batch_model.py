@@ -1,62 +1,34 @@
 """A model asked in batches: the same adapter, wrappers and bodies as live, over another transport."""
 
 import asyncio
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from metajudge.errors import AuthError, FailureKind, NotFoundError, ProviderError
+from metajudge.errors import AuthError, NotFoundError, ProviderError
 from metajudge.providers.batch_anthropic import AnthropicBatches
 from metajudge.providers.batch_lane import answer_error, lane_of
 from metajudge.providers.batch_openai import OpenAIBatches
 from metajudge.providers.batch_protocol import BatchService
 from metajudge.providers.batch_queue import Batches, Lane
-from metajudge.providers.client import EndpointClient, Transport
+from metajudge.providers.client import EndpointClient, Post
 from metajudge.providers.http_errors import Asked
-from metajudge.providers.metering import MeteredModel
-from metajudge.providers.model import Endpoint, Model, ModelRequest, Parameters
+from metajudge.providers.model import Model, ModelRequest, Parameters
 from metajudge.providers.negotiation import RenegotiatedError
-from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from metajudge.providers.wrapper import CallAttempt, ModelWrapper, unsent
 from metajudge.types import Reply
 
-Adapter = Callable[[Transport], Model]
-"""Makes a provider's adapter over a transport."""
+Adapter = Callable[[Post], Model]
+"""Makes a provider's adapter over what carries its requests."""
 
 
 class _AskLive(Exception):  # noqa: N818 - control flow between two models
     """Too few requests for a batch: this one is to be asked live."""
 
 
-@dataclass(frozen=True, slots=True)
-class _BatchTransport:
-    """Carries one request, known by its key, into a batch and its answer back."""
-
-    lane: Lane
-    client: EndpointClient
-    key: str
-    fresh: bool
-
-    @property
-    def endpoint(self) -> Endpoint:
-        return self.client.endpoint
-
-    def asked(self, model: str) -> Asked:
-        return self.client.asked(model)
-
-    async def post(self, _path: str, body: bytes, asked: Asked, _parameters: Parameters) -> bytes:
-        answer = await self.lane.ask(self.key, self.fresh, body)
-        if answer is None:
-            raise _AskLive
-        if answer.status == 200:
-            return answer.content
-        raise answer_error(answer, asked)
-
-
 class BatchProvider:
     """The provider below the wrappers: as the live one, but its requests travel in batches.
 
     Args:
-        adapter: makes the live adapter over a transport, so that bodies and readings are its own.
+        adapter: makes the live adapter over what carries its requests, so that bodies and readings are its own.
     """
 
     def __init__(self, name: str, client: EndpointClient, queue: Batches, adapter: Adapter) -> None:
@@ -79,24 +51,17 @@ class BatchProvider:
             BatchPendingError: the batch is left to its provider.
         """
         call = CallAttempt.of(self, request)
-        transport = _BatchTransport(self.lane(call), self._client, call.key, call.fresh)
-        return await self._adapter(transport).complete(call)
+        lane = self.lane(call)
 
+        async def post(_path: str, body: bytes, asked: Asked, _parameters: Parameters) -> bytes:
+            answer = await lane.ask(call.key, call.fresh, body)
+            if answer is None:
+                raise _AskLive
+            if answer.status == 200:
+                return answer.content
+            raise answer_error(answer, asked)
 
-class BatchMeteredModel(MeteredModel):
-    """Keeps the books of batches: a request that is given up here is still under way there, and no failure."""
-
-    def _failed(
-        self,
-        request: ModelRequest,
-        started_at: float,
-        start: float,
-        kind: FailureKind,
-        message: str,
-        error: ProviderError | None,
-    ) -> None:
-        if kind is not FailureKind.INTERRUPTED:
-            super()._failed(request, started_at, start, kind, message, error)
+        return await self._adapter(post).complete(call)
 
 
 class BatchedModel(ModelWrapper):
@@ -123,7 +88,9 @@ class BatchedModel(ModelWrapper):
             if self._probe.running is None:
                 return await self._probed(call)
             await self._probe.running.wait()
-            self._raise_failed()
+            if (failed := self._probe.failed) is not None:
+                why = "not put into a batch, because the first request failed and this one would too"
+                raise unsent(failed, f"{why}: {failed}")
         try:
             return await self._inner.complete(call)
         except _AskLive:
@@ -147,13 +114,6 @@ class BatchedModel(ModelWrapper):
         finally:
             probe.running.set()
             probe.running = None
-
-    def _raise_failed(self) -> None:
-        if self._probe.failed is not None:
-            error = copy.copy(self._probe.failed)
-            error.args = (f"not put into a batch, because the first request failed and this one would too: {error}",)
-            error.sent, error.attempts = False, 0
-            raise error
 
 
 def batch_service(client: EndpointClient) -> BatchService:

@@ -15,7 +15,6 @@ from metajudge.providers.batch_protocol import (
     BatchAnswer,
     BatchLimits,
     BatchLine,
-    BatchPhase,
     BatchService,
     BatchStatus,
     Ending,
@@ -67,13 +66,13 @@ class OpenAIBatches(BatchService):
         done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
         state, total = found.get("status"), counts.get("total") or 0
         if state == "failed":
-            return BatchStatus(BatchPhase.REFUSED, done, total, refusal=_refusal(found))
+            return BatchStatus(True, done, total, refusal=_refusal(found))
         if state not in _ENDED:
-            return BatchStatus(BatchPhase.WAITING, done, total)
+            return BatchStatus(False, done, total)
         files = [found.get(name) for name in ("output_file_id", "error_file_id")]
         sources = tuple(f"/files/{name}/content" for name in files if name)
         unanswered = {"expired": Ending.EXPIRED, "cancelled": Ending.CANCELED}.get(str(state), Ending.MISSING)
-        return BatchStatus(BatchPhase.ENDED, done, total, sources, unanswered)
+        return BatchStatus(True, done, total, sources, unanswered)
 
     def read(self, line: Mapping[str, object]) -> tuple[str, BatchAnswer] | None:
         name, response, error = line.get("custom_id"), line.get("response"), line.get("error")

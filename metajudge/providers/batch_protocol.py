@@ -57,26 +57,19 @@ class BatchAnswer:
     ending: Ending | None = None
 
 
-class BatchPhase(StrEnum):
-    """A batch's state: being worked on, ended (results may be fetched), or refused as a whole."""
-
-    WAITING = "waiting"
-    ENDED = "ended"
-    REFUSED = "refused"
-
-
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
     """A batch as its provider reports it.
 
     Attributes:
+        ended: whether results may be fetched, or the batch was refused as a whole.
         done: requests that have ended, in whatever way.
         sources: paths where the results are, once ended.
         unanswered: how requests ended that the results do not mention.
         refusal: status and body of the error, where the batch was refused.
     """
 
-    phase: BatchPhase
+    ended: bool
     done: int = 0
     total: int = 0
     sources: tuple[str, ...] = ()
@@ -128,10 +121,6 @@ class BatchService(ABC):
     async def fetch(self, source: str, asked: Asked) -> bytes:
         """The results at one of the status's sources, as JSON lines."""
         return await self.client.exchange(source, asked, timeout_s=TRANSFER_S)
-
-    async def cancel(self, batch_id: str, asked: Asked) -> None:
-        """Asks the provider to stop; what is answered by then is kept and billed."""
-        await self.client.exchange(f"{self.path}/{batch_id}/cancel", asked, timeout_s=CALL_S, body=b"{}")
 
     async def get(self, path: str, asked: Asked) -> dict[str, Any]:
         """What the provider says at a path."""

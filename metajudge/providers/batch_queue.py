@@ -66,8 +66,16 @@ LaneKey = tuple[Endpoint, str, tuple[tuple[str, str], ...]]
 """Endpoint, model and headers: requests that have these in common may share a batch."""
 
 
-class LaneState(Protocol):
-    """What the queue knows of the requests that may share a batch; see :mod:`metajudge.providers.batch_lane`."""
+class Lane(Protocol):
+    """Where requests of one model wait for their batch."""
+
+    def holds(self, key: str, fresh: bool) -> bool: ...
+
+    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
+
+
+class OwnLane(Lane, Protocol):
+    """A lane of this process; see :mod:`metajudge.providers.batch_lane`."""
 
     @property
     def gathering(self) -> bool: ...
@@ -78,14 +86,6 @@ class LaneState(Protocol):
     def release(self) -> None: ...
 
 
-class Lane(Protocol):
-    """Where requests of one model wait for their batch."""
-
-    def holds(self, key: str, fresh: bool) -> bool: ...
-
-    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
-
-
 class Batches(Protocol):
     """Where requests are gathered: a queue of this process, or that of another one."""
 
@@ -93,10 +93,6 @@ class Batches(Protocol):
 
     def lane(self, key: LaneKey, make: "Callable[[BatchQueue], OwnLane]") -> Lane:
         """The lane of requests that may share a batch; ``make`` makes one of this process."""
-
-
-class OwnLane(Lane, LaneState, Protocol):
-    """A lane of this process."""
 
 
 @dataclass(slots=True)

@@ -68,23 +68,18 @@ def read_results(
             if name not in wanted:
                 results.unknown += 1
                 continue
-            _take(results, seen, name, answer)
+            earlier = results.answers.setdefault(name, answer)
+            if earlier is answer:
+                continue
+            if name not in seen:
+                seen.add(name)
+                results.repeated += 1
+            if earlier != answer:  # which one was meant cannot be known
+                results.answers[name] = BatchAnswer(None, ending=Ending.CONTRADICTORY)
         results.cut = results.cut or (bool(content) and not content.endswith(b"\n") and not _whole(content))
     for name in ids:
         results.answers.setdefault(name, BatchAnswer(None, ending=unanswered))
     return results
-
-
-def _take(results: BatchResults, seen: set[str], name: str, answer: BatchAnswer) -> None:
-    earlier = results.answers.get(name)
-    if earlier is None:
-        results.answers[name] = answer
-        return
-    if name not in seen:
-        seen.add(name)
-        results.repeated += 1
-    if earlier != answer:  # which one was meant cannot be known
-        results.answers[name] = BatchAnswer(None, ending=Ending.CONTRADICTORY)
 
 
 def _read(line: bytes, read: ReadLine) -> tuple[str, BatchAnswer] | None:

@@ -1,10 +1,10 @@
 """A run's hard limit in dollars, calls or tokens: what is reserved before sending is settled after."""
 
 import asyncio
-from collections import deque
 from dataclasses import dataclass
 
 from metajudge.errors import BatchPendingError, BudgetExceeded, ConfigurationError, ProviderError
+from metajudge.providers.budget_book import TOLERANCE
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.prices import Price
 from metajudge.providers.usage_estimate import UsageEstimate
@@ -25,9 +25,6 @@ class Amount:
 
     def __sub__(self, other: "Amount") -> "Amount":
         return Amount(self.usd - other.usd, self.calls - other.calls, self.tokens - other.tokens)
-
-
-_TOLERANCE = 1e-12  # float noise of sums of dollars
 
 
 class Budget:
@@ -52,7 +49,7 @@ class Budget:
         self.usd, self.calls, self.tokens = usd, calls, tokens
         self.spent = Amount()
         self._reserved = Amount()
-        self._waiting: deque[tuple[Amount, asyncio.Future[None]]] = deque()
+        self._turn, self._news = asyncio.Lock(), asyncio.Event()
 
     def __bool__(self) -> bool:
         return any(limit is not None for limit in (self.usd, self.calls, self.tokens))
@@ -64,50 +61,26 @@ class Budget:
             BudgetExceeded: with what is spent, what the call may take, and the limit.
         """
         self.check(amount, self.spent)
-        if not self._waiting and self.fits(self.spent + self._reserved + amount):
+        async with self._turn:  # first come, first served
+            while not self.fits(self.spent + self._reserved + amount):
+                self.check(amount, self.spent)
+                self._news.clear()
+                await self._news.wait()
             self._reserved += amount
-            return
-        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((amount, granted))
-        try:
-            await granted
-        except asyncio.CancelledError:
-            if granted.done() and not granted.cancelled() and granted.exception() is None:
-                self._reserved -= amount
-            self._grant()
-            raise
 
     def settle(self, reserved: Amount, spent: Amount) -> None:
         """Replaces a reservation by what the call really took."""
         self._reserved -= reserved
         self.spent += spent
-        self._grant()
+        self._news.set()
 
     def close(self) -> None:
         """Releases the budget's resources; a budget of one run has none."""
 
-    def _grant(self) -> None:
-        while self._waiting:
-            amount, granted = self._waiting[0]
-            if granted.done():  # cancelled
-                self._waiting.popleft()
-                continue
-            try:
-                self.check(amount, self.spent)
-            except BudgetExceeded as exceeded:
-                self._waiting.popleft()
-                granted.set_exception(exceeded)
-                continue
-            if not self.fits(self.spent + self._reserved + amount):
-                return
-            self._waiting.popleft()
-            self._reserved += amount
-            granted.set_result(None)
-
     def fits(self, total: Amount) -> bool:
         """Whether the limits allow a total."""
         return (
-            (self.usd is None or total.usd <= self.usd + _TOLERANCE)
+            (self.usd is None or total.usd <= self.usd + TOLERANCE)
             and (self.calls is None or total.calls <= self.calls)
             and (self.tokens is None or total.tokens <= self.tokens)
         )
@@ -123,7 +96,7 @@ class Budget:
             return
         if self.calls is not None and total.calls > self.calls:
             reason = f"{spent.calls} of {self.calls} calls are made"
-        elif self.usd is not None and total.usd > self.usd + _TOLERANCE:
+        elif self.usd is not None and total.usd > self.usd + TOLERANCE:
             reason = f"${spent.usd:.4f} of ${self.usd:g} is spent and the next call may cost ${amount.usd:.4f}"
         else:
             reason = f"{spent.tokens} of {self.tokens} tokens are used and the next call may take {amount.tokens}"

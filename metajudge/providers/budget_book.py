@@ -7,7 +7,7 @@ from typing import Any, Final
 from metajudge.providers.limit_book import LEASE_S
 
 DAY_S: Final = 86_400
-_TOLERANCE: Final = 1e-12
+TOLERANCE: Final = 1e-12
 """Float noise of sums of dollars."""
 
 
@@ -56,7 +56,7 @@ class BudgetBook:
         """
         state = self.state(now)
         granted = ticket in self.held
-        if not granted and state.spent + state.held + usd <= limit + _TOLERANCE:
+        if not granted and state.spent + state.held + usd <= limit + TOLERANCE:
             self.held[ticket] = (usd, now + lease_s)
             granted = True
         return BudgetState(state.spent, state.held, state.ends_in_s, granted)
@@ -69,9 +69,7 @@ class BudgetBook:
 
     def renew(self, tickets: Iterable[str], now: float, lease_s: float = LEASE_S) -> None:
         """Keeps what calls in flight have set aside from expiring."""
-        for ticket in tickets:
-            if ticket in self.held:
-                self.held[ticket] = (self.held[ticket][0], now + lease_s)
+        self.held |= {name: (self.held[name][0], now + lease_s) for name in tickets if name in self.held}
 
     def state(self, now: float) -> BudgetState:
         """How it stands; a new day begins, and what has expired is given back."""

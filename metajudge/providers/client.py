@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import io
 import secrets
 import ssl
@@ -41,14 +42,6 @@ _TELEMETRY = (
 
 _OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
 """Read by the SDK from the environment; must not be sent to hosts other than OpenAI's."""
-
-
-def load_sdk(endpoint: Endpoint) -> None:
-    """Imports the SDK of an endpoint's protocol, which takes up to a second: before calls are in flight."""
-    import importlib
-
-    with modules_kept():
-        importlib.import_module("anthropic" if endpoint.protocol == "anthropic" else "openai")
 
 
 def heads(endpoint: Endpoint, key: str | None, own: tuple[tuple[str, str], ...] = ()) -> dict[str, str]:
@@ -132,15 +125,8 @@ HttpClientFactory = Callable[[Endpoint], HttpClient]
 """Makes the HTTP client for an endpoint in place of our own: the seam for tests and proxies."""
 
 
-class Transport(Protocol):
-    """What carries a provider's requests: at once, over a connection, or in a batch."""
-
-    @property
-    def endpoint(self) -> Endpoint: ...
-
-    def asked(self, model: str) -> Asked: ...
-
-    async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes: ...
+Post = Callable[[str, bytes, Asked, Parameters], Awaitable[bytes]]
+"""Carries a provider's requests, at once or in a batch: see :meth:`EndpointClient.post`."""
 
 
 class EndpointClient:
@@ -181,17 +167,19 @@ class EndpointClient:
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
-        status, headers, content = await self._exchanged(
-            "POST", path, body, asked, parameters.timeout_s, parameters.headers
-        )
-        if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
-            what = headers.get("content-type", "no content type")
-            raise BadReplyError(
-                f"{asked} answered with {what} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
-                "Is the base URL that of an API?",
-                status=status,
-            )
-        return content
+
+        async def read(answer: Answer) -> bytes:
+            content = await answer.read()
+            if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
+                what = answer.headers.get("content-type", "no content type")
+                raise BadReplyError(
+                    f"{asked} answered with {what} instead of a JSON object: {asked.excerpt(content) or 'nothing'}. "
+                    "Is the base URL that of an API?",
+                    status=answer.status,
+                )
+            return content
+
+        return await self.post_streamed(path, body, asked, parameters, read)
 
     async def exchange(
         self,
@@ -218,8 +206,7 @@ class EndpointClient:
         if file is not None:
             kind, body = _form(*file)
         method = "GET" if body is None else "POST"
-        _, _, content = await self._exchanged(method, path, body, asked, timeout_s, headers, kind)
-        return content
+        return await self._exchanged(method, path, body, asked, timeout_s, headers, lambda answer: answer.read(), kind)
 
     async def post_streamed(
         self,
@@ -234,14 +221,7 @@ class EndpointClient:
         Raises:
             ProviderError: as for :meth:`post`, and what ``read`` raises.
         """
-        timeout_s = parameters.timeout_s
-        async with (
-            _typed_errors(asked, timeout_s),
-            self._sent("POST", path, body, timeout_s, parameters.headers) as answer,
-        ):
-            if not 200 <= answer.status < 300:
-                raise error_from_response(answer.status, answer.headers, await answer.read(), asked)
-            return await read(answer)
+        return await self._exchanged("POST", path, body, asked, parameters.timeout_s, parameters.headers, read)
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""
@@ -251,7 +231,8 @@ class EndpointClient:
     def open(self) -> HttpClient:
         """Imports the SDK and aiohttp and makes the client, unless that was done before; nothing is sent."""
         if self._http is None:
-            load_sdk(self.endpoint)
+            with modules_kept():  # up to a second: before calls are in flight
+                importlib.import_module("anthropic" if self.endpoint.protocol == "anthropic" else "openai")
             make = self._http_client or (lambda endpoint: _session(endpoint.base_url, self._pool_size))
             self._http = make(self.endpoint)
         return self._http
@@ -264,14 +245,14 @@ class EndpointClient:
         asked: Asked,
         timeout_s: float,
         own: Headers,
+        read: Callable[[Answer], Awaitable[T]],
         kind: str = _JSON,
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body of a successful answer."""
+    ) -> T:
+        """A successful answer as it is read."""
         async with _typed_errors(asked, timeout_s), self._sent(method, path, body, timeout_s, own, kind) as answer:
-            content = await answer.read()
-        if not 200 <= answer.status < 300:
-            raise error_from_response(answer.status, answer.headers, content, asked)
-        return answer.status, answer.headers, content
+            if not 200 <= answer.status < 300:
+                raise error_from_response(answer.status, answer.headers, await answer.read(), asked)
+            return await read(answer)
 
     def _sent(
         self, method: str, path: str, body: bytes | None, timeout_s: float, own: Headers, kind: str = _JSON
@@ -380,16 +361,11 @@ class ClientPool:
 
     def client(self, endpoint: Endpoint, key: str | None, key_variable: str) -> EndpointClient:
         """The client for an endpoint and key, made but not opened."""
-        found = self._clients.get((endpoint, key))
-        if found is None:
-            found = self._clients[endpoint, key] = EndpointClient(
-                endpoint,
-                key,
-                key_variable,
-                pool_size=self._pool_size,
-                http_client=self._http_client,
+        if (endpoint, key) not in self._clients:
+            self._clients[endpoint, key] = EndpointClient(
+                endpoint, key, key_variable, pool_size=self._pool_size, http_client=self._http_client
             )
-        return found
+        return self._clients[endpoint, key]
 
     def open(self) -> None:
         """Opens every client."""

@@ -67,28 +67,11 @@ class Asked:
         return text if len(text) <= _EXCERPT else text[: _EXCERPT - 3] + "..."
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    message: str
-    codes: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.codes} {self.message}"
-
-
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> ProviderError:
     """The typed error for an answer that is not a success (or says in a success that it is none)."""
-    problem = _read_problem(body, asked)
-    message = f"HTTP {status} from {asked}: {problem.message.rstrip('.') or 'no message'}"
-    wait = retry_after(headers)
-    error = _classify(status, problem, message, asked, headers)
-    error.status, error.retry_after = status, wait
-    return error
-
-
-def _classify(status: int, problem: _Problem, message: str, asked: Asked, headers: Mapping[str, str]) -> ProviderError:
-    wrong, text = status in {400, 422}, problem.text
+    said, codes = _read_problem(body, asked)
+    message = f"HTTP {status} from {asked}: {said.rstrip('.') or 'no message'}"
+    wrong, text = status in {400, 422}, f"{codes} {said}"
     no_credit = status == 402 or _QUOTA.search(text) is not None
     too_long = status == 413 or (status == 429 and _NEVER_FITS.search(text)) or (wrong and _TOO_LONG.search(text))
     target = headers.get("location", "elsewhere")
@@ -108,32 +91,33 @@ def _classify(status: int, problem: _Problem, message: str, asked: Asked, header
     ]
     kind, advice = next((kind, advice) for applies, kind, advice in kinds if applies)
     error = kind(message + advice)
+    error.status, error.retry_after = status, retry_after(headers)
     if no_credit and kind is RateLimitedError:
         error.retryable = False
     return error
 
 
-def _read_problem(body: bytes, asked: Asked) -> _Problem:
-    """Reads the shapes in which servers describe errors; falls back to an excerpt of the body."""
+def _read_problem(body: bytes, asked: Asked) -> tuple[str, str]:
+    """Message and codes, in the shapes in which servers describe errors; falls back to an excerpt of the body."""
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _Problem(asked.excerpt(body), "")
+        return asked.excerpt(body), ""
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
-        return _Problem(asked.excerpt(body), "")
+        return asked.excerpt(body), ""
     error = data.get("error", data)
     if isinstance(error, str):
-        return _Problem(asked.excerpt(error), "")
+        return asked.excerpt(error), ""
     if not isinstance(error, dict):
-        return _Problem(asked.excerpt(body), "")
+        return asked.excerpt(body), ""
     message = error.get("message", error.get("detail"))
     if message is not None and not isinstance(message, str):
         message = orjson.dumps(message).decode()
     codes = [error.get(name) for name in ("type", "code", "param", "status")]
     named = " ".join(code for code in codes if isinstance(code, str))
-    return _Problem(asked.excerpt(message or body), named)
+    return asked.excerpt(message or body), named
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import orjson
 
 from metajudge.errors import AuthError, BadReplyError, BadRequestError, NotFoundError
-from metajudge.providers.client import Transport
+from metajudge.providers.client import EndpointClient, Post
 from metajudge.providers.http_errors import Asked
 from metajudge.providers.model import Endpoint, ModelRequest
 from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
@@ -55,12 +55,19 @@ class ChatProtocol:
 
 
 class HttpModel:
-    """A model behind a protocol."""
+    """A model behind a protocol; ``post`` carries its requests in place of the client."""
 
-    def __init__(self, name: str, client: Transport, negotiation: Negotiation, protocol: ChatProtocol) -> None:
+    def __init__(
+        self,
+        name: str,
+        client: EndpointClient,
+        negotiation: Negotiation,
+        protocol: ChatProtocol,
+        post: Post | None = None,
+    ) -> None:
         self.name = name
         self.endpoint = client.endpoint
-        self._client = client
+        self._post = post or client.post
         self._negotiation = negotiation
         self._protocol = protocol
         self._asked = client.asked(name)
@@ -82,7 +89,7 @@ class HttpModel:
         accepted = False
         try:
             body = protocol.body(self.name, request, dialect)
-            content = await self._client.post(protocol.path, json_bytes(body), self._asked, request.parameters)
+            content = await self._post(protocol.path, json_bytes(body), self._asked, request.parameters)
             accepted = True
         except (BadRequestError, AuthError, NotFoundError) as error:
             if not isinstance(error, BadRequestError):

@@ -120,9 +120,7 @@ class LimitBook:
 
     def renew(self, tickets: Iterable[str], now: float, lease_s: float = LEASE_S) -> None:
         """Keeps calls in flight from expiring; one that has expired is in flight again."""
-        for ticket in tickets:
-            if ticket in self.tickets:
-                self.tickets[ticket] = (self.tickets[ticket][0], now + lease_s)
+        self.tickets |= {name: (self.tickets[name][0], now + lease_s) for name in tickets if name in self.tickets}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, see :meth:`from_json`."""

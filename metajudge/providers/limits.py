@@ -34,7 +34,7 @@ class AdaptiveSlots:
         self._most = most
         self._allowed = float(most)
         self._taken = 0
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._turn, self._freed = asyncio.Lock(), asyncio.Event()
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
         self._era = 0
 
@@ -49,19 +49,12 @@ class AdaptiveSlots:
         Returns:
             A mark to hand to :meth:`release`.
         """
-        if self._taken < self.allowed and not self._queue:
+        async with self._turn:
+            while self._taken >= self.allowed:
+                self._freed.clear()
+                await self._freed.wait()
             self._taken += 1
             return self._era
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # granted and cancelled at once: the next in line has it
-                self._taken -= 1
-            self._grant()
-            raise
-        return self._era
 
     def release(self, mark: int, limited: bool | None) -> None:
         """Gives a slot back.
@@ -70,27 +63,15 @@ class AdaptiveSlots:
             limited: whether the provider answered that it is asked too much; None without an answer.
         """
         self._taken -= 1
-        if limited is not None:
-            self._learn(mark, limited)
-        self._grant()
-
-    def _learn(self, mark: int, limited: bool) -> None:
-        if not limited:
+        self._freed.set()
+        if limited is False:
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        if mark != self._era:
-            return
-        self._recent.append(limited)
-        if limited and sum(self._recent) >= _TOO_MANY:
-            self._allowed = max(1.0, self._allowed / 2)
-            self._recent.clear()
-            self._era += 1
-
-    def _grant(self) -> None:
-        while self._queue and self._taken < self.allowed:
-            turn = self._queue.popleft()
-            if not turn.done():
-                self._taken += 1
-                turn.set_result(None)
+        if limited is not None and mark == self._era:
+            self._recent.append(limited)
+            if limited and sum(self._recent) >= _TOO_MANY:
+                self._allowed = max(1.0, self._allowed / 2)
+                self._recent.clear()
+                self._era += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +229,7 @@ class LimitedModel(ModelWrapper):
         async with places.turn(replace(ask, tokens=expected)) as turn:
             reply = await self._inner.complete(request)
             if counted:
-                turn.correct(self._beyond(expected, request, reply))
+                turn.units = self._beyond(expected, request, reply)
         return reply
 
     def _expected(self, request: ModelRequest) -> int:

@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.providers.model import CallLedger, Model, ModelRequest
@@ -53,6 +54,7 @@ class MeteredModel(ModelWrapper):
         ledger: where each attempt is recorded, None for nowhere.
         find_price: finds the price before the first request is sent; None is for an unknown one.
         prepare: called before the first request is sent and timed, to open connections.
+        batched: whether a request that is given up here is still under way in a batch, and no failure.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class MeteredModel(ModelWrapper):
         ledger: CallLedger | None = None,
         run_id: str | None = None,
         notices: Notices | None = None,
+        batched: bool = False,
     ) -> None:
         super().__init__(inner)
         self._meters = meters
@@ -75,6 +78,7 @@ class MeteredModel(ModelWrapper):
         self._ledger = ledger
         self._run_id = run_id
         self._notices = notices or Notices()
+        self._batched = batched
         self._where = str(inner.endpoint)
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -89,40 +93,33 @@ class MeteredModel(ModelWrapper):
             reply = await self._inner.complete(request)
         except ProviderError as error:
             error.cost_usd = 0.0 if error.usage is None else self._cost(None, error.usage)
-            self._failed(request, started_at, start, error.kind, str(error), error)
+            self._failed(request, started_at, start, error)
             raise
         except asyncio.CancelledError:
             # The request may have left; counting one too many is the safe side.
-            message = "cancelled before the answer was complete"
-            self._failed(request, started_at, start, FailureKind.INTERRUPTED, message, None)
+            if not self._batched:
+                self._failed(request, started_at, start, None)
             raise
-        now = time.monotonic()
-        reply = _measured(reply, now - start, self._cost(reply.cost_usd, reply.usage))
+        latency_s = time.monotonic() - start
+        reply = replace(reply, latency_s=latency_s, cost_usd=self._cost(reply.cost_usd, reply.usage))
         for meter in self._meters:
             meter.sent += 1
             meter.replies += 1
             meter.add(reply.usage, reply.cost_usd)
+        self._record(
+            request,
+            status="ok",
+            started_at=started_at,
+            latency_s=latency_s,
+            reply_text=reply.text,
+            reply_model=reply.model,
+            finish=reply.finish,
+            usage=reply.usage,
+            cost_usd=reply.cost_usd,
+            http_status=200,
+        )
         if self._ledger is not None:
-            call = CallAttempt.of(self, request)
-            self._ledger.record_call(
-                CallRecord(
-                    key=call.key,
-                    endpoint=self._where,
-                    model=self.name,
-                    draw=call.draw,
-                    attempt=call.attempt,
-                    status="ok",
-                    started_at=started_at,
-                    latency_s=reply.latency_s,
-                    run_id=self._run_id,
-                    reply_text=reply.text,
-                    reply_model=reply.model,
-                    finish=reply.finish,
-                    usage=reply.usage,
-                    cost_usd=reply.cost_usd,
-                    http_status=200,
-                )
-            )
+            await self._ledger.flush()  # a reply is in flight until a killed process could not lose it
         return reply
 
     def _cost(self, stated: float | None, usage: Usage | None) -> float | None:
@@ -141,15 +138,9 @@ class MeteredModel(ModelWrapper):
             return None
         return self._price.cost(usage)
 
-    def _failed(
-        self,
-        request: ModelRequest,
-        started_at: float,
-        start: float,
-        kind: FailureKind,
-        message: str,
-        error: ProviderError | None,
-    ) -> None:
+    def _failed(self, request: ModelRequest, started_at: float, start: float, error: ProviderError | None) -> None:
+        """Counts a request that failed; None is for one that was cancelled."""
+        kind = FailureKind.INTERRUPTED if error is None else error.kind
         sent = error is None or error.sent
         usage = None if error is None else error.usage
         cost_usd = None if error is None or usage is None else error.cost_usd
@@ -158,39 +149,22 @@ class MeteredModel(ModelWrapper):
             meter.failures[kind] += 1
             if usage is not None:
                 meter.add(usage, cost_usd)
-        if self._ledger is None or not sent:
-            return
-        call = CallAttempt.of(self, request)
-        self._ledger.record_call(
-            CallRecord(
-                key=call.key,
-                endpoint=self._where,
-                model=self.name,
-                draw=call.draw,
-                attempt=call.attempt,
+        if sent:
+            self._record(
+                request,
                 status="failed",
                 started_at=started_at,
                 latency_s=time.monotonic() - start,
-                run_id=self._run_id,
                 failure_kind=kind,
-                failure_message=message,
+                failure_message="cancelled before the answer was complete" if error is None else str(error),
                 http_status=None if error is None else error.status,
                 usage=usage,
                 cost_usd=cost_usd,
             )
-        )
 
-
-def _measured(reply: Reply, latency_s: float, cost_usd: float | None) -> Reply:
-    """The reply with its latency and cost; :func:`dataclasses.replace` takes several times as long."""
-    return Reply(
-        reply.text,
-        reply.finish,
-        reply.model,
-        reply.usage,
-        cost_usd,
-        latency_s,
-        reply.attempts,
-        reply.cached,
-        reply.first_token_s,
-    )
+    def _record(self, request: ModelRequest, **found: Any) -> None:
+        if self._ledger is not None:
+            call = CallAttempt.of(self, request)
+            found |= {"key": call.key, "draw": call.draw, "attempt": call.attempt}
+            found |= {"endpoint": self._where, "model": self.name, "run_id": self._run_id}
+            self._ledger.record_call(CallRecord(**found))

@@ -121,6 +121,13 @@ class CallLedger(Protocol):
             StoreError: the store has failed before; nothing more can be kept.
         """
 
+    async def flush(self) -> None:
+        """Returns once every attempt recorded so far is kept, whatever becomes of the process.
+
+        Raises:
+            StoreError: they could not be kept.
+        """
+
 
 def request_key(model: Model, request: ModelRequest) -> str:
     """Digest that identifies a call: endpoint, model, everything that determines the answer, and the draw."""

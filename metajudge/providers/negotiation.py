@@ -7,7 +7,6 @@ with the schema in the prompt; a parameter the server names as unsupported is dr
 
 import asyncio
 import contextlib
-import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any
 from metajudge.errors import BadRequestError, ProviderError
 from metajudge.providers.model import OutputSchema
 from metajudge.providers.notices import Notices, not_sent
+from metajudge.providers.wrapper import unsent
 from metajudge.types import json_bytes
 
 
@@ -91,7 +91,9 @@ class Negotiation:
                 async with asyncio.timeout(self._grace_s):
                     while self._probe is not None and not self._settled:
                         await self._probe.wait()
-                        self._raise_failure()
+                        if self._failure is not None:
+                            why = "not sent, because another call failed at the same time and this one would too"
+                            raise unsent(self._failure, f"{why}: {self._failure}")
             if self._probe is None and not self._settled:
                 self._probe, self._failure = asyncio.Event(), None
         return self.dialect
@@ -99,13 +101,6 @@ class Negotiation:
     def fail_waiting(self, error: ProviderError) -> None:
         """Every call would fail as this one did: those that wait for it fail without being sent."""
         self._failure = error
-
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            error = copy.copy(self._failure)
-            error.args = (f"not sent, because another call failed at the same time and this one would too: {error}",)
-            error.sent, error.attempts = False, 0
-            raise error
 
     def end(self, accepted: bool) -> None:
         """Tells how a structured call ended: an accepted one settles the dialect."""

@@ -14,7 +14,6 @@ from metajudge.providers.model import Endpoint, ModelRequest
 from metajudge.providers.negotiation import Dialect, OutputMode
 from metajudge.types import FinishReason, Reply, Usage
 
-_NO_HEADERS: dict[str, str] = {}
 _FINISH: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 
 
@@ -58,7 +57,7 @@ def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Re
     if data.get("error") and not data.get("choices"):
         code = data["error"].get("code") if isinstance(data["error"], dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else 200
-        raise error_from_response(status, _NO_HEADERS, content, asked)
+        raise error_from_response(status, {}, content, asked)
     usage, choices = read_usage(data.get("usage")), data.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

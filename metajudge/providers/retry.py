@@ -1,16 +1,15 @@
 """The one retry layer: exponential backoff with jitter, bounded in attempts and in time."""
 
 import asyncio
-import copy
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metajudge.errors import AuthError, NotFoundError, ProviderError, RateLimitedError
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import RenegotiatedError
-from metajudge.providers.wrapper import CallAttempt, ModelWrapper
+from metajudge.providers.wrapper import CallAttempt, ModelWrapper, unsent
 from metajudge.types import Reply, Usage
 
 Clock = Callable[[], float]
@@ -91,7 +90,12 @@ class RetryingModel(ModelWrapper):
                     raise self._given_up(error, tries, self._clock() - started) from error.__cause__
                 await self._sleep(wait)
             else:
-                return reply if sent == 0 else _with_attempts(reply, sent + 1, wasted, wasted_usd)
+                if sent == 0:
+                    return reply
+                # With what the failed attempts took; an answer whose usage is unknown stays so.
+                usage = None if reply.usage is None else _add(reply.usage, wasted)
+                usd = _add_usd(reply.cost_usd, wasted_usd)
+                return replace(reply, attempts=sent + 1, usage=usage, cost_usd=usd)
 
     def _wait_before(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
         """Seconds to wait before an attempt, None to give up."""
@@ -126,27 +130,8 @@ class RetryingModel(ModelWrapper):
         if left <= 0:
             self._held_by = None
             return
-        held = copy.copy(self._held_by)
-        held.args = (
-            f"not sent, because an earlier call failed and this one would too: {held} (tried again in {left:.0f} s)",
-        )
-        held.sent, held.attempts = False, 0
-        raise held
-
-
-def _with_attempts(reply: Reply, attempts: int, wasted: Usage | None, wasted_usd: float | None) -> Reply:
-    """The reply with what the failed attempts before it took; an answer whose usage is unknown stays so."""
-    return Reply(
-        reply.text,
-        reply.finish,
-        reply.model,
-        None if reply.usage is None else _add(reply.usage, wasted),
-        _add_usd(reply.cost_usd, wasted_usd),
-        reply.latency_s,
-        attempts,
-        reply.cached,
-        reply.first_token_s,
-    )
+        why = "not sent, because an earlier call failed and this one would too"
+        raise unsent(self._held_by, f"{why}: {self._held_by} (tried again in {left:.0f} s)")
 
 
 def _add(total: Usage | None, more: Usage | None) -> Usage | None:

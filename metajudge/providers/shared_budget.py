@@ -7,7 +7,6 @@ when it died counts as spent, because the calls may have been answered and bille
 
 import asyncio
 import os
-import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metajudge.errors import BudgetExceeded, ConfigurationError
+from metajudge.files.processes import identity, is_alive
 from metajudge.providers.budget import Amount, Budget
 
 _APPLICATION_ID = 0x6D6A6231  # "mjb1"
@@ -106,13 +106,14 @@ class BudgetLedger:
             (last,) = self._db.execute("SELECT max(id) FROM participants").fetchone()
             self._db.execute("DELETE FROM participants WHERE process = '' AND id < ?", (last,))
             self._id = self._db.execute(
-                "INSERT INTO participants (process) VALUES (?)", (_identity(os.getpid()),)
+                "INSERT INTO participants (process) VALUES (?)", (identity(os.getpid()),)
             ).lastrowid
 
     def totals(self) -> BudgetTotals:
         """What is spent and set aside by all who take part."""
         with self._typed():
-            return self._totals()
+            usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
+        return BudgetTotals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
 
     def exchange(self, budget: Budget, settled: Amount, freed: Amount, wanted: Amount | None) -> BudgetTotals | None:
         """Books what calls took, gives back what was set aside for them, and sets aside for another call.
@@ -127,7 +128,7 @@ class BudgetLedger:
             None where that is done; else the totals with which ``wanted`` does not fit (the rest is booked).
         """
         with self._typed(), self._transaction():
-            totals, refused = self._totals(), None
+            totals, refused = self.totals(), None
             spent, held = totals.spent + settled, totals.held - freed
             kept = Amount() - freed
             if wanted is not None:
@@ -140,10 +141,10 @@ class BudgetLedger:
                 self._db.execute(_ADD, (*changes, self._id))
             return refused
 
-    def bury_the_dead(self) -> bool:
-        """Counts as spent what died processes had set aside; whether there were any."""
+    def bury_the_dead(self) -> None:
+        """Counts as spent what died processes had set aside."""
         with self._typed(), self._transaction():
-            return self._bury_the_dead()
+            self._bury_the_dead()
 
     def close(self) -> None:
         """Leaves the ledger: what is still set aside counts as spent."""
@@ -152,15 +153,10 @@ class BudgetLedger:
                 self._db.execute(_BURY, (self._id,))
             self._db.close()
 
-    def _totals(self) -> BudgetTotals:
-        usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
-        return BudgetTotals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
-
-    def _bury_the_dead(self) -> bool:
+    def _bury_the_dead(self) -> None:
         rows = self._db.execute("SELECT id, process FROM participants WHERE process <> ''").fetchall()
-        dead = [(number,) for number, process in rows if not _is_alive(process)]
+        dead = [(number,) for number, process in rows if not is_alive(process)]
         self._db.executemany(_BURY, dead)
-        return bool(dead)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -208,14 +204,11 @@ class SharedBudget(Budget):
             )
         self._ledger = BudgetLedger(path)
         self._settled, self._freed = Amount(), Amount()
-        self._turn = asyncio.Lock()
         self._flushing: asyncio.Handle | None = None
         self._closed = False
 
     async def reserve(self, amount: Amount) -> None:
         """Sets an amount aside for a call; see :meth:`metajudge.providers.budget.Budget.reserve`."""
-        if not self._turn.locked() and self._exchange(amount) is None:
-            return
         async with self._turn:  # first come, first served: only the first in line asks again and again
             wait, waited, seen = _FIRST_WAIT_S, 0.0, None
             while (totals := self._exchange(amount)) is not None:
@@ -279,29 +272,3 @@ def open_budget(
 
 def _pico(usd: float) -> int:
     return round(usd * _PICO)
-
-
-def _identity(pid: int) -> str:
-    """Host, process and when it was born, so that a number that was given again is another process."""
-    return f"{socket.gethostname()}|{pid}|{_born(pid)}"
-
-
-def _born(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):  # no such process, or a system without /proc
-        return ""
-
-
-def _is_alive(identity: str) -> bool:
-    host, pid, born = identity.rsplit("|", 2)
-    if host != socket.gethostname():  # another container over the same disk: cannot be seen from here
-        return True
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return _born(int(pid)) in {"", born}

@@ -2,22 +2,22 @@
 
 Every process asks one keeper before each call and tells it when the call has ended. The keeper's rule is
 :class:`~metajudge.providers.limit_book.LimitBook`; the book is kept in an actor of Ray
-(:mod:`metajudge.distributed.limit_keeper`), or in a row of a PostgreSQL database
-(:mod:`metajudge.store.postgres_store`).
+(:mod:`metajudge.distributed.limit_keeper`), or in a row of the store (:mod:`metajudge.store.limits`).
 """
 
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from metajudge.errors import MetajudgeError
 from metajudge.providers.limit_book import LEASE_S, Ask
 
-_POLL_S: Final = (0.01, 0.25)
-"""The first and the longest pause between two questions for a free place."""
+POLL_S: Final = (0.01, 0.25)
+"""The first and the longest pause between two questions for a free place or for room."""
 
 
 class LimitKeeper(Protocol):
@@ -30,31 +30,26 @@ class LimitKeeper(Protocol):
     async def renew(self, tickets: Collection[str]) -> None: ...
 
 
+@dataclass(slots=True)
 class Turn:
-    """A call that was let in."""
+    """A call that was let in, and the tokens it took beyond those expected (negative: fewer)."""
 
-    def __init__(self) -> None:
-        self.units = 0.0
-
-    def correct(self, units: float) -> None:
-        """Charges (or, where negative, gives back) the tokens that an estimate got wrong."""
-        self.units = units
+    units: float = 0.0
 
 
 class SharedPlaces:
     """One process's calls at a keeper. Use it in one event loop.
 
-    Waiting is first come, first served within the process: only the first in line at an endpoint asks, again and
-    again, so that a full endpoint costs a few questions a second.
+    Waiting is first come, first served within the process: only the first in line at an endpoint asks, again when a
+    call of this process has ended, and a few times a second for others' calls.
 
     Args:
         keeper: shared with other processes.
-        sleep: waits a number of seconds.
     """
 
-    def __init__(self, keeper: LimitKeeper, *, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+    def __init__(self, keeper: LimitKeeper) -> None:
         self._keeper = keeper
-        self._sleep = sleep
+        self._ended = asyncio.Event()
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._held: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
@@ -70,10 +65,15 @@ class SharedPlaces:
         self._held.add(ticket)  # before it is asked for: a cancelled question may have been granted
         try:
             async with self._first[ask.endpoint]:
-                pause = _POLL_S[0]
+                pause = POLL_S[0]
                 while (wait := await self._keeper.enter(ticket, ask)) != 0:
-                    await self._sleep(pause if wait is None else max(wait, _POLL_S[0]))
-                    pause = min(2 * pause, _POLL_S[1])
+                    if wait is None:
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(self._ended.wait(), pause)
+                    else:
+                        await asyncio.sleep(max(wait, POLL_S[0]))
+                    self._ended.clear()
+                    pause = min(2 * pause, POLL_S[1])
             if self._renewing is None:
                 self._renewing = asyncio.create_task(self._renew())
             yield turn
@@ -81,6 +81,7 @@ class SharedPlaces:
             self._held.discard(ticket)
             with suppress(MetajudgeError):  # unreachable: the ticket expires
                 await asyncio.shield(self._keeper.leave(ticket, ask, turn.units))
+            self._ended.set()
 
     async def _renew(self) -> None:
         while self._held:

@@ -21,7 +21,7 @@ from metajudge.providers.usage_estimate import UsageEstimate
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import Batches
-    from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Transport
+    from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Post
     from metajudge.providers.http_model import ChatProtocol
     from metajudge.providers.negotiation import Negotiation
 import asyncio
@@ -63,7 +63,9 @@ class CachedModel(ModelWrapper):
         flight = asyncio.get_running_loop().create_future()
         self._flights[call.key] = flight
         try:
-            reply = await self._find_or_ask(call)
+            reply = None if self._cache is None else await self._cache.find_reply(call.key)
+            if reply is None:
+                reply = await self._inner.complete(call)
         except MetajudgeError as error:
             flight.set_exception(error)
             flight.exception()  # perhaps no one awaits it: the error is raised here in any case
@@ -76,11 +78,6 @@ class CachedModel(ModelWrapper):
                 flight.set_result(None)
             del self._flights[call.key]
 
-    async def _find_or_ask(self, call: CallAttempt) -> Reply:
-        if self._cache is not None and (stored := await self._cache.find_reply(call.key)) is not None:
-            return stored
-        return await self._inner.complete(call)
-
     @staticmethod
     async def _join(flight: "asyncio.Future[Reply | None]") -> Reply | None:
         try:
@@ -92,10 +89,6 @@ class CachedModel(ModelWrapper):
                 same.usage, same.cost_usd = None, 0.0
             raise same from error
         return None if reply is None else replace(reply, cached=True, attempts=0)
-
-
-def _no_key(spec: AgentSpec) -> str | None:
-    return None
 
 
 @dataclass(kw_only=True)
@@ -118,7 +111,7 @@ class Resources:
         notices: what the user must hear once.
     """
 
-    key_for: Callable[[AgentSpec], str | None] = _no_key
+    key_for: Callable[[AgentSpec], str | None] = lambda _spec: None
     cache: CallCache | None = None
     ledger: CallLedger | None = None
     run_id: str | None = None
@@ -194,10 +187,10 @@ def build_model(
     Raises:
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
-    provider, estimate = build_provider(spec, resources)
+    _, adapter, estimate = adapter_of(spec, resources)
     prices = partial(find_price, spec) if price is None else lambda: price
     batched = None if resources.batches is None else partial(_batched, spec, resources, price, meter)
-    return _wrapped(provider, resources, prices, estimate, meter, resources.clients.open, batched)
+    return _wrapped(adapter(None), resources, prices, estimate, meter, resources.clients.open, batched)
 
 
 def wrap_model(
@@ -226,16 +219,7 @@ def _wrapped(
     prepare: Callable[[], None],
     batched: Callable[[Model], Model] | None = None,
 ) -> Model:
-    model: Model = MeteredModel(
-        provider,
-        meters=(resources.meter,) if meter is None else (resources.meter, meter),
-        find_price=prices,
-        prepare=prepare,
-        ledger=resources.ledger,
-        run_id=resources.run_id,
-        notices=resources.notices,
-    )
-    model = TracedModel(model)
+    model: Model = TracedModel(_metered(provider, resources, prices, meter, prepare))
     model = LimitedModel(model, resources.shared_limits, estimate)
     if batched is not None:
         model = batched(model)
@@ -246,39 +230,47 @@ def _wrapped(
     return CachedModel(model, resources.cache)
 
 
-def _batched(spec: AgentSpec, resources: Resources, price: Price | None, meter: Meter | None, live: Model) -> Model:
-    """The model asked in batches; ``live`` asks where a batch would not do. Rate limits do not apply to batches."""
-    from metajudge.providers.batch_model import BatchedModel, BatchMeteredModel, BatchProvider
-
-    assert resources.batches is not None
-    client, adapter, _ = _adapter(spec, resources)
-    provider = BatchProvider(spec.model, client, resources.batches, adapter)
-    batched = BatchMeteredModel(
+def _metered(
+    provider: Model,
+    resources: Resources,
+    prices: Callable[[], Price | None],
+    meter: Meter | None,
+    prepare: Callable[[], None],
+    *,
+    batched: bool = False,
+) -> MeteredModel:
+    return MeteredModel(
         provider,
         meters=(resources.meter,) if meter is None else (resources.meter, meter),
-        find_price=partial(find_batch_price, spec, price),
-        prepare=resources.clients.open,
+        find_price=prices,
+        prepare=prepare,
         ledger=resources.ledger,
         run_id=resources.run_id,
         notices=resources.notices,
+        batched=batched,
     )
+
+
+def _batched(spec: AgentSpec, resources: Resources, price: Price | None, meter: Meter | None, live: Model) -> Model:
+    """The model asked in batches; ``live`` asks where a batch would not do. Rate limits do not apply to batches."""
+    from metajudge.providers.batch_model import BatchedModel, BatchProvider
+
+    assert resources.batches is not None
+    client, adapter, _ = adapter_of(spec, resources)
+    provider = BatchProvider(spec.model, client, resources.batches, adapter)
+    prices = partial(find_batch_price, spec, price)
+    batched = _metered(provider, resources, prices, meter, resources.clients.open, batched=True)
     return BatchedModel(batched, live, provider, resources.batches)
 
 
-def build_provider(spec: AgentSpec, resources: Resources) -> tuple[Model, UsageEstimate]:
-    """The bare provider without wrappers, and the estimate that knows what it sends.
+def adapter_of(
+    spec: AgentSpec, resources: Resources
+) -> "tuple[EndpointClient, Callable[[Post | None], Model], UsageEstimate]":
+    """The client for an agent's endpoint, its protocol's adapter, and the estimate of its calls.
 
     Raises:
         ConfigurationError: no key where one is needed.
     """
-    client, adapter, estimate = _adapter(spec, resources)
-    return adapter(client), estimate
-
-
-def _adapter(
-    spec: AgentSpec, resources: Resources
-) -> "tuple[EndpointClient, Callable[[Transport], Model], UsageEstimate]":
-    """The client for an agent's endpoint, its protocol's adapter over a transport, and the estimate of its calls."""
     from metajudge.providers.anthropic_messages import max_tokens_for
     from metajudge.providers.http_model import HttpModel
 
@@ -291,7 +283,7 @@ def _adapter(
     client = resources.clients.client(endpoint, key, PROVIDERS[spec.provider].key_variable)
     protocol, negotiation = protocol_of(endpoint), resources.negotiation(spec)
     estimate = UsageEstimate(max_tokens_for) if endpoint.protocol == "anthropic" else UsageEstimate()
-    return client, lambda transport: HttpModel(spec.model, transport, negotiation, protocol), estimate
+    return client, lambda post: HttpModel(spec.model, client, negotiation, protocol, post), estimate
 
 
 def protocol_of(endpoint: Endpoint) -> "ChatProtocol":

@@ -19,8 +19,8 @@ from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import Negotiation, RenegotiatedError
 from metajudge.providers.prices import Price, find_price
-from metajudge.providers.spec import PROVIDERS, AgentSpec
-from metajudge.providers.stack import Resources, build_provider, wrap_model
+from metajudge.providers.spec import AgentSpec
+from metajudge.providers.stack import Resources, adapter_of, protocol_of, wrap_model
 from metajudge.types import FinishReason, Reply, Usage, json_bytes
 
 
@@ -30,10 +30,7 @@ def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price
     Raises:
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
-    build_provider(spec, resources)  # makes client and negotiation, and refuses what cannot be asked
-    endpoint = spec.endpoint
-    key_variable = PROVIDERS[spec.provider].key_variable
-    client = resources.clients.client(endpoint, resources.key_for(spec), key_variable)
+    client, _, _ = adapter_of(spec, resources)
     provider = StreamingModel(spec.model, client, resources.negotiation(spec))
     return wrap_model(provider, resources=resources, price=price or find_price(spec))
 
@@ -47,9 +44,8 @@ class StreamingModel:
         self._client = client
         self._negotiation = negotiation
         self._asked = client.asked(name)
-        anthropic = client.endpoint.protocol == "anthropic"
-        self._protocol = anthropic_messages.PROTOCOL if anthropic else openai_chat.PROTOCOL
-        self._events = _AnthropicEvents if anthropic else _OpenAIEvents
+        self._protocol = protocol_of(self.endpoint)
+        self._events = _AnthropicEvents if self.endpoint.protocol == "anthropic" else _OpenAIEvents
         self._streams = True
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -119,7 +115,7 @@ def _streamed_error(event: dict[str, Any], asked: Asked) -> Exception:
     found = event["error"]
     code = found.get("code") if isinstance(found, dict) else None
     kind = found.get("type") if isinstance(found, dict) else None
-    status = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}.get(str(kind), 500)
+    status = anthropic_messages.ERRORS.get(str(kind), 500)
     if isinstance(code, int) and 400 <= code < 600:
         status = code
     return error_from_response(status, {}, orjson.dumps(event), asked)

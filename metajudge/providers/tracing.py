@@ -47,13 +47,12 @@ class TracedModel(ModelWrapper):
             return reply
 
     def _asked(self, request: ModelRequest) -> dict[str, Any]:
-        attempt = CallAttempt.of(self, request).attempt
         attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.endpoint.protocol,
             "gen_ai.request.model": self.name,
             "server.address": urlsplit(self.endpoint.base_url).hostname,
-            "metajudge.attempt": attempt,
+            "metajudge.attempt": CallAttempt.of(self, request).attempt,
         }
         return {name: value for name, value in attributes.items() if value is not None}
 

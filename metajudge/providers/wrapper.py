@@ -1,8 +1,10 @@
 """The base of every wrapper of a model, and the request as it travels through the wrappers."""
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
+from metajudge.errors import ProviderError
 from metajudge.providers.model import Model, ModelRequest, request_key
 from metajudge.types import Reply
 
@@ -19,19 +21,19 @@ class CallAttempt(ModelRequest):
         """The request itself where it already carries a key, else a first attempt of it."""
         if isinstance(request, cls):
             return request
-        return cls(
-            system=request.system,
-            messages=request.messages,
-            schema=request.schema,
-            parameters=request.parameters,
-            draw=request.draw,
-            fresh=request.fresh,
-            key=request_key(model, request),
-        )
+        same = {one.name: getattr(request, one.name) for one in fields(ModelRequest)}
+        return cls(**same, key=request_key(model, request))
 
     def again(self, attempt: int) -> Self:
         """The same call, one attempt later."""
         return replace(self, attempt=attempt)
+
+
+def unsent(error: ProviderError, message: str) -> ProviderError:
+    """The error of a call that is not sent, because another one failed in a way that it would too."""
+    same = copy.copy(error)
+    same.args, same.sent, same.attempts = (message,), False, 0
+    return same
 
 
 class ModelWrapper:

@@ -1,7 +1,7 @@
-"""Rows of a table that say what a row before said: their judgments are made without another check.
+"""Records that say what a record before said: their judgments are made without another check.
 
-What can be wrong about a verdict depends on a few cells and on the names, models and scale of the responses. Rows that
-agree in these differ in texts alone.
+What can be wrong about a verdict depends on a few fields and on the names, models and scale of the responses. Records
+that agree in these differ in texts alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,6 @@ MOST_KEPT: Final = 1_000
 """Different judgments that are kept for comparison."""
 _NUMBERS: Final = frozenset((int, float, bool))
 _NEW, _SET = object.__new__, object.__setattr__
-_FIELDS: Final = frozenset(Judgment.model_fields)
 
 
 class Alike:
@@ -81,7 +80,7 @@ def retold(known: Judgment, name: str, item: Item, judge: str, rationale: str) -
     }
     made = _NEW(Judgment)
     _SET(made, "__dict__", values)
-    _SET(made, "__pydantic_fields_set__", set(_FIELDS - {"version"}))
+    _SET(made, "__pydantic_fields_set__", set(known.model_fields_set))
     _SET(made, "__pydantic_extra__", None)
     _SET(made, "__pydantic_private__", None)
     return made

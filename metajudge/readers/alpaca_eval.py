@@ -16,12 +16,11 @@ from typing import Any
 
 from metajudge.readers.lines import Line
 from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.reader import LineReader
 from metajudge.readers.recorded_games import FIRST, SECOND
 from metajudge.readers.stated_scores import reason_text
-from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment, Pairwise
 
+FORMAT = "AlpacaEval annotations"
 _LABELS = (("m", "M"), ("Output (a)", "Output (b)"))
 """What annotators call the outputs, the first one shown first; such a completion is a mark and no rationale."""
 _BRACKETED = ("A", "B")
@@ -48,12 +47,8 @@ def is_annotation(record: dict[str, Any]) -> bool:
     return record.keys() >= {"instruction", "output_1", "output_2", "preference", "annotator"}
 
 
-def alpaca_eval_annotations(table: Table) -> LineReader:
-    """Reads annotations, whatever table they are in."""
-    return LineReader("AlpacaEval annotations", table.source, table.rows, lambda entry: [_judgment(entry)])
-
-
-def _judgment(entry: Line) -> Judgment:
+def judgments(entry: Line) -> list[Judgment]:
+    """The judgment of a row."""
     row = AnnotationRow.model_validate(entry.data)
     models = {FIRST: row.generator_1, SECOND: row.generator_2}
     item = Item.model_validate(
@@ -73,7 +68,7 @@ def _judgment(entry: Line) -> Judgment:
     meta = {"preference": row.preference, "order_known": order is not None, "dataset": "alpaca_eval"}
     said = {"time": row.preference_date, "judge_version": row.preference_version}
     meta |= {name: value for name, value in said.items() if value is not None}
-    return Judgment(
+    judgment = Judgment(
         id=f"{row.annotator}/{item.digest[:16]}",
         item=item,
         judge=row.annotator,
@@ -84,6 +79,7 @@ def _judgment(entry: Line) -> Judgment:
         labels=_names(chosen) if order is not None else None,
         meta=meta,
     )
+    return [judgment]
 
 
 def _verdict(preference: float | None) -> tuple[Pairwise | None, str | None]:

@@ -18,12 +18,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.reader import LineReader
 from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
 from metajudge.types import Item, Judgment
 
+FORMAT = "Arena-Hard judgments"
 _ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
 _START_A = "<|The Start of Assistant A's Answer|>\n"
 _BETWEEN = "\n<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
@@ -86,14 +86,8 @@ def is_arena_hard(record: dict[str, Any]) -> bool:
     return record.keys() >= {"model", "judge", "games"} and ("question_id" in record or "uid" in record)
 
 
-def arena_hard_judgments(source: Source) -> LineReader:
-    """Reads a file of model judgments."""
-    return LineReader(
-        "Arena-Hard judgments", source, lambda: read_lines(source, nan_is_null=True, infinite_is_text=True), _judgments
-    )
-
-
-def _judgments(line: Line) -> list[Judgment]:
+def judgments(line: Line) -> list[Judgment]:
+    """The games of a row."""
     row = ArenaHardRow.model_validate(line.data)
     question = row.uid or row.question_id
     if not question:

@@ -40,10 +40,8 @@ def record_of(row: Mapping[str, Any]) -> AssessedRun:
     scores = [
         RecordedScore(
             id=f"{name}/{question}/{one.get('agent') or 'suggestion'}",
-            run=None,
             judge=f"{one.get('agent') or 'suggestion'}/{question}",
             value=_value(one.get("value")),
-            comment=None,
             meta={
                 "source": "suggestion",
                 "judge_model": one.get("agent"),

@@ -42,6 +42,14 @@ def key_of(value: Any) -> str:
     return str(value).strip()
 
 
+def parsed(value: Any) -> Any:
+    """A text that is JSON as what it says; anything else as it is."""
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except orjson.JSONDecodeError:
+        return value
+
+
 def nested(value: Any) -> Any:
     """A text that is a JSON list or object, or one as Python prints it, as data; anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -51,10 +59,9 @@ def nested(value: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        pass
+    known = parsed(text)
+    if known is not text:
+        return known
     if len(text) > LONGEST_LITERAL:
         return text
     try:

@@ -7,7 +7,7 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.readers.csv_table import CsvTable, looks_like_csv
-from metajudge.readers.dataset_table import ArrowTable
+from metajudge.readers.dataset_table import ArrowTable, DatasetTable, dataset_folders
 from metajudge.readers.lines import Source, open_bytes
 from metajudge.readers.parquet_table import ParquetTable
 from metajudge.readers.tables import JsonLineTable, JsonListTable, Table
@@ -94,6 +94,18 @@ def table_of(source: Source, container: Container | None = None) -> Table:
             return WorkbookTable(source)
         case Container.ZIP:
             raise InputError(f"{source.name} is a zip archive; unpack it first")
+
+
+def tables_in(source: Source) -> list[Table]:
+    """A file, or the splits of a dataset on disk, as tables; none for another folder, and for an archive.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if source.path.is_dir():
+        return [DatasetTable(Source(split, str(split))) for split in dataset_folders(source.path)]
+    container = container_of(source)
+    return [] if container is Container.ZIP else [table_of(source, container)]
 
 
 def _signature(source: Source) -> bytes:

@@ -61,24 +61,10 @@ class ArrowTable:
 def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
     """The rows of a record batch, a few at a time; cells are as JSON has them."""
     names = batch.schema.names
-    odd = [at for at, kind in enumerate(batch.schema.types) if not _is_plain(kind)]
     for start in range(0, batch.num_rows, ROWS):
-        columns = [column.to_pylist() for column in batch.slice(start, ROWS).columns]
-        for at in odd:
-            columns[at] = [plain(cell) for cell in columns[at]]
+        columns = [[plain(cell) for cell in column.to_pylist()] for column in batch.slice(start, ROWS).columns]
         for cells in zip(*columns, strict=True):
             yield dict(zip(names, cells, strict=True))
-
-
-def _is_plain(kind: Any) -> bool:
-    """Whether all cells of an Arrow type are as JSON has them: texts, whole numbers, booleans, and objects of these."""
-    from pyarrow import types
-
-    if types.is_struct(kind):
-        return all(_is_plain(kind.field(at).type) for at in range(kind.num_fields))
-    if types.is_list(kind) or types.is_large_list(kind):
-        return _is_plain(kind.value_type)
-    return any(known(kind) for known in (types.is_string, types.is_large_string, types.is_boolean, types.is_integer))
 
 
 class DatasetTable:

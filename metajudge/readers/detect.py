@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from metajudge.errors import InputError
@@ -15,11 +16,11 @@ from metajudge.readers.json_object import entries_of, read_object
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Line, Reject, Source, open_bytes
 from metajudge.readers.mapping import FieldMap, check_columns, own_columns
-from metajudge.readers.reader import Reader
+from metajudge.readers.reader import LineReader, Reader
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.shapes import APART, Shape, shape_of
-from metajudge.readers.tables import JsonListTable, RecordTable, Table
-from metajudge.readers.wrapped import wrapped_table
+from metajudge.readers.tables import JsonLineTable, JsonListTable, RecordTable, Table
+from metajudge.readers.wrapped import SPREAD, wrapped_table
 
 SNIFFED_LINES = 1_000
 """How many lines are looked at for a record of a known format."""
@@ -109,15 +110,15 @@ def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], foun
         rewardbench2,
     )
 
-    source = table.source
+    source, lines = table.source, JsonLineTable(table.source).rows
     makers: dict[Shape, Callable[[], Reader]] = {
         Shape.OUTPUT: lambda: judgebench.judgebench_output(source),
-        Shape.ARENA_HARD: lambda: arena_hard.arena_hard_judgments(source),
-        Shape.ALPACA_EVAL: lambda: alpaca_eval.alpaca_eval_annotations(table),
+        Shape.ARENA_HARD: lambda: LineReader(arena_hard.FORMAT, source, lines, arena_hard.judgments),
+        Shape.ALPACA_EVAL: lambda: LineReader(alpaca_eval.FORMAT, source, table.rows, alpaca_eval.judgments),
         Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
         Shape.ASSESSED: lambda: _assessed(table, values),
-        Shape.DETECTIONS: lambda: realmistake.realmistake_detections(source),
-        Shape.PASSES: lambda: rewardbench2.rewardbench2_passes(source),
+        Shape.DETECTIONS: lambda: LineReader(realmistake.FORMAT, source, lines, realmistake.judgments),
+        Shape.PASSES: lambda: LineReader(rewardbench2.FORMAT, source, lines, rewardbench2.Passes().judgments),
         Shape.OBJECT: lambda: _object(source, values),
         Shape.TABLE: lambda: _table(table, values, found),
         Shape.UNKNOWN: lambda: _table(table, values, found),
@@ -141,6 +142,8 @@ def _own_records(table: Table, container: Container) -> Table:
     """Records of our own, in which an infinite number is no word."""
     if container is Container.LIST:
         return JsonListTable(table.source, infinite_is_text=False)
+    if isinstance(table, JsonLineTable):
+        return JsonLineTable(table.source, infinite_is_text=False)
     return RecordTable(table) if container in (Container.PARQUET, Container.ARROW) else table
 
 
@@ -177,7 +180,7 @@ def _object(source: Source, values: Mapping[str, str]) -> Reader:
     if promptfoo.is_promptfoo_output(data):
         return promptfoo.PromptfooResults(source, lines=False)
     if langfuse.is_trace(data):
-        return langfuse.LangfuseTrace(source, values)
+        return langfuse.LangfuseTrace(source, data, values)
     if deepeval.is_test_run(data):
         return deepeval.DeepEvalRun(source)
     keys = ", ".join(list(data)[:8])
@@ -233,7 +236,11 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
             found = _quietly(source, mapping if shape is not Shape.OBJECT else None)
             readers += [] if found is None else [found]
     readers += _paired(name, apart)
-    readers += _mtbench(path, name, apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS])
+    items, verdicts = apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS]
+    if items or verdicts:
+        from metajudge.readers.mtbench import mtbench_folder
+
+        readers.append(mtbench_folder(path, name, items, verdicts))
     readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
     readers = readers or _result_files(path, name)
     if not readers:
@@ -274,40 +281,27 @@ def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
         yield judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source)
 
 
-def _mtbench(path: Path, name: str, items: list[Source], judgments: list[Source]) -> list[Reader]:
-    """The recorded verdicts of MT-Bench with their items."""
-    if not items and not judgments:
-        return []
-    from metajudge.readers.mtbench import mtbench_folder
-
-    return [mtbench_folder(path, name, items, judgments)]
-
-
 def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
     """Files of scores with the runs they are about, beside them or in the folders of Langfuse's export."""
     from metajudge.readers import langfuse, langsmith, phoenix
     from metajudge.readers.scored_runs import ScoredRuns
 
-    spans = [table_of(one) for one in apart[Shape.SPANS]]
-    for source in apart[Shape.ANNOTATIONS]:
-        if not spans:
-            raise InputError(f"{name} ({source.path.name}) {APART[Shape.ANNOTATIONS]}")
-        parts = (phoenix.run_of, phoenix.score_of)
-        yield ScoredRuns(phoenix.FORMAT, spans, table_of(source), *parts, values, separate=True)
+    def joined(
+        format_name: str, part: Shape, scores: list[Source], runs: list[Source], tool: ModuleType, *, separate: bool
+    ) -> Iterator[Reader]:
+        for source in scores:
+            if not runs:
+                raise InputError(f"{name} ({source.path.name}) {APART[part]}")
+            tables, rows = [table_of(one) for one in runs], table_of(source).rows
+            parts = (tool.run_of, tool.score_of)
+            yield ScoredRuns(format_name, tables, source, rows, *parts, values, separate=separate)
 
-    feedback, runs = apart[Shape.FEEDBACK], [*apart[Shape.RUNS]]
-    for source in feedback:
-        if not runs:
-            raise InputError(f"{name} ({source.path.name}) {APART[Shape.FEEDBACK]}")
-        tables = [table_of(one) for one in runs]
-        yield ScoredRuns("LangSmith feedback", tables, table_of(source), langsmith.run_of, langsmith.score_of, values)
+    annotations, feedback = apart[Shape.ANNOTATIONS], apart[Shape.FEEDBACK]
+    yield from joined(phoenix.FORMAT, Shape.ANNOTATIONS, annotations, apart[Shape.SPANS], phoenix, separate=True)
+    yield from joined("LangSmith feedback", Shape.FEEDBACK, feedback, apart[Shape.RUNS], langsmith, separate=False)
     scores = [*apart[Shape.SCORES], *_below(path, name, langfuse.SCORE_FOLDERS)]
     traces = [*apart[Shape.TRACES], *_below(path, name, langfuse.RUN_FOLDERS)] if scores else []
-    for source in scores:
-        if not traces:
-            raise InputError(f"{name} ({source.path.name}) {APART[Shape.SCORES]}")
-        tables = [table_of(one) for one in traces]
-        yield ScoredRuns("Langfuse scores", tables, table_of(source), langfuse.run_of, langfuse.score_of, values)
+    yield from joined("Langfuse scores", Shape.SCORES, scores, traces, langfuse, separate=False)
 
 
 def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
@@ -385,9 +379,6 @@ def _sniff(table: Table) -> tuple[Shape, str]:
     return (Shape.UNKNOWN, found) if found else (Shape.EMPTY, "")
 
 
-_SPREAD = "half a JSON object"
-
-
 def is_written_whole(data: dict[str, Any]) -> bool:
     """Whether another tool writes such an object as a whole file."""
     from metajudge.readers import deepeval, inspect_log, langfuse, promptfoo
@@ -404,7 +395,7 @@ def _is_whole_object(first: Reject, table: Table) -> bool:
 
     One line of another kind is a bad line, and what is wrong with it is its own reason.
     """
-    spread = first.reason.startswith(_SPREAD)
+    spread = first.reason.startswith(SPREAD)
     if not spread and next(islice(table.rows(), 1, None), None) is not None:
         return False
     try:

@@ -91,7 +91,6 @@ def _score(row: Mapping[str, Any], name: str, value: Any, text: Any, order: tupl
     # A repeat of a judgment is appended to the same file: only its time tells the two apart.
     return RecordedScore(
         id="/".join(str(part) for part in (name, model, template, told) if part is not None),
-        run=None,
         judge=str(model),
         value=value,
         comment=None if text is None else str(text),

@@ -167,21 +167,17 @@ def _responses(names: Sequence[str], rows: Sequence[Line], guess: Guess) -> dict
             target = f"{family}.{letters(int(mark) - 1) if mark.isdigit() else mark}"
             if target in taken.values() or (family == "models" and target.split(".")[1] not in ids):
                 continue
-            taken[name] = target
-            guess.fields.append(FieldGuess(target, name, "high", f"the name ends in {found[1]}"))
+            _take(guess, taken, target, name, "high", f"the name ends in {found[1]}")
     for mark, name in paired_columns(names, rows).items() if not guess.fields else ():
-        taken[name] = f"responses.{mark}"
         why = f"its name and that of another column differ in {mark} alone"
-        guess.fields.append(FieldGuess(f"responses.{mark}", name, "medium", why))
+        _take(guess, taken, f"responses.{mark}", name, "medium", why)
     if not guess.fields:
-        single = next((name for known in _SINGLE for name in names if _base(name) == known), None)
+        single = _named(_SINGLE, names)
         if single is not None:
-            taken[single] = "responses.A"
-            guess.fields.append(FieldGuess("responses.A", single, "medium", "the only column of responses: a grade"))
-            model = next((name for known in _MODELS for name in names if _base(name) == known), None)
+            _take(guess, taken, "responses.A", single, "medium", "the only column of responses: a grade")
+            model = _named(_MODELS, names)
             if model is not None:
-                taken[model] = "models.A"
-                guess.fields.append(FieldGuess("models.A", model, "medium", "the name"))
+                _take(guess, taken, "models.A", model, "medium", "the name")
     return taken
 
 
@@ -263,9 +259,8 @@ def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, s
     for place, wanted in enumerate((*_NAMES[target], *NAMES.get(target, ()))):
         # A column of the table itself goes before one inside nested data.
         for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
-            taken[name] = target
             sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
-            guess.fields.append(FieldGuess(target, name, sure, "the name"))
+            _take(guess, taken, target, name, sure, "the name")
             return
 
 
@@ -278,17 +273,15 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
     for name in found:
         target = "label" if name == first else f"label.{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
         sure: Confidence = "high" if base_name(name) == "label" and _level(name) == 0 else "medium"
-        taken[name] = target
-        guess.fields.append(FieldGuess(target, name, sure, "the name: people's label"))
+        _take(guess, taken, target, name, sure, "the name: people's label")
     for name in (name for wanted in _LISTS for name in names if _base(name) == wanted and name not in taken):
         if any(_is_list(cell(row.data, name)) for row in rows):
-            taken[name] = "human_labels"
-            guess.fields.append(FieldGuess("human_labels", name, "medium", "the name; its values are lists"))
+            _take(guess, taken, "human_labels", name, "medium", "the name; its values are lists")
             break
     if first is None or "verdict" not in taken.values():
         return
     for target, wanted in (("annotator", ANNOTATORS), ("label_time", LABEL_TIMES)):
-        column = next((name for known in wanted for name in names if _base(name) == known and name not in taken), None)
+        column = _named(wanted, [name for name in names if name not in taken])
         if column is not None:
             _take(guess, taken, target, column, "medium", "the name, beside a label")
         elif target == "annotator":
@@ -334,6 +327,10 @@ def _take(guess: Guess, taken: dict[str, str], target: str, name: str, sure: Con
     guess.fields.append(FieldGuess(target, name, sure, why))
 
 
+def _named(wanted: Sequence[str], names: Sequence[str]) -> str | None:
+    return next((name for known in wanted for name in names if _base(name) == known), None)
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
 
@@ -376,9 +373,9 @@ def _asked_in_chat(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) ->
     column, chats = found
     single = all(len(chat) <= 2 and chat[0].get("role") != "system" for chat in chats)
     path = f"{column}.0.content" if single else column
-    taken[path] = "question" if single else taken[column]
     why = f"the first message of {column}" if single else f"what the user says in {column}"
     guess.fields.append(FieldGuess("question", path, "medium", why))
+    taken[path] = "question" if single else taken[column]
 
 
 def _chats(rows: Sequence[Line], taken: Mapping[str, str]) -> tuple[str, list[Any]] | None:
@@ -406,8 +403,7 @@ def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str
         other = "item_id" if target == "id" and _names_one(rows, column, texts) else "question_id"
         if other in taken.values() or (other == "question_id" and not _apart(rows, column, question, columns)):
             continue
-        taken[column] = other
-        guess.fields.append(FieldGuess(other, column, "medium", "the name; it stands in several rows"))
+        _take(guess, taken, other, column, "medium", "the name; it stands in several rows")
 
 
 def _apart(rows: Sequence[Line], column: str, question: Sequence[str], columns: Mapping[str, str]) -> bool:

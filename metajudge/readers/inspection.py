@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -10,9 +11,8 @@ from typing import Any, Final, Literal
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments
 from metajudge.readers.cells import TURNS, cell, key_of, nested
-from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.containers import tables_in
 from metajudge.readers.conversations import is_chat, text_of
-from metajudge.readers.dataset_table import DatasetTable, dataset_folders
 from metajudge.readers.detect import is_written_whole
 from metajudge.readers.guessed_values import numbers_in, unknown_values
 from metajudge.readers.guessing import FieldGuess, guess_mapping
@@ -200,11 +200,11 @@ def inspect_input(
     Raises:
         InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
     """
-    look = _Look(name, records, prefix_ids, join, right)
+    counted = partial(_counted, name, records, prefix_ids, join, right)
     try:
         if as_table and given is None:
             raise InputError(f"{name} is no table")
-        return look.counted(given)
+        return counted(given)
     except (LabelsError, PeopleOnlyError):
         raise
     except InputError:
@@ -221,7 +221,7 @@ def inspect_input(
     try:
         if mapping.missing():
             raise InputError("")
-        found = look.counted(mapping)
+        found = counted(mapping)
         found.problems = [*_open(guess.problems, known), *found.problems]
     except LabelsError:
         raise
@@ -229,7 +229,8 @@ def inspect_input(
         found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
         found.verdicts = guess.verdicts
         found.problems = [*(_open(guess.problems, known) or [str(error)]), *_as_items(mapping, name)]
-        _preview(found, MappedTable(table, _with_judge(mapping), survey=False) if _previewable(mapping) else None, rows)
+        if not set(mapping.missing()) - {"judge"}:
+            _preview(found, MappedTable(table, _with_judge(mapping), survey=False), rows)
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
     _open_values(found, mapping, rows)
@@ -238,55 +239,44 @@ def inspect_input(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """How an input is looked at; fields as the arguments of :func:`inspect_input`."""
+def _counted(
+    name: str, records: int, prefix_ids: bool, join: Join | None, right: Right | None, mapping: FieldMap | None
+) -> Inspection:
+    """Everything about an input that can be read; arguments as those of :func:`inspect_input`.
 
-    name: str
-    records: int
-    prefix_ids: bool
-    join: Join | None
-    right: Right | None
-
-    def counted(self, mapping: FieldMap | None) -> Inspection:
-        """Everything about an input that can be read. Raises InputError: it cannot."""
-        source = open_judgments([self.name], mapping=mapping, prefix_ids=self.prefix_ids)
-        found = Inspection(self.name, next(iter(source.formats.values())))
-        found.join = self._joined(source)
-        found.kinds = VerdictKinds(RightRules(self.right))
-        if found.format.endswith("mapped"):
-            given = mapping is not None and bool(mapping.columns)
-            kept = None if given else saved_map(self.name)
-            found.origin = "given" if given else "kept" if kept else "format"
-            found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
-        for record in source.scan():
-            if isinstance(record, Reject):
-                if len(found.problems) < _SHOWN_REJECTS:
-                    found.problems.append(str(record))
-                continue
-            found.kinds.add(record)
-            found.judges[record.judge] += 1
-            found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
-            if len(found.records) < self.records:
-                found.records.append(record)
-        found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
-        found.people = source.people
-        if source.rejects > len(found.problems):
-            found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
-        found.problems += [*source.told, *found.kinds.rules.scales.sentences()]
-        found.complete = source.rejects == 0
-        return found
-
-    def _joined(self, source: JudgmentSource) -> JoinReport | None:
-        """What labels of another file gave.
-
-        Raises:
-            LabelsError: they cannot be read or joined, which is no fault of the input.
-        """
-        try:
-            return None if self.join is None else self.join(source)
-        except InputError as error:
-            raise LabelsError(str(error)) from None
+    Raises:
+        InputError: it cannot be read.
+        LabelsError: labels cannot be read or joined, which is no fault of the input.
+    """
+    source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
+    found = Inspection(name, next(iter(source.formats.values())))
+    try:
+        found.join = None if join is None else join(source)
+    except InputError as error:
+        raise LabelsError(str(error)) from None
+    found.kinds = VerdictKinds(RightRules(right))
+    if found.format.endswith("mapped"):
+        given = mapping is not None and bool(mapping.columns)
+        kept = None if given else saved_map(name)
+        found.origin = "given" if given else "kept" if kept else "format"
+        found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
+    for record in source.scan():
+        if isinstance(record, Reject):
+            if len(found.problems) < _SHOWN_REJECTS:
+                found.problems.append(str(record))
+            continue
+        found.kinds.add(record)
+        found.judges[record.judge] += 1
+        found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
+        if len(found.records) < records:
+            found.records.append(record)
+    found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
+    found.people = source.people
+    if source.rejects > len(found.problems):
+        found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
+    found.problems += [*source.told, *found.kinds.rules.scales.sentences()]
+    found.complete = source.rejects == 0
+    return found
 
 
 class LabelsError(InputError):
@@ -330,10 +320,10 @@ def _as_items(mapping: FieldMap, name: str) -> list[str]:
     return [f"without verdicts it can be items that are yet to be judged: metajudge judge {quoted(name)} {flags}"]
 
 
-def _preview(found: Inspection, reader: MappedTable | None, rows: Sequence[Line]) -> None:
+def _preview(found: Inspection, reader: MappedTable, rows: Sequence[Line]) -> None:
     """The first records that can be read, and why others cannot."""
-    for row in rows if reader is not None else ():
-        record = attempt(reader.source, row, reader.judgment)  # type: ignore[union-attr]
+    for row in rows:
+        record = attempt(reader.source, row, reader.judgment)
         if isinstance(record, Judgment):
             found.records.append(record)
         elif len(found.problems) < _SHOWN_REJECTS:
@@ -356,10 +346,6 @@ def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
     )
 
 
-def _previewable(mapping: FieldMap) -> bool:
-    return not set(mapping.missing()) - {"judge"}
-
-
 def _with_judge(mapping: FieldMap) -> FieldMap:
     """The mapping with a placeholder where the judge is not named, for a preview only."""
     if "judge" not in mapping.missing():
@@ -379,14 +365,8 @@ def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
 
 
 def _table(name: str, known: FieldMap | None) -> Table | None:
-    path = Path(name)
-    if path.is_dir():
-        splits = dataset_folders(path)
-        return DatasetTable(Source(splits[0], str(splits[0]))) if splits else None
     try:
-        source = Source(path, name)
-        container = container_of(source)
-        table = None if container is Container.ZIP else table_of(source, container)
+        table = next(iter(tables_in(Source(Path(name), name))), None)
         return None if table is None else wrapped_table(table, is_written_whole, known) or table
     except InputError:
         return None

@@ -4,20 +4,15 @@ Evidence compares verdicts on the same item, so an item's id must have one conte
 most judgments have is kept; where as many have another one, the first one read is. That takes a pass over the input
 before judgments are given, of which only hashes are held (some 100 bytes a record); a second pass counts, and is made
 only where contents differ at all. The pass that follows need look for repeated judgments only among ids that come
-twice: for metajudge JSONL that saves what the first one costs. Items are compared without what may differ from record
-to record (:data:`~metajudge.types.judgment.BESIDE`).
+twice. Items are compared without what may differ from record to record (:data:`~metajudge.types.judgment.BESIDE`).
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 import orjson
 
-from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import Line, Reject
-from metajudge.readers.pass_counts import PassCounts
 from metajudge.readers.reader import FoundJudgment, Reader
 from metajudge.types import Item, Judgment
 from metajudge.types.judgment import BESIDE
@@ -88,14 +83,16 @@ class Screen(ItemContents):
 
     Attributes:
         several: whether an item was met with two contents.
+        suspects: hashes of the ids of items that seem to have several contents.
         twice: hashes of the ids that came twice, or seem to.
     """
 
     def __init__(self) -> None:
         super().__init__({}, repeated=frozenset())
         self.several = False
+        self.suspects: set[int] = set()
         self.twice: set[int] = set()
-        self._digests: dict[str, str] = {}
+        self._digests: dict[int, int] = {}
         self._ids: set[int] = set()
         self._last: Item | None = None
 
@@ -108,77 +105,28 @@ class Screen(ItemContents):
         self._ids.add(name)
         if item is not self._last:
             self._last = item
-            if self._digests.setdefault(item.id, item.digest) != item.digest:
+            content = hash(item.digest)
+            if self._digests.setdefault(hash(item.id), content) != content:
                 self.several = True
+                self.suspects.add(hash(item.id))
         return None
-
-    def blocks(
-        self, readers: Iterable[JudgmentLines], tally: PassCounts, judges: frozenset[str] | None
-    ) -> Iterator[list[Judgment | Reject]]:
-        """The records of plain files of metajudge JSONL, to which nothing is added, screened and counted.
-
-        Args:
-            judges: those asked for, None for all.
-        """
-        for reader in readers:
-            parse, lines = reader.parser(), reader.raw_lines()
-            while some := list(islice(lines, BLOCK)):
-                block = [line if isinstance(line, Reject) else parse(line) for line in some]
-                for found in block:
-                    if isinstance(found, Judgment):
-                        self.objection(found)
-                    tally.add(found, judges)
-                yield block
 
 
 def find_contents(readers: Iterable[Reader]) -> ItemContents:
     """Reads the input for items with several contents."""
-    inputs = list(readers)
-    suspects, repeated = _suspects(inputs)
-    if not suspects:
-        return ItemContents({}, repeated=repeated)
+    inputs, screen = list(readers), Screen()
+    for found in (one for reader in inputs for one in reader.read()):
+        if isinstance(found, FoundJudgment):
+            screen.objection(found.judgment)
     contents: dict[str, dict[str, _Content]] = {}
-    for reader in inputs:
-        for found in reader.read():
-            if isinstance(found, FoundJudgment) and hash(found.judgment.item.id) in suspects:
-                _count(found.judgment, f"{found.file}:{found.line}", contents)
-    return ItemContents(_several(contents), repeated=repeated)
+    for found in (one for reader in inputs if screen.several for one in reader.read()):
+        if isinstance(found, FoundJudgment) and hash(found.judgment.item.id) in screen.suspects:
+            _count(found.judgment, f"{found.file}:{found.line}", contents)
+    return ItemContents(_several(contents), repeated=screen.twice)
 
 
 def _several(contents: dict[str, dict[str, _Content]]) -> dict[str, dict[str, _Content]]:
     return {name: several for name, several in contents.items() if len(several) > 1}
-
-
-def _suspects(readers: Iterable[Reader]) -> tuple[set[int], set[int]]:
-    """Hashes of the ids of items that records seem to contradict each other about, and of ids that come twice."""
-    seen: dict[int, int] = {}
-    ids: set[int] = set()
-    suspects: set[int] = set()
-    repeated: set[int] = set()
-    for reader in readers:
-        for judgment, item, content in _screened(reader):
-            if judgment in ids:
-                repeated.add(judgment)
-            ids.add(judgment)
-            if seen.setdefault(item, content) != content:
-                suspects.add(item)
-    return suspects, repeated
-
-
-def _screened(reader: Reader) -> Iterator[tuple[int, int, int]]:
-    """Hashes of each record's id, item id and item's content; our own records are not validated for it."""
-    if isinstance(reader, JudgmentLines):
-        for row in reader.rows():
-            item = row.data.get("item") if isinstance(row, Line) else None
-            if isinstance(row, Line) and isinstance(item, dict):
-                content = {name: value for name, value in item.items() if name not in BESIDE}
-                known = orjson.dumps(content, default=str, option=orjson.OPT_SORT_KEYS)
-                yield hash(str(row.data.get("id"))), hash(str(item.get("id"))), hash(known)
-        return
-    for found in reader.read():
-        if isinstance(found, FoundJudgment):
-            judgment = found.judgment
-            yield hash(judgment.id), hash(judgment.item.id), hash(judgment.item.digest)
 
 
 def _count(judgment: Judgment, place: str, contents: dict[str, dict[str, _Content]]) -> None:

@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from metajudge.errors import InputError
-from metajudge.readers.containers import Container, container_of, table_of
-from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.containers import tables_in
 from metajudge.readers.guessing import guess_mapping
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
@@ -186,12 +185,8 @@ def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> "_ItemRecor
 
 def _tables(source: Source) -> list[Table]:
     """A file, or the parts of a dataset on disk, as tables; none where it is something else."""
-    if source.path.is_dir():
-        return [DatasetTable(Source(split, str(split))) for split in dataset_folders(source.path)]
-    if source.name == "-" or not source.path.is_file():
-        return []
-    container = container_of(source)
-    return [] if container is Container.ZIP else [table_of(source, container)]
+    readable = source.path.is_dir() or (source.name != "-" and source.path.is_file())
+    return tables_in(source) if readable else []
 
 
 def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _ItemRecords | _MappedItems | None:

@@ -16,8 +16,7 @@ from typing import Any, Final
 from metajudge.errors import InputError
 from metajudge.files.tables import is_own, unescaped
 from metajudge.readers.cells import cell, key_of
-from metajudge.readers.containers import Container, container_of, table_of
-from metajudge.readers.dataset_table import DatasetTable, dataset_folders
+from metajudge.readers.containers import tables_in
 from metajudge.readers.detect import readers_of
 from metajudge.readers.guessed_names import (
     ANNOTATORS,
@@ -148,23 +147,16 @@ def parse_labels_map(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _read(source: Source, mapping: Mapping[str, str]) -> LabelRows:
-    table = _table(source)
-    if table is None:
+    tables = tables_in(source)
+    if len(tables) != 1:
         return _from_judgments(source)
+    (table,) = tables
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} contains no row that can be read")
     if shape_of(first.data) is not Shape.UNKNOWN and not mapping:
         return _from_judgments(source)
     return _from_table(table, mapping)
-
-
-def _table(source: Source) -> Table | None:
-    if source.path.is_dir():
-        splits = dataset_folders(source.path)
-        return DatasetTable(Source(splits[0], str(splits[0]))) if len(splits) == 1 else None
-    container = container_of(source)
-    return None if container is Container.ZIP else table_of(source, container)
 
 
 def _from_judgments(source: Source) -> LabelRows:

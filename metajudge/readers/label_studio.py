@@ -52,7 +52,6 @@ def _predicted(task: str, one: Mapping[str, Any]) -> Iterator[RecordedScore]:
         reason = alone if about is None else texts[about]
         yield RecordedScore(
             id=f"{task}/{one.get('id') or by or 'prediction'}/{name}",
-            run=None,
             judge=name if by is None else f"{by}/{name}",
             value=value,
             comment=reason,

@@ -16,26 +16,17 @@ The judge is the score's name, because the export does not name the evaluator's 
 ``CORRECTION`` are neither.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from metajudge.readers.conversations import text_of
-from metajudge.readers.json_object import entries_of, read_object
-from metajudge.readers.lines import BadLine, Line, Reject, Source
+from metajudge.readers.json_object import entries_of
+from metajudge.readers.lines import BadLine, Source
 from metajudge.readers.own_notes import is_ours
-from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.people_index import Target
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader
-from metajudge.readers.scored_runs import (
-    RecordedRun,
-    RecordedScore,
-    asked_and_answered,
-    judgment_of,
-    number_or_text,
-)
-from metajudge.readers.vocabulary import Vocabulary
-from metajudge.types import Judgment
+from metajudge.readers.people import PersonScore
+from metajudge.readers.scored_runs import RecordedRun, RecordedScore, ScoredRuns, asked_and_answered, number_or_text
 
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
@@ -127,50 +118,16 @@ def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
     return number
 
 
-class LangfuseTrace:
-    """Reads one trace with its scores."""
+class LangfuseTrace(ScoredRuns):
+    """Reads one trace with its scores.
 
-    format = "Langfuse trace"
-    separate = False
+    Args:
+        source: the file.
+        data: what it contains.
+        values: category -> grade, as the user says.
+    """
 
-    def __init__(self, source: Source, values: Mapping[str, str]) -> None:
-        self.source = source
-        self._vocabulary = Vocabulary(values, categories=True)
-
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        whole, runs, scores = self._parts()
-
-        def made(row: Line) -> list[Judgment | PersonScore]:
-            score = score_of(row.data)
-            if score is None:
-                return []
-            if isinstance(score, PersonScore):
-                return [replace(score, target=score.target or whole)]
-            run = runs.get(score.run or whole)
-            if run is None:
-                raise BadLine(f"the trace contains no observation {score.run!r}")
-            return [judgment_of(score, run, self._vocabulary)]
-
-        shape = "a Langfuse score"
-        yield from LineReader(self.format, self.source, lambda: scores, made, shape, lambda _, one: one.judge).read()
-
-    def targets(self) -> Iterator[Target]:
-        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
-        whole, runs, scores = self._parts()
-        for row in scores:
-            try:
-                score = score_of(row.data)
-            except UNREADABLE:
-                continue
-            if isinstance(score, RecordedScore) and (score.run or whole) in runs:
-                yield Target(score.run or whole, score.judge)
-            elif isinstance(score, PersonScore):
-                about = replace(score, target=score.target or whole)
-                yield Target(score.target or whole, score.name, ByPeople(about, self.source.name, row.number))
-
-    def _parts(self) -> tuple[str, dict[str, RecordedRun], list[Line]]:
-        """The trace's id, its runs by their ids, and its scores."""
-        data = read_object(self.source)
+    def __init__(self, source: Source, data: Mapping[str, Any], values: Mapping[str, str]) -> None:
         trace = data["trace"] if isinstance(data.get("trace"), dict) else data
         observations = data.get("observations") or trace.get("observations")
         observations = observations if isinstance(observations, list) else []
@@ -179,9 +136,20 @@ class LangfuseTrace:
             **asked_and_answered(trace.get("input"), trace.get("output")),
             category=_text(trace.get("name")),
         )
+
+        def of_trace(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+            score = score_of(row)
+            if isinstance(score, PersonScore):
+                return replace(score, target=score.target or whole.id)
+            return None if score is None else replace(score, run=score.run or whole.id)
+
+        rows = partial(entries_of, data.get("scores") or trace.get("scores"))
+        super().__init__("Langfuse trace", (), source, rows, run_of, of_trace, values, shape="a Langfuse score")
         found = (run_of(one) for one in observations if isinstance(one, dict))
-        runs = {run.id: run for run in found if run is not None} | {whole.id: whole}
-        return whole.id, runs, entries_of(data.get("scores") or trace.get("scores"))
+        self._loaded = {run.id: run for run in found if run is not None} | {whole.id: whole}, []
+
+    def _without_run(self, name: str | None) -> str:
+        return f"the trace contains no observation {name!r}"
 
 
 def _get(row: Mapping[str, Any], *names: str) -> Any:

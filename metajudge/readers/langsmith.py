@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import Line, Reject
 from metajudge.readers.mapped import stem_of
@@ -68,7 +69,7 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
     """A record of feedback, by an evaluator or by a person; None for what ``metajudge push`` wrote."""
     origin = row.get("feedback_source")
     if isinstance(origin, str) and origin.startswith("{"):
-        origin = _parsed(origin)
+        origin = parsed(origin)
     said = origin.get("metadata") if isinstance(origin, dict) else row.get("feedback_source.metadata")
     if is_ours(said) or row.get(f"feedback_source.metadata.{KEY}"):
         return None
@@ -124,7 +125,7 @@ class LangSmithTestResults:
                 if value is None:
                     continue
                 key = name.removeprefix(_FEEDBACK)
-                score = RecordedScore(f"{run.id}/{key}", run.id, key, value, None, {"source": "experiment"})
+                score = RecordedScore(id=f"{run.id}/{key}", judge=key, value=value, meta={"source": "experiment"})
                 try:
                     yield FoundJudgment(judgment_of(score, run, self._vocabulary), source.name, row.number)
                 except UNREADABLE as error:
@@ -144,10 +145,3 @@ class LangSmithTestResults:
 def _under(row: Line, prefix: str) -> dict[str, Any]:
     found = {name[len(prefix) :]: value for name, value in row.data.items() if name.startswith(prefix)}
     return {name: value for name, value in found.items() if value not in (None, "")}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text

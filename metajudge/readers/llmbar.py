@@ -44,11 +44,6 @@ def evaluations(items: list[Source], judgments: Source) -> PairedJudgments[Evalu
     return PairedJudgments("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
 
 
-def judge_name(judge_model: str, judge_prompt: str, stage: int) -> str:
-    suffix = f"#{stage}" if judge_prompt in TWO_STAGE or stage > 1 else ""
-    return f"{judge_model}/{judge_prompt}{suffix}"
-
-
 def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
     """Turns a row's verdicts back to response ids.
 
@@ -57,7 +52,8 @@ def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
     """
     order: GameOrder = "AB" if row.order == "pointwise" else row.order
     check_label(row.label, order, item)
-    judge = judge_name(row.judge_model, row.judge_prompt, row.stage)
+    stage = f"#{row.stage}" if row.judge_prompt in TWO_STAGE or row.stage > 1 else ""
+    judge = f"{row.judge_model}/{row.judge_prompt}{stage}"
     verdict = turned_back(row.decision, order) if row.decision else None
     return Judgment(
         id=f"{item.id}/{judge}/{row.order}",

@@ -65,8 +65,6 @@ def _scores(row: Mapping[str, Any]) -> list[RecordedScore]:
     for name, score in stated_columns(row, [str(one) for one in names]):
         found.append(
             RecordedScore(
-                id=None,
-                run=None,
                 judge=name if score.judge is None else f"{score.judge}/{name}",
                 value=score.value,
                 comment=reason_text(score.reason),

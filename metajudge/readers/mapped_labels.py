@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.readers.cells import cell, key_of, nested
+from metajudge.readers.cells import cell, key_of, nested, parsed
 from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.mapping import FLAGS, FieldMap, Wording
 from metajudge.readers.people import time_of
@@ -105,9 +105,8 @@ def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | N
         BadLine: it is no list.
     """
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
+        value, text = parsed(value), value
+        if value is text:
             return None
     if value in (None, ""):
         return None

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from metajudge.readers.assessed_runs import AssessedRun
+from metajudge.readers.cells import parsed
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
@@ -46,7 +47,7 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
     Raises:
         BadLine: the row contains no trace.
     """
-    trace = row if "info" in row else _parsed(row["trace"])
+    trace = row if "info" in row else parsed(row["trace"])
     if not isinstance(trace, dict) or not isinstance(trace.get("info"), dict):
         raise BadLine("trace: it is no trace as MLflow writes it")
     info = trace["info"]
@@ -69,7 +70,6 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
     run = RecordedRun(
         id=str(info["trace_id"]),
         **asked_and_answered(asked, answered),
-        category=None,
         reference=reference,
     )
     return AssessedRun(run, found, people)
@@ -87,7 +87,6 @@ def _score(one: Mapping[str, Any], kind: str) -> RecordedScore:
     error = feedback.get("error")
     return RecordedScore(
         id=str(one.get("assessment_id") or f"{one.get('trace_id')}/{name}"),
-        run=None,
         judge=name if by is None else f"{by}/{name}",
         value=_plain(feedback.get("value")),
         comment=reason_text(one.get("rationale")),
@@ -122,17 +121,8 @@ def _texts(trace: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Any, Any]:
     root = next((one for one in spans if isinstance(one, dict) and not one.get("parent_span_id")), {})
     attributes = root.get("attributes") or {}
     info = trace["info"]
-    found = [_parsed(attributes.get(key)) for key in ("mlflow.spanInputs", "mlflow.spanOutputs")]
+    found = [parsed(attributes.get(key)) for key in ("mlflow.spanInputs", "mlflow.spanOutputs")]
     for place, key in enumerate(("request", "response")):
         if found[place] in (None, ""):
-            found[place] = row.get(key) if key in row else _parsed(info.get(f"{key}_preview"))
+            found[place] = row.get(key) if key in row else parsed(info.get(f"{key}_preview"))
     return found[0], found[1]
-
-
-def _parsed(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return value

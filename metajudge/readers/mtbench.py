@@ -21,11 +21,13 @@ from pydantic import BaseModel, Json
 from metajudge.errors import InputError
 from metajudge.readers.conversations import Conversation, Turn
 from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
+from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.pairs import BenchmarkLine
 from metajudge.readers.parquet_table import ParquetTable
-from metajudge.readers.reader import FoundJudgment, each
+from metajudge.readers.people import ByPeople
+from metajudge.readers.reader import FoundJudgment, LineReader, each
 from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder, shown_order, turned_back
+from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 
 PROMPTS = frozenset({"bare", "rubric", "cot"})
@@ -133,22 +135,14 @@ class MTBenchFolder:
         self._judgments = judgments
         self._annotations = annotations
 
-    def read(self) -> Iterator[FoundJudgment | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         items: dict[str, Item] = {}
         names: dict[str, str] = {}
         for source in self._items:
             yield from _read_items(source, items, names)
         for source in self._judgments:
-            for found in each(
-                source,
-                read_lines(source, nan_is_null=True, infinite_is_text=True),
-                lambda line: list(_judgments(line, items)),
-            ):
-                if isinstance(found, Reject):
-                    yield found
-                    continue
-                number, judgments = found
-                yield from (FoundJudgment(one, source.name, number) for one in judgments)
+            rows = JsonLineTable(source).rows
+            yield from LineReader(self.format, source, rows, lambda line: list(_judgments(line, items))).read()
         if self._annotations is not None:
             yield from _annotated(self._annotations, items, names)
 

@@ -81,7 +81,6 @@ def _score(run: str, one: Mapping[str, Any], time: str | None) -> RecordedScore:
     error = sample.get("error")
     return RecordedScore(
         id=f"{run}/{name}",
-        run=None,
         judge=name if not model else f"{model}/{name}",
         value=one.get("score") if graded else one.get("passed"),
         comment=reason_text(payload(sample.get("output"), ("content", "text"))),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-import orjson
+from metajudge.readers.cells import parsed
 
 NAME = "metajudge"
 """How our notes are named where the user does not say."""
@@ -15,8 +15,5 @@ AGENT = "metajudge:"
 def is_ours(metadata: object) -> bool:
     """Whether an assessment is such a note, by its metadata; they may be JSON text, as in a CSV file."""
     if isinstance(metadata, str) and KEY in metadata:
-        try:
-            metadata = orjson.loads(metadata)
-        except orjson.JSONDecodeError:
-            return False
+        metadata = parsed(metadata)
     return isinstance(metadata, Mapping) and KEY in metadata

@@ -36,14 +36,10 @@ class ParquetTable:
             try:
                 result = connection.execute(_QUERY, [self._path])
                 names = [name for name, *_ in result.description]
-                odd = [at for at, (_, kind, *_) in enumerate(result.description) if not _is_plain(kind)]
                 while batch := result.fetchmany(_BATCH):
                     for cells in batch:
                         number += 1
-                        data = dict(zip(names, cells, strict=True))
-                        for at in odd:
-                            data[names[at]] = plain(cells[at])
-                        yield TableRow(number, data)
+                        yield TableRow(number, dict(zip(names, map(plain, cells), strict=True)))
             except duckdb.Error as error:
                 reason = f"the file is damaged; nothing after this row can be read ({_first_line(error)})"
                 yield Reject(self.source.name, number + 1, reason, "")
@@ -71,14 +67,6 @@ class ParquetTable:
         return connection
 
 
-def _is_plain(kind: Any) -> bool:
-    """Whether all cells of a DuckDB type are as JSON has them: texts, whole numbers, booleans, and objects of these."""
-    if kind.id in ("struct", "list"):
-        return all(_is_plain(inner) for _, inner in kind.children)
-    return kind.id in _PLAIN
-
-
-_PLAIN = frozenset(("varchar", "boolean", "tinyint", "smallint", "integer", "bigint"))
 _QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
 
 

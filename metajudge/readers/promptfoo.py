@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, read_lines
@@ -117,7 +118,7 @@ class PromptfooResults:
                 continue
             number, result, run = found
             try:
-                entries = _entries(result)
+                entries = list(_components(result.get("gradingResult")))
             except UNREADABLE as error:
                 yield self.source.reject(number, why(error, _SHAPE), _excerpt(result, {}))
                 continue
@@ -144,7 +145,7 @@ class PromptfooResults:
                 continue
             number, result, _ = found
             try:
-                entries = _entries(result)
+                entries = list(_components(result.get("gradingResult")))
                 items = [_item(result, one).id for one in entries if one.kind in MODEL_GRADED]
                 ratings = _ratings(result, entries)
             except UNREADABLE:
@@ -191,13 +192,8 @@ class _Entry:
     kind: str
 
 
-def _entries(result: dict[str, Any]) -> list[_Entry]:
-    """Every graded assertion of a result."""
-    return [_Entry(data, kind) for data, kind in _components(result.get("gradingResult"))]
-
-
-def _components(grading: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every graded assertion with its type; assertion sets contain nested ones."""
+def _components(grading: Any) -> Iterator[_Entry]:
+    """Every graded assertion; assertion sets contain nested ones."""
     if not isinstance(grading, dict):
         return
     components = grading.get("componentResults")
@@ -207,7 +203,7 @@ def _components(grading: Any) -> Iterator[tuple[dict[str, Any], str]]:
         return
     kind = (grading.get("assertion") or {}).get("type")
     if kind:
-        yield grading, str(kind).removeprefix("not-")
+        yield _Entry(grading, str(kind).removeprefix("not-"))
 
 
 def _ratings(result: dict[str, Any], entries: list[_Entry]) -> list[PersonScore]:
@@ -223,7 +219,7 @@ def _ratings(result: dict[str, Any], entries: list[_Entry]) -> list[PersonScore]
 def _item(result: dict[str, Any], graded: _Entry) -> Item:
     assertion = graded.data["assertion"]
     content = {
-        "question": _question(result),
+        "question": text_of(_prompt(result)),
         "responses": {"A": _output(result)},
         "category": _category(result),
         "models": {"A": _model(result)},
@@ -320,7 +316,7 @@ class _BestOf:
         names = [letters(index) for index in range(len(shown))]
         item = Item(
             id=f"{_place(first, run)}/{SELECT_BEST}" if _named(first) else f"{_run(first, run)}/{test}",
-            question=_question(first),
+            question=text_of(_prompt(first)),
             responses={name: _output(result) for name, (_, result, _, _) in zip(names, shown, strict=True)},
             category=_category(first),
             models={name: _model(result) for name, (_, result, _, _) in zip(names, shown, strict=True)},
@@ -362,19 +358,10 @@ def _run(result: dict[str, Any], run: dict[str, Any]) -> str:
     return str(run.get("evalId") or result.get("evalId") or result.get("evaluationId") or "promptfoo")
 
 
-def _question(result: dict[str, Any]) -> str:
-    return text_of(_prompt(result))
-
-
 def _prompt(result: dict[str, Any]) -> Any:
     """The rendered prompt: a text, or a chat."""
     raw = result["prompt"]["raw"]
-    if isinstance(raw, str) and raw.lstrip().startswith("["):
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            return raw
-    return raw
+    return parsed(raw) if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
 
 
 def _output(result: dict[str, Any]) -> str:

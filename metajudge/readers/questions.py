@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Reject, Source, read_lines
+from metajudge.readers.reader import each
 from metajudge.readers.reasons import reason_of
 from metajudge.types import text_digest
 from metajudge.types.frozen import Frozen
@@ -91,18 +92,14 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
     source = Source(path, str(path))
     found: dict[str, Question] = {}
     rejects: list[Reject] = []
-    for line in read_lines(source):
-        if isinstance(line, Reject):
-            rejects.append(line)
+    for one in each(source, read_lines(source), lambda line: Question.model_validate(line.data)):
+        if isinstance(one, Reject):
+            rejects.append(one)
             continue
-        try:
-            question = Question.model_validate(line.data)
-        except ValidationError as error:
-            rejects.append(source.reject(line.number, reason_of(error), line.raw))
-            continue
+        number, question = one
         if found.setdefault(question.id, question) != question:
             raise InputError(
-                f"{path}:{line.number}: the id {question.id!r} is used for two questions: give different questions "
+                f"{path}:{number}: the id {question.id!r} is used for two questions: give different questions "
                 "different ids"
             )
     if not found:

@@ -70,8 +70,6 @@ def row_of(row: Mapping[str, Any]) -> AssessedRun:
         by = score.judge or (None if is_program(name) else model)
         scores.append(
             RecordedScore(
-                id=None,
-                run=None,
                 judge=name if by is None else f"{by}/{name}",
                 value=score.value,
                 comment=reason_text(score.reason),
@@ -107,12 +105,9 @@ def annotation_of(row: Mapping[str, Any]) -> AssessedRun:
     prompts = [one for one in row["prompts"].values() if isinstance(one, Mapping)]
     said = prompts[-1].get("prompt_output") if prompts else None
     score = RecordedScore(
-        id=None,
-        run=None,
         judge=name,
         value=row["metric_output"],
         comment=reason_text(stated(said).reason),
-        meta={},
         name=name,
     )
     label = row["metric_output"] if row["is_accepted"] is True else _corrected(row, prompts)

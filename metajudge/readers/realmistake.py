@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from metajudge.readers.lines import Source, read_lines
+from metajudge.readers.lines import Line
 from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
+FORMAT = "ReaLMistake detections"
 WITHHELD = "(the text is not part of the recorded verdicts)"
 """What stands for a response."""
 
@@ -74,18 +74,9 @@ def is_detection(record: dict[str, Any]) -> bool:
     )
 
 
-def realmistake_detections(source: Source) -> LineReader:
-    """Reads a file of recorded error detections."""
-    return LineReader(
-        "ReaLMistake detections",
-        source,
-        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
-        lambda line: [_judgment(line.data)],
-    )
-
-
-def _judgment(data: dict[str, Any]) -> Judgment:
-    row = DetectionRow.model_validate(data)
+def judgments(line: Line) -> list[Judgment]:
+    """The judgment of a row."""
+    row = DetectionRow.model_validate(line.data)
     judge, example = f"{row.judge}/{row.prompt_name}", row.metadata
     meta = {
         "dataset": "realmistake",
@@ -96,7 +87,7 @@ def _judgment(data: dict[str, Any]) -> Judgment:
     }
     text = (row.response or "").strip()
     why = "no verdict could be read from the judge's answer" if text else "the judge's answer is empty"
-    return Judgment.model_validate(
+    judgment = Judgment.model_validate(
         {
             "id": f"{example.id}/{judge}",
             "item": row.item(),
@@ -107,3 +98,4 @@ def _judgment(data: dict[str, Any]) -> Judgment:
             "meta": {name: value for name, value in meta.items() if value is not None},
         }
     )
+    return [judgment]

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment, Ranking
 
+FORMAT = "RewardBench 2 passes"
 SLOTS = ("A", "B", "C", "D")
 """What the prompts call the candidates, by position."""
 
@@ -73,17 +73,7 @@ def reward_scores_of(record: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def rewardbench2_passes(source: Source) -> LineReader:
-    """Reads a file of recorded passes."""
-    return LineReader(
-        "RewardBench 2 passes",
-        source,
-        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
-        _Passes().judgments,
-    )
-
-
-class _Passes:
+class Passes:
     """Reads rows; remembers which row of a pass an item's name stands for."""
 
     def __init__(self) -> None:

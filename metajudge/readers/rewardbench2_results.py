@@ -71,10 +71,8 @@ def run_of(row: Mapping[str, Any]) -> AssessedRun:
     levels = sorted(set(scores.values()), reverse=True)
     score = RecordedScore(
         id=f"{name}/{row['model']}",
-        run=None,
         judge=str(row["model"]),
         value=[[one for one, given in scores.items() if given == level] for level in levels],
-        comment=None,
         meta={"dataset": "rewardbench2", "model_type": row.get("model_type"), "scores": list(scores.values())},
     )
     return AssessedRun(run, [score])

@@ -4,14 +4,13 @@ The runs' texts are held in memory, the scores are streamed. Scores by people ar
 same run (:mod:`metajudge.readers.people_index`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NotRequired, TypedDict
 
-import orjson
-
+from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import exchange, messages, text_of
-from metajudge.readers.lines import BadLine, Line, Reject
+from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople, PersonScore
 from metajudge.readers.people_index import Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
@@ -78,25 +77,25 @@ class RecordedRun:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScore:
     """One score as recorded.
 
     Attributes:
         id: None where the export has none; it is then made of the file's name, the row and the judge.
-        run: id of the run it is about.
+        run: id of the run it is about; None where it is recorded with its run.
         value: a number, a text or a boolean (a category), groups of ids (a ranking), or None.
         name: of what was scored, where it is not the judge.
         error: why the judge gave no value, where the export says so.
         order: ids of the responses in the order shown; None for the run's.
     """
 
-    id: str | None
-    run: str | None
+    id: str | None = None
+    run: str | None = None
     judge: str
     value: Any
-    comment: str | None
-    meta: Mapping[str, Any]
+    comment: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
     error: str | None = None
     order: tuple[str, ...] | None = None
@@ -108,28 +107,34 @@ class ScoredRuns:
     Args:
         format_name: for people.
         runs: tables of runs.
-        scores: the table of scores.
+        source: of the scores.
+        rows: of the scores; starts anew at each call.
         run_of: reads a row of a run; None for rows that are none.
         score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
         values: category -> grade, as the user says.
         separate: each name of a score makes an item of its own.
+        shape: what a row of a score is taken for; None for one of the format.
     """
 
     def __init__(
         self,
         format_name: str,
         runs: Sequence[Table],
-        scores: Table,
+        source: Source,
+        rows: Callable[[], Iterable[Line | Reject]],
         run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
         score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
         values: Mapping[str, str],
         *,
         separate: bool = False,
+        shape: str | None = None,
     ) -> None:
         self.separate = separate
+        self._shape = shape or f"a score in {format_name}"
         self.format = format_name
         self._runs = runs
-        self._scores = scores
+        self.source = source
+        self._rows = rows
         self._run_of = run_of
         self._score_of = score_of
         self._vocabulary = Vocabulary(values, categories=True)
@@ -147,20 +152,21 @@ class ScoredRuns:
                 return [replace(score, target=_resolved(score.target, runs))]
             run = runs.get(score.run or "")
             if run is None:
-                names = ", ".join(table.source.name for table in self._runs)
-                raise BadLine(f"no run with id {score.run!r} in {names}" if score.run else "the score names no run")
+                raise BadLine(self._without_run(score.run))
             return [judgment_of(score, run, self._vocabulary)]
 
-        shape = f"a score in {self.format}"
-        rows, source = self._scores.rows, self._scores.source
         yield from LineReader(
-            self.format, source, rows, made, shape, lambda _, one: one.meta.get("name", one.judge)
+            self.format, self.source, self._rows, made, self._shape, lambda _, one: one.meta.get("name", one.judge)
         ).read()
+
+    def _without_run(self, name: str | None) -> str:
+        names = ", ".join(table.source.name for table in self._runs)
+        return f"no run with id {name!r} in {names}" if name else "the score names no run"
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
-        runs, source = self._recorded()[0], self._scores.source
-        for row in self._scores.rows():
+        runs = self._recorded()[0]
+        for row in self._rows():
             try:
                 score = None if isinstance(row, Reject) else self._score_of(row.data)
             except UNREADABLE:
@@ -173,7 +179,7 @@ class ScoredRuns:
                 continue
             target = _resolved(score.target, runs)
             if target is not None:
-                yield Target(target, score.name, ByPeople(replace(score, target=target), source.name, row.number))
+                yield Target(target, score.name, ByPeople(replace(score, target=target), self.source.name, row.number))
 
     def _recorded(self) -> tuple[dict[str, RecordedRun], list[Reject]]:
         """The runs by their names, and what could not be read of them; read once."""
@@ -265,11 +271,8 @@ def payload(value: Any, keys: Sequence[str]) -> Any:
     if isinstance(value, str):
         if not value.lstrip().startswith(("{", "[")):
             return value
-        try:
-            parsed = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return value
-        return payload(parsed, keys)
+        said = parsed(value)
+        return value if said is value else payload(said, keys)
     if isinstance(value, dict):
         inner = next((value[key] for key in keys if value.get(key) is not None), None)
         if inner is None and len(value) == 1:

@@ -97,9 +97,8 @@ class JudgmentSource:
     @property
     def plain_file(self) -> Path | None:
         """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
-        whole = self.strict or self._prefix_ids or bool(self._changes) or bool(self._contents)
-        one = self._readers[0] if len(self._readers) == 1 and not whole else None
-        return one.plain_file if isinstance(one, JudgmentLines) else None
+        readers = self.line_readers
+        return readers[0].plain_file if readers and len(readers) == 1 else None
 
     @property
     def rejects(self) -> int:
@@ -261,23 +260,12 @@ class JudgmentSource:
 
     def _given_to(self, collector: C, every: int) -> Iterator[C]:
         given = 0
-        for block in self._blocks():
+        records = self.scan()
+        while block := list(islice(records, 1 if self.strict else BLOCK)):
             give(collector, block)
             given += len(block)
             if given // every > (given - len(block)) // every:
                 yield collector
-
-    def _blocks(self) -> Iterator[Sequence[Judgment | Reject]]:
-        """The records of :meth:`scan`, some at a time."""
-        plain, screen = self.line_readers, self._contents
-        if plain is None or not isinstance(screen, Screen) or self._tally.total:
-            records = self.scan()
-            while block := list(islice(records, 1 if self.strict else BLOCK)):
-                yield block
-            return
-        self._tally = PassCounts()
-        yield from screen.blocks(plain, self._tally, self._judges)
-        self._complete = True
 
     def scan(self) -> Iterator[Judgment | Reject]:
         """Every judgment and every reject, in the order of the input.
@@ -422,7 +410,7 @@ def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
     Contradictions are not looked for; :attr:`JudgmentSource.consistent` says whether a pass met some.
     """
     source = Source(path, str(path))
-    readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span))]}
+    readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span, infinite_is_text=False))]}
     return JudgmentSource(readers, contents=Screen())
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
 
-import orjson
-
+from metajudge.readers.cells import parsed
 from metajudge.readers.lines import (
     EXCERPT,
     MAX_LINE_BYTES,
@@ -128,15 +127,16 @@ class JsonLineTable:
 
     format = "JSONL"
 
-    def __init__(self, source: Source, span: ByteSpan | None = None) -> None:
+    def __init__(self, source: Source, span: ByteSpan | None = None, *, infinite_is_text: bool = True) -> None:
         self.source = source
         self._span = span
+        self._infinite_is_text = infinite_is_text
 
     def columns(self) -> tuple[str, ...]:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
-        return read_lines(self.source, self._span, nan_is_null=True, infinite_is_text=True)
+        return read_lines(self.source, self._span, nan_is_null=True, infinite_is_text=self._infinite_is_text)
 
     def raw_lines(self) -> Iterator[RawLine | Reject]:
         """Every line, not parsed yet."""
@@ -174,7 +174,6 @@ class RecordTable:
         return self._table.columns()
 
     def rows(self) -> Iterator[Line | Reject]:
-        given, known, item = None, b"", None
         for row in self._table.rows():
             if isinstance(row, Reject):
                 yield row
@@ -185,35 +184,17 @@ class RecordTable:
                 continue
             found: dict[str, Any] = {"verdict": None}
             for name, cell in data.items():
-                if cell is None or (name == "version" and cell == 1):  # the only one, which is the default
+                if name == "version" and cell == 1:  # the only one, which is the default
                     continue
-                if name == "item":  # rows of one item mostly follow each other, and then share it
-                    # Bytes say what equality does not: the order of keys, and 1 from true.
-                    if cell != given or orjson.dumps(cell, default=str) != known:
-                        given, known = cell, orjson.dumps(cell, default=str)
-                        item = _without_nulls(_parsed(cell))
-                    cell = item
-                elif name in _NESTED:
-                    cell = _without_nulls(_parsed(cell))
-                elif type(cell) is not str:
-                    cell = _without_nulls(cell)
-                if cell is not None:
-                    found[name] = cell
+                is_json = name in _NESTED and isinstance(cell, str) and cell.startswith(("{", "["))
+                value = _without_nulls(parsed(cell) if is_json else cell)
+                if value is not None:
+                    found[name] = value
             yield TableRow(row.number, found)
 
 
 _NESTED = frozenset(("item", "verdict", "order", "labels", "meta"))
 """Fields of a record that are no text where they look like JSON."""
-
-
-def _parsed(cell: Any) -> Any:
-    """A cell that is JSON text as what it says; anything else as it is."""
-    if not isinstance(cell, str) or not cell.startswith(("{", "[")):
-        return cell
-    try:
-        return orjson.loads(cell)
-    except orjson.JSONDecodeError:
-        return cell
 
 
 def _without_nulls(value: Any) -> Any:

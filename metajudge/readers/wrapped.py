@@ -17,7 +17,8 @@ from metajudge.readers.tables import Table, columns_of_objects
 
 DEPTH: Final = 3
 """Objects inside each other that are looked at for lists."""
-_SPREAD = "half a JSON object"
+SPREAD: Final = "half a JSON object"
+"""How the reject of a first line begins, where an object is spread over lines."""
 
 
 @dataclass(slots=True)
@@ -68,7 +69,7 @@ def wrapped_table(
     if table.format != "JSONL":
         return None
     first = list(islice(table.rows(), 2))
-    spread = bool(first) and isinstance(first[0], Reject) and first[0].reason.startswith(_SPREAD)
+    spread = bool(first) and isinstance(first[0], Reject) and first[0].reason.startswith(SPREAD)
     if not spread and len(first) != 1:
         return None
     try:

@@ -59,22 +59,19 @@ class Estimate:
 
     def add(self, agent: str, prices: Prices, input_tokens: int, output_tokens: int) -> None:
         """Adds one call of an agent."""
-        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         price = prices[agent]
-        if price is None:
-            self.cost_usd = None
-        cost = 0.0 if price is None else price.cost(usage)
-        mine = self.by_agent.setdefault(
-            agent, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None if price is None else 0.0}
-        )
+        mine = self.by_agent.setdefault(agent, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
         self.calls += 1
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
         mine["calls"] += 1
         mine["input_tokens"] += input_tokens
         mine["output_tokens"] += output_tokens
-        if price is not None:
-            mine["cost_usd"] += cost
+        if price is None:
+            self.cost_usd = mine["cost_usd"] = None
+            return
+        cost = price.cost(Usage(input_tokens=input_tokens, output_tokens=output_tokens))
+        mine["cost_usd"] += cost
         if self.cost_usd is not None:
             self.cost_usd += cost
 

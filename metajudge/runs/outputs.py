@@ -77,12 +77,7 @@ class OrderedFile:
         Raises:
             OutputError: the disk is full.
         """
-        if not line:
-            return
-        self._places.append(index)
-        self._lengths.append(len(line))
-        with written_to(self.path):
-            self._file.write(line)
+        self.write_block(index, [line] if line else [])
 
     def write_block(self, first: int, lines: Sequence[bytes]) -> None:
         """Adds the lines of records that follow each other in the input, from the ``first``-th on.
@@ -144,7 +139,7 @@ class AttemptFile(Generic[R]):
     A last line that a killed run cut off is dropped. A file of anything else is refused and stays as it is.
 
     Args:
-        path: made where it is missing.
+        path: made where it is missing; None to write none: then the attempts are in memory alone.
         record: the content of a line.
         kind: what to call a line in messages, as in "a record of `metajudge clash`".
         exclude_none: leave out fields that are None.
@@ -157,7 +152,7 @@ class AttemptFile(Generic[R]):
         InputError: on entering: a folder, a file that cannot be written, or one of something else.
     """
 
-    def __init__(self, path: Path, record: type[R], kind: str, *, exclude_none: bool = False) -> None:
+    def __init__(self, path: Path | None, record: type[R], kind: str, *, exclude_none: bool = False) -> None:
         self.path = path
         self.earlier: list[R] = []
         self.appended: list[R] = []
@@ -167,20 +162,28 @@ class AttemptFile(Generic[R]):
         self._exclude_none = exclude_none
         self._file: BufferedWriter | None = None
 
+    @property
+    def attempts(self) -> list[R]:
+        """All of them, in the order of the file."""
+        return [*self.earlier, *self.appended]
+
     def __enter__(self) -> "AttemptFile[R]":
-        if self.path.is_dir():
-            raise InputError(f"{self.path} is a folder: name a file")
+        path = self.path
+        if path is None:
+            return self
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: name a file")
         try:
-            raw = self.path.read_bytes() if self.path.exists() else b""
+            raw = path.read_bytes() if path.exists() else b""
             end = self._read(raw)
-            self._file = self.path.open("ab")
+            self._file = path.open("ab")
             if self.cut:
                 self._file.truncate(end)
             elif raw and not raw.endswith(b"\n"):
                 self._file.write(b"\n")
                 self._file.flush()
         except OSError as error:
-            raise _not_writable(self.path, error) from None
+            raise _not_writable(path, error) from None
         return self
 
     def append(self, record: R) -> None:
@@ -189,10 +192,11 @@ class AttemptFile(Generic[R]):
         Raises:
             OutputError: the disk is full.
         """
-        assert self._file is not None, "the file is entered first"
-        with written_to(self.path):
-            self._file.write(record.model_dump_json(exclude_none=self._exclude_none).encode() + b"\n")
-            self._file.flush()
+        if self.path is not None:
+            assert self._file is not None, "the file is entered first"
+            with written_to(self.path):
+                self._file.write(record.model_dump_json(exclude_none=self._exclude_none).encode() + b"\n")
+                self._file.flush()
         self.appended.append(record)
 
     def __exit__(

@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -123,6 +123,18 @@ class RunTotals(ABC):
         hidden = {*self.HIDDEN, "webhook"} if self.webhook is None else self.HIDDEN
         names = [one.name for one in fields(self) if one.name not in hidden and not one.name.startswith("_")]
         return {name: _plain(getattr(self, name)) for name in names}
+
+
+def sum_if_known(costs: Iterable[float | None]) -> float | None:
+    """The sum of dollars; None where one of them is not known."""
+    given = list(costs)
+    known = [cost for cost in given if cost is not None]
+    return sum(known) if len(known) == len(given) else None
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Counts by kind, as in ``2 refused, 1 timeout``; empty for none."""
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
 def _plain(value: object) -> Any:

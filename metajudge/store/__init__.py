@@ -1,57 +1,57 @@
-"""The store: judgments, calls, assessments and runs, in one file or in a PostgreSQL database."""
+"""The store: judgments, calls, assessments, runs, reviews and jobs, in an SQLite file or a PostgreSQL database.
 
+:func:`open_store` opens either. SQL is written once (:mod:`~metajudge.store.sql`); begin reading at
+:class:`~metajudge.store.store.SqlStore`.
+"""
+
+import asyncio
 from typing import TYPE_CHECKING
 
+from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
+from metajudge.store.patience import PATIENCE_S
 from metajudge.store.protocol import RunRecord, Store
 from metajudge.types.location import PostgresUrl, store_location
 
 if TYPE_CHECKING:
+    from metajudge.store.sql import Engine
+    from metajudge.store.store import SqlStore
     from metajudge.types.location import StoreLocation
 
-__all__ = ["RunRecord", "Store", "open_store", "open_to_read"]
+__all__ = ["RunRecord", "Store", "open_store"]
 
 
-async def open_store(location: "StoreLocation | str") -> Store:
-    """Opens the store at a file's path or a ``postgresql://`` URL.
-
-    See :func:`metajudge.store.duckdb_store.open_store` and :func:`metajudge.store.postgres_store.open_store`.
+async def open_store(location: "StoreLocation | str") -> "SqlStore":
+    """Opens the store at a file's path or a ``postgresql://`` URL; any number of processes may have it open.
 
     Raises:
         ConfigurationError: a URL of something else, or extra ``postgres`` is missing.
+        StoreUnavailableError: the server cannot be reached, or another process writes without an end.
         StoreError: no store can be opened there; the message gives the reason.
     """
+    from metajudge.store.store import SqlStore
+
     where = store_location(location)
-    if isinstance(where, PostgresUrl):
-        return await _open_postgres(where)
-    from metajudge.store.duckdb_store import open_store as open_duckdb  # duckdb and numpy only where needed
-
-    return await open_duckdb(where)
+    return await asyncio.to_thread(lambda: SqlStore(engine_of(where)))
 
 
-async def open_to_read(location: "StoreLocation | str") -> Store:
-    """Like :func:`open_store`, for those who read, review and decide: also while another process has the file open.
+def engine_of(location: "StoreLocation", *, patience_s: float = PATIENCE_S) -> "Engine":
+    """The engine of a location.
 
-    That process then answers; see :mod:`metajudge.store.sharing`. Calls and assessments cannot be kept meanwhile.
+    Args:
+        patience_s: how long a database that does not answer is asked again.
 
     Raises:
         ConfigurationError, StoreError: as for :func:`open_store`.
     """
-    where = store_location(location)
-    if isinstance(where, PostgresUrl):
-        return await _open_postgres(where)
-    from metajudge.store.shared_store import open_shared
+    if not isinstance(location, PostgresUrl):
+        from metajudge.store.sqlite import SqliteEngine
 
-    return await open_shared(where)
-
-
-async def _open_postgres(url: PostgresUrl) -> Store:
+        return SqliteEngine(location, patience_s=patience_s)
     try:
-        from metajudge.store.postgres_store import open_store as open_postgres
+        from metajudge.store.postgres import PostgresEngine
     except ImportError as error:
-        from metajudge.errors import ConfigurationError
-
         raise ConfigurationError(
             f"a store on PostgreSQL needs extra packages ({error.name}): {install_command('postgres')}"
         ) from None
-    return await open_postgres(url)
+    return PostgresEngine(location, patience_s=patience_s)

@@ -1,4 +1,4 @@
-"""Lists of assessments by filters, newest first, and the details of one. SQL for both databases.
+"""Lists of assessments by filters, newest first, and the details of one.
 
 A list has one line for each judgment and panel, its current version (:mod:`metajudge.store.versions`).
 """
@@ -12,27 +12,21 @@ import orjson
 
 from metajudge.store import queries
 from metajudge.store.annotations import annotated, annotated_data
-from metajudge.store.counts import current_span, frequent
-from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of, texts_in
-from metajudge.store.sql import Connection, among, in_file, only_row
+from metajudge.store.excerpts import contains, excerpt, question_of, texts_in
+from metajudge.store.sql import Connection, only_row, pages
 from metajudge.store.texts import About, about
-from metajudge.store.versions import CURRENT, newest_among, versions
+from metajudge.store.versions import CURRENT, newest_of_its_run, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
 Outcome = Literal["kept", "not_kept", "asked", "unscored", "failed"]
 """The result of vetting: accepted, not accepted, too few answers, or no agent could be asked."""
 
-WINDOW: Final = 2_000
-LARGEST_WINDOW: Final = 32_000
-GROWTH: Final = 4
 SEARCH_S: Final = 2.0
-"""Filters on texts read ``WINDOW`` versions, then ``GROWTH`` times as many, and so on up to ``LARGEST_WINDOW`` at a
-time, until a page is full or so many seconds have passed: a frequent text is found in the first window, and each window
-may cost a pass over all texts.
-"""
+"""Filters on texts and agents read versions from the newest on until a page is full or so many seconds have passed."""
 
+_NUMBERS: Final = 20_000
 _CHECKED: Final = 200
-"""Texts in memory at a time."""
+"""Numbers, and texts, in memory at a time."""
 
 _NAMED: Final = 50
 
@@ -43,12 +37,21 @@ _OUTCOMES: Final = {
     "unscored": "status = 'unscored'",
     "failed": "status = 'failed'",
 }
+_FILTERS: Final = {
+    "judge": "judge = {0}",
+    "decision": "action = {0}",
+    "strategy": "strategy = {0}",
+    "panel": "strpos(panel_digest, {0}) = 1",
+    "item": "item_id = {0}",
+    "name": "(judgment_id = {0} OR item_id = {0})",
+    "run": f"run_id = {{0}} AND {newest_of_its_run('lines')}",
+    "since": "created_at >= {0}",
+    "until": "created_at < {0}",
+}
 _LINE: Final = (
-    "v.number, v.created_at, v.run_id, v.judgment_id, v.item_id, v.judge, NULL::VARCHAR, v.status, v.final_score, "
-    "v.accepted, v.strategy, v.panel_digest, v.probability, v.action"
+    "v.number, v.created_at, v.run_id, v.judgment_id, v.item_id, v.judge, v.status, v.final_score, v.accepted, "
+    "v.strategy, v.panel_digest, v.probability, v.action"
 )
-_STATUS: Final = 7
-"""Where ``_LINE`` has the status; the category before it comes from the item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,6 @@ class AssessmentFilter:
     since: float | None = None
     until: float | None = None
     without: tuple[str, ...] = ()
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether a filter needs more than the short columns."""
-        return self.agent is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +193,6 @@ class Names:
     panels: tuple[str, ...]
 
 
-class _Conditions:
-    """Conditions and their values, numbered as they come."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.values: list[Any] = []
-
-    def add(self, text: str, *values: Any) -> None:
-        """Adds a condition; each ``{}`` is the place of a value."""
-        places = [f"${len(self.values) + place}" for place in range(1, len(values) + 1)]
-        self.texts.append(text.format(*places))
-        self.values += values
-
-    def __str__(self) -> str:
-        return " AND ".join(self.texts) or "true"
-
-
 def page_of_assessments(
     connection: Connection,
     wanted: AssessmentFilter,
@@ -230,68 +211,78 @@ def page_of_assessments(
     """
     back = after is not None and before is None
     edge = after if back else before
-    search = _Search(connection, wanted, back, clock)
-    found, looked = search.found(edge, limit + 1)
+    found, looked, searched = _search(connection, wanted, edge, limit + 1, back, clock)
     full, lines = len(found) > limit, _with_texts(connection, found[:limit])
     beyond = lines[-1].number if full else looked  # where the next page begins in this direction; None at its end
     start = lines[0].number if lines else None if edge is None else edge + (1 if back else -1)
     cut_short = looked is not None and not full
-    counted = (search.searched, _total(connection, wanted)) if cut_short else (0, 0)
+    fitting, values = _short(wanted)  # the filters on short columns
+    total = f"SELECT count(*) {fitting}"
+    counted = (searched, int(only_row(connection, total, values)[0])) if cut_short else (0, 0)
     if not back:
         return AssessmentLines(tuple(lines), beyond, None if edge is None else start, cut_short, *counted)
     return AssessmentLines(tuple(reversed(lines)), start, beyond, cut_short, *counted)
 
 
-class _Search:
-    """The nearest assessments beyond a number, a window at a time where texts have to be read."""
+def _search(
+    connection: Connection,
+    wanted: AssessmentFilter,
+    edge: int | None,
+    count: int,
+    back: bool,
+    clock: Callable[[], float],
+) -> tuple[list[AssessmentLine], int | None, int]:
+    """At most so many of the nearest lines beyond a number.
 
-    def __init__(
-        self, connection: Connection, wanted: AssessmentFilter, back: bool, clock: Callable[[], float]
-    ) -> None:
-        self._connection = connection
-        self._wanted = wanted
-        self._back = back
-        self._clock = clock
-        self.searched = 0
-
-    def found(self, edge: int | None, count: int) -> tuple[list[AssessmentLine], int | None]:
-        """At most ``count`` lines, and the last number searched if the time was over before the end."""
-        if not self._wanted.reads_texts:
-            numbers = _numbers(self._connection, self._wanted, edge, count, self._back)
-            return _lines(self._connection, self._wanted, numbers, count, self._back), None
-        deadline = self._clock() + SEARCH_S
-        found: list[AssessmentLine] = []
-        window = WINDOW
-        while numbers := _numbers(self._connection, self._wanted, edge, window, self._back):
-            edge, window = numbers[-1], min(window * GROWTH, max(LARGEST_WINDOW, WINDOW))
-            looked = self._among(numbers, count - len(found), found, deadline)
-            self.searched += len(numbers)
-            if len(found) == count:
-                return found, None
-            if looked is not None or self._clock() > deadline:
-                return found, edge if looked is None else looked
-        return found, None
-
-    def _among(self, numbers: Sequence[int], count: int, found: list[AssessmentLine], deadline: float) -> int | None:
-        """Adds lines of a window; the last number checked if the time was over within it."""
-        lines = _lines(self._connection, self._wanted, numbers, len(numbers), self._back)
-        text = self._wanted.text
-        for place in range(0, len(lines), _CHECKED):
-            some = lines[place : place + _CHECKED]
-            fitting = some if text is None else _containing(self._connection, some, text)
-            found += fitting[:count]
-            count -= min(count, len(fitting))
-            if not count:
-                return None
-            if self._clock() > deadline and place + _CHECKED < len(lines):
-                return some[-1].number
-        return None
+    Returns:
+        The lines, the last number searched if the time was over before the end, and how many were searched.
+    """
+    if wanted.text is None and wanted.agent is None:
+        return _lines(connection, wanted, _numbers(connection, wanted, edge, count, back), back), None, 0
+    deadline = clock() + SEARCH_S
+    found: list[AssessmentLine] = []
+    searched = 0
+    while numbers := _numbers(connection, wanted, edge, _NUMBERS, back):
+        for some in pages(numbers, _CHECKED):
+            edge = some[-1]
+            searched += len(some)
+            found += _lines(connection, wanted, some, back)
+            if len(found) >= count:
+                return found[:count], None, searched
+            if clock() > deadline:
+                return found, edge, searched
+    return found, None, searched
 
 
-def _total(connection: Connection, wanted: AssessmentFilter) -> int:
-    """How many lines meet the filters on short columns."""
-    conditions, table = _short(connection, wanted)
-    return int(only_row(connection, f"SELECT count(*) FROM {table} lines WHERE {conditions}", conditions.values)[0])  # noqa: S608
+def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
+    """The nearest numbers of lines whose short columns fit."""
+    fitting, values = _short(wanted, "number > {0}" if back else "number < {0}", edge)
+    query = f"SELECT number {fitting} ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
+    return [number for (number,) in connection.execute(query, values).fetchall()]
+
+
+def _lines(
+    connection: Connection, wanted: AssessmentFilter, numbers: Sequence[int], back: bool
+) -> list[AssessmentLine]:
+    """The lines with these numbers whose agents and texts fit."""
+    query = (
+        f"SELECT {_LINE} FROM {versions()} v WHERE v.number = ANY($1::BIGINT[]) AND ($2::VARCHAR IS NULL OR EXISTS "  # noqa: S608
+        "(SELECT 1 FROM agent_scores s WHERE s.assessment_id = v.assessment_id AND s.agent = $2)) "
+        f"ORDER BY v.number {'ASC' if back else 'DESC'}"
+    )
+    lines = [_line(row) for row in connection.execute(query, [list(numbers), wanted.agent]).fetchall()]
+    if wanted.text is None:
+        return lines
+    read = about(connection, [line.number for line in lines])
+    return [line for line in lines if _contains(line, read[line.number], wanted.text)]
+
+
+def _contains(line: AssessmentLine, found: About, text: str) -> bool:
+    """Whether a text is in an id, the judge's name, the question, a response or the rationale."""
+    item = {} if found.item is None else orjson.loads(found.item)
+    said = {} if found.judgment is None else orjson.loads(found.judgment)
+    places = (line.judgment_id, line.item_id, line.judge, item.get("question"), item.get("responses"))
+    return any(contains(one, text) for place in (*places, said.get("rationale")) for one in texts_in(place))
 
 
 def _with_texts(connection: Connection, lines: Sequence[AssessmentLine]) -> list[AssessmentLine]:
@@ -313,132 +304,23 @@ def _with_texts(connection: Connection, lines: Sequence[AssessmentLine]) -> list
     return found
 
 
-def _containing(connection: Connection, lines: Sequence[AssessmentLine], text: str) -> list[AssessmentLine]:
-    """The lines with a text in an id, the judge's name, the question, a response or the rationale.
-
-    The database's condition also finds it in names of fields.
-    """
-    read = about(connection, [line.number for line in lines])
-    return [line for line in lines if _contains(line, read[line.number], text)]
-
-
-def _contains(line: AssessmentLine, found: About, text: str) -> bool:
-    item = {} if found.item is None else orjson.loads(found.item)
-    said = {} if found.judgment is None else orjson.loads(found.judgment)
-    places = (line.judgment_id, line.item_id, line.judge, item.get("question"), item.get("responses"))
-    return any(contains(one, text) for place in (*places, said.get("rationale")) for one in texts_in(place))
-
-
-def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
-    """The nearest numbers of lines whose short columns fit."""
-    conditions, table = _short(connection, wanted)
-    if edge is not None:
-        conditions.add("number > {}" if back else "number < {}", edge)
-    order = f"ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
-    query = f"SELECT number FROM {table} lines WHERE {conditions} {order}"  # noqa: S608 - our own text
-    return [number for (number,) in connection.execute(query, conditions.values).fetchall()]
-
-
-def _lines(
-    connection: Connection, wanted: AssessmentFilter, numbers: Sequence[int], count: int, back: bool
-) -> list[AssessmentLine]:
-    if not numbers:
-        return []
-    conditions = _Conditions()
-    conditions.add("v.number BETWEEN {} AND {}", min(numbers), max(numbers))
-    conditions.add(among(connection, "v.number", "{}"), list(numbers))
-    _add_long(conditions, wanted)
-    table = f"{versions()} v" if wanted.text is None else _with_texts_of(connection, numbers)
-    query = (
-        f"SELECT {_LINE} FROM {table} WHERE {conditions} "  # noqa: S608 - our own text
-        f"ORDER BY v.number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
-    )
-    return [_line(row) for row in connection.execute(query, conditions.values).fetchall()]
-
-
-def _with_texts_of(connection: Connection, numbers: Sequence[int]) -> str:
-    """Versions beside the rows of their judgments and items.
-
-    DuckDB has no index of digests: to join it would read the texts of all rows. It is told between which rows these
-    stand, which costs a pass over the digests: texts stand in the order in which they came, and so do versions.
-    """
-    judgments, items = "judgments", "items"
-    if in_file(connection):
-        named = connection.execute(
-            f"SELECT judgment_digest FROM {versions()} v WHERE number BETWEEN $1 AND $2 "  # noqa: S608 - our own text
-            "AND number IN (SELECT unnest($3::BIGINT[]))",
-            [min(numbers), max(numbers), list(numbers)],
-        ).fetchall()
-        digests = [digest for (digest,) in named]
-        judgments = _span(connection, judgments, "judgment_digest IN (SELECT unnest($1::VARCHAR[]))", [digests])
-        items = _span(connection, items, f"item_digest IN (SELECT item_digest FROM {judgments} j)", [])  # noqa: S608
-    return (
-        f"{versions()} v LEFT JOIN {judgments} j ON j.judgment_digest = v.judgment_digest "
-        f"LEFT JOIN {items} i ON i.item_digest = j.item_digest"
-    )
-
-
-def _span(connection: Connection, table: str, condition: str, values: Sequence[Any]) -> str:
-    """The rows of a table of a DuckDB file from the first to the last that meets a condition."""
-    first, last = only_row(
-        connection,
-        f"SELECT coalesce(min(rowid), 0), coalesce(max(rowid), -1) FROM {table} WHERE {condition}",  # noqa: S608
-        values,
-    )
-    return f"(SELECT * FROM {table} WHERE rowid BETWEEN {int(first)} AND {int(last)})"  # noqa: S608 - numbers
-
-
-def _short(connection: Connection, wanted: AssessmentFilter) -> tuple[_Conditions, str]:
-    """The filters on short columns, and the versions that they are for."""
-    found, table = _Conditions(), CURRENT
-    if wanted.judge is not None:
-        found.add("judge = {}", wanted.judge)
-    if wanted.outcome is not None:
-        found.add(_OUTCOMES[wanted.outcome])
-    if wanted.decision is not None:
-        found.add("action = {}", wanted.decision)
-    if wanted.strategy is not None:
-        found.add("strategy = {}", wanted.strategy)
-    if wanted.panel is not None:
-        found.add("strpos(panel_digest, {}) = 1", wanted.panel)
-    if wanted.item is not None:
-        found.add("item_id = {}", wanted.item)
-    if wanted.name is not None:
-        found.add("(judgment_id = {} OR item_id = {})", wanted.name, wanted.name)
-    if wanted.run is not None:
-        found.add("run_id = {}", wanted.run)
-        if span := current_span(connection, wanted.run):
-            found.add("number BETWEEN {} AND {}", *span)
-        else:
-            found.add(newest_among("run_id = {}"), wanted.run)
-            table = versions()
-    if wanted.since is not None:
-        found.add("created_at >= {}", wanted.since)
-    if wanted.until is not None:
-        found.add("created_at < {}", wanted.until)
+def _short(wanted: AssessmentFilter, beyond: str = "", edge: int | None = None) -> tuple[str, list[Any]]:
+    """What a query for lines whose short columns fit goes on with, and its values."""
+    given = {text: value for name, text in _FILTERS.items() if (value := getattr(wanted, name)) is not None}
     if wanted.without:
-        found.add("judgment_id NOT IN (SELECT unnest({}::VARCHAR[]))", list(wanted.without))
-    return found, table
+        given["judgment_id NOT IN (SELECT unnest({0}::VARCHAR[]))"] = list(wanted.without)
+    if edge is not None:
+        given[beyond] = edge
+    conditions = [text.format(f"${place}") for place, text in enumerate(given, 1)]
+    if wanted.outcome is not None:
+        conditions.append(_OUTCOMES[wanted.outcome])
+    table = CURRENT if wanted.run is None else versions()
+    return f"FROM {table} lines WHERE {' AND '.join(conditions) or 'true'}", list(given.values())
 
 
-def _add_long(conditions: _Conditions, wanted: AssessmentFilter) -> None:
-    if wanted.agent is not None:
-        conditions.add(
-            "EXISTS (SELECT 1 FROM agent_scores s WHERE s.assessment_id = v.assessment_id AND s.agent = {})",
-            wanted.agent,
-        )
-    if wanted.text is not None:
-        written = as_in_json(wanted.text)
-        conditions.add(
-            "(strpos(lower(v.judgment_id), lower({})) > 0 OR strpos(lower(v.item_id), lower({})) > 0 OR "
-            "strpos(lower(v.judge), lower({})) > 0 OR strpos(lower(i.payload), lower({})) > 0 OR "
-            "strpos(lower(j.payload), lower({})) > 0)",
-            *(wanted.text, wanted.text, wanted.text, written, written),
-        )
-
-
-def _line(row: Sequence[Any]) -> AssessmentLine:
-    values: list[Any] = [Status(value) if place == _STATUS else value for place, value in enumerate(row)]
+def _line(row: Sequence[Any], category: str | None = None) -> AssessmentLine:
+    """From the columns of ``_LINE``; the category comes from the item."""
+    values: list[Any] = [*row[:6], category, Status(row[6]), *row[7:]]
     return AssessmentLine(*values)
 
 
@@ -453,26 +335,24 @@ def kept_assessment(connection: Connection, number: int) -> KeptAssessment | Non
         return None
     *row, judgment_digest, assessment_id, payload, annotation = rows[0]
     category = about(connection, [number])[number].category
-    line = replace(_line(row), category=category)
-    ids = connection.execute("SELECT assessment_id FROM assessments WHERE judgment_digest = $1", [judgment_digest])
-    assessments = [one for (one,) in ids.fetchall()]
-    same = "assessment_id BETWEEN $3 AND $4 AND assessment_id IN (SELECT unnest($1::BIGINT[]))"
+    line = _line(row, category)
 
     def further(condition: str) -> tuple[AssessmentLine, ...]:
-        query = f"SELECT {_LINE} FROM {versions()} v WHERE {same} AND {condition} LIMIT {_NAMED}"  # noqa: S608
-        values = [assessments, line.panel_digest, min(assessments), max(assessments)]
-        return tuple(replace(_line(row), category=category) for row in connection.execute(query, values).fetchall())
+        query = f"SELECT {_LINE} FROM {versions()} v WHERE v.judgment_digest = $1 AND {condition} LIMIT {_NAMED}"  # noqa: S608
+        rows = connection.execute(query, [judgment_digest, line.panel_digest]).fetchall()
+        return tuple(_line(row, category) for row in rows)
 
+    current = f"EXISTS (SELECT 1 FROM {CURRENT} l WHERE l.number = v.number)"  # noqa: S608 - our own text
     of_panel = further("v.panel_digest = $2 ORDER BY v.assessment_id DESC, v.number DESC")
     return KeptAssessment(
         line,
         annotated(payload, annotation),
         orjson.dumps(annotated_data(payload, annotation)).decode(),
-        queries.find_judgment(connection, judgment_digest, line.judgment_id),
+        queries.find_judgment(connection, judgment_digest),
         _attempts(connection, assessment_id),
         of_panel[0].number,
         tuple(one for one in of_panel if one.number != number),
-        further(f"v.panel_digest <> $2 AND v.{newest_among(f'{same} AND panel_digest <> $2')} ORDER BY v.number DESC"),
+        further(f"v.panel_digest <> $2 AND {current} ORDER BY v.number DESC"),
     )
 
 
@@ -488,12 +368,9 @@ def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]
 
 def names(connection: Connection) -> Names:
     """The judges, agents, strategies and panels in the store, the most frequent of each."""
-    agents = connection.execute(
-        f"SELECT agent, count(*) AS n FROM agent_scores GROUP BY agent ORDER BY n DESC, agent LIMIT {_NAMED}"  # noqa: S608
-    ).fetchall()
-    return Names(
-        judges=frequent(connection, "judge", _NAMED),
-        agents=tuple(name for name, _ in agents),
-        strategies=frequent(connection, "strategy", _NAMED),
-        panels=frequent(connection, "panel_digest", _NAMED),
-    )
+
+    def frequent(column: str, table: str = CURRENT) -> tuple[str, ...]:
+        query = f"SELECT {column} FROM {table} GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT {_NAMED}"  # noqa: S608
+        return tuple(name for (name,) in connection.execute(query).fetchall())
+
+    return Names(frequent("judge"), frequent("agent", "agent_scores"), frequent("strategy"), frequent("panel_digest"))

@@ -1,27 +1,20 @@
 """Blocks of assessments: what is kept and read together where no model is asked.
 
-A block is appended in one transaction: after a killed process all of it is there, or nothing. It needs no frame in the
-write-ahead log, as it is in the database when the call returns; what was acknowledged before it is there too.
-
-The store also keeps what a run learned about its input, so that the next run need not learn it again: facts about each
-line, and which results a block of lines had. Both are caches: whatever is missing is computed anew. They hold ids,
-numbers and short details, never a text; :meth:`~metajudge.store.protocol.Store.forget` drops what names an item.
+A block is appended in one transaction: after a killed process all of it is there, or nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from metajudge.store.gaps import NUMBERS
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-DIGEST_BYTES: Final = 16
-"""Bytes of a digest of a line or a block of lines."""
+from metajudge.errors import StoreError
+from metajudge.store.annotations import annotated
+from metajudge.store.journal import add_rows, rows_to_add, save_texts, without
+from metajudge.store.rows import Subject
+from metajudge.store.sql import Ask, Connection, Dialect, Row
+from metajudge.types import Assessment
 
 
 class ItemRow(NamedTuple):
@@ -44,15 +37,13 @@ class JudgmentRow(NamedTuple):
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationRow:
+class AnnotationRow(NamedTuple):
     """What a calibration and a policy say of an assessment.
 
     Attributes:
         status, accepted: of the assessment with this annotation.
         payload: the fields that the annotation sets, as JSON with sorted names
-            (:func:`metajudge.store.annotations.annotation_of`); with gaps where there are ``numbers``.
-        numbers: what fills the gaps beside the probability (:data:`metajudge.store.gaps.NUMBERS`).
+            (:func:`metajudge.store.annotations.annotation_of`).
     """
 
     status: str
@@ -63,69 +54,17 @@ class AnnotationRow:
     policy_digest: str | None
     action: str | None
     payload: bytes
-    numbers: tuple[float | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Annotations:
-    """Annotations of n assessments: shared values are stored once, numbers for each.
-
-    Attributes:
-        kinds: an annotation of each kind, None for none; its numbers are those of some assessment.
-        codes: [n] places in ``kinds``.
-        probabilities: [n] NaN where missing.
-        numbers: [n, 3] what fills the gaps beside the probability (:data:`metajudge.store.gaps.NUMBERS`), NaN where
-            missing; not looked at where the kind has none.
-    """
-
-    kinds: Sequence[AnnotationRow | None]
-    codes: Numbers
-    probabilities: Floats
-    numbers: Floats
-
-    @classmethod
-    def of(cls, rows: Sequence[AnnotationRow | None]) -> "Annotations":
-        """Annotations given one by one."""
-        numbers = [(None,) * len(NUMBERS) if one is None or one.numbers is None else one.numbers for one in rows]
-        return cls(
-            rows,
-            np.arange(len(rows)),
-            np.array([None if one is None else one.probability for one in rows], dtype=np.float64),
-            np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS)),
-        )
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def at(self, place: int) -> AnnotationRow | None:
-        """One of them."""
-        kind = self.kinds[int(self.codes[place])]
-        if kind is None:
-            return None
-        probability, *numbers = [
-            None if one != one else one for one in (float(self.probabilities[place]), *self.numbers[place].tolist())
-        ]
-        return replace(kind, probability=probability, numbers=None if kind.numbers is None else tuple(numbers))
-
-    def shared(self, name: str, places: Numbers) -> npt.NDArray[np.object_]:
-        """A field that is the kind's, at these places; None where there is no annotation."""
-        values = np.empty(len(self.kinds), dtype=object)
-        values[:] = [getattr(kind, name, None) for kind in self.kinds]
-        found: npt.NDArray[np.object_] = values[self.codes[places]]
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class AssessmentBlock:
     """Assessments by free evidence (no agents), as columns of equal length.
 
     Attributes:
         keys: under which they are looked up.
         payloads: the panel's own assessments as JSON, without annotation and derived fields
-            (:data:`metajudge.store.annotations.DERIVED`); with gaps where there are ``parts``.
-        annotations: None if no row has one.
-        parts: for each of :data:`~metajudge.store.gaps.COLUMNS` the parts of the signals, which fill the gaps of the
-            payloads (:mod:`metajudge.store.gaps`); an empty sequence if the payloads have none.
+            (:data:`metajudge.store.annotations.DERIVED`).
+        annotations: None for a row without one.
     """
 
     run_id: str
@@ -140,48 +79,51 @@ class AssessmentBlock:
     strategies: Sequence[str]
     panel_digests: Sequence[str]
     payloads: Sequence[bytes]
-    annotations: Annotations | None = None
-    parts: Sequence[Sequence[str]] = ()
+    annotations: Sequence[AnnotationRow | None]
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
-    """What became of a block.
+class BlockWrite:
+    """One assessment of a block; see :class:`~metajudge.store.repeats.Write`."""
 
-    Attributes:
-        numbers: of the current version of each row, in the block's order: a new one, or the one that was there.
-        added: how many assessments and annotations were not there before.
-        changed: how many of its rows added one of these.
-    """
+    place: int
+    key: str
+    subject: Subject
+    payload: str
+    annotation: str | None
 
-    numbers: Numbers
-    added: int
-    changed: int
+    @property
+    def assessment(self) -> Assessment:
+        return self._read(None)
 
+    @property
+    def completed(self) -> Assessment | None:
+        return None if self.annotation is None else self._read(self.annotation)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundFacts:
-    """Where the facts about n lines are.
-
-    Attributes:
-        segment: [n] numbers of segments; -1 where no facts are kept.
-        place: [n] of the lines in their segments.
-        facts: of each of these segments, as :meth:`BulkStore.keep_facts` got them.
-    """
-
-    segment: Numbers
-    place: Numbers
-    facts: Mapping[int, bytes]
+    def _read(self, annotation: str | None) -> Assessment:
+        try:
+            return annotated(self.payload, annotation)
+        except ValueError as error:  # any error but a StoreError would end the writer
+            raise StoreError(f"a block cannot be stored: an assessment under {self.key} is invalid: {error}") from error
 
 
-class BulkStore(Protocol):
-    """What a store does with blocks; both stores have it. A block has some thousand rows.
+class BulkStore:
+    """What a store does with blocks, which have some thousand rows; every change is safe to repeat.
 
     Rows follow the rules of :mod:`metajudge.store.repeats`: the same content again adds no row.
+
+    Args:
+        change: runs a function on a connection in a transaction.
+        ask: runs a read-only function on a connection.
     """
+
+    def __init__(self, change: Ask, ask: Ask, dialect: Dialect) -> None:
+        self._change = change
+        self._ask = ask
+        self._dialect = dialect
 
     async def keep_texts(self, items: Sequence[ItemRow], judgments: Sequence[JudgmentRow]) -> int:
         """Keeps items and judgments, once per digest; of those that were forgotten the texts are restored.
@@ -189,43 +131,99 @@ class BulkStore(Protocol):
         Returns:
             How many rows were added or restored.
         """
+        rows = _values(items), _values(judgments)
+        return await self._change(lambda connection: save_texts(connection, self._dialect, *rows))
 
     async def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
         """Those of these digests of items and of judgments that are not stored, or whose texts were forgotten."""
+        return await self._ask(
+            lambda connection: (
+                without(connection, "items", "item_digest", items),
+                without(connection, "judgments", "judgment_digest", judgments),
+            )
+        )
 
-    async def append_block(self, block: AssessmentBlock) -> Appended:
+    async def append_block(self, block: AssessmentBlock) -> int:
         """Appends assessments and annotations, all or none; in the database on return.
 
         The judgments' texts are kept before (:meth:`keep_texts`).
-        """
-
-    async def read_results(self, numbers: Numbers) -> list[bytes | None]:
-        """Assessments with their annotations as JSON without derived fields, by the numbers of their versions.
 
         Returns:
-            In the order asked; None where there is no such version, or its texts were forgotten.
+            How many of its rows added an assessment or an annotation.
         """
+        writes = _writes(block)
+        return await self._change(lambda connection: self._append(connection, block, writes))
 
-    async def keep_facts(self, lines: Sequence[bytes], facts: bytes) -> None:
-        """Keeps facts about lines of an input as a segment.
+    def _append(self, connection: Connection, block: AssessmentBlock, writes: Sequence[BlockWrite]) -> int:
+        # Locks the judgments' rows until the transaction ends, as saving them does: no other process can append
+        # anything about them meanwhile.
+        if self._dialect.for_update:
+            connection.execute(
+                "SELECT 1 FROM judgments WHERE judgment_digest IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
+                f"ORDER BY judgment_digest {self._dialect.for_update}",
+                [list(block.judgment_digests)],
+            )
+        new = rows_to_add(connection, self._dialect, writes)
+        now, b = time.time(), block
+        assessments = [
+            (
+                *(number, one.key, b.run_id, now, b.judgment_digests[i], b.judgment_ids[i], b.item_ids[i]),
+                *(b.judges[i], b.statuses[i], b.final_scores[i], b.accepted[i], b.strategies[i]),
+                *(b.panel_digests[i], one.payload, False),
+            )
+            for number, one in new.assessments
+            for i in (one.place,)
+        ]
+        annotations = [
+            (number, of, b.run_id, now, *said[:-1], one.annotation, False)
+            for number, of, one in new.annotations
+            if (said := b.annotations[one.place]) is not None
+        ]
+        add_rows(connection, self._dialect, assessments, annotations)
+        return new.changed
 
-        Args:
-            lines: digests of :data:`DIGEST_BYTES` bytes each.
-            facts: about all of them together.
-        """
 
-    async def find_facts(self, lines: Sequence[bytes]) -> FoundFacts:
-        """Where the facts about lines are."""
+def _writes(block: AssessmentBlock) -> list[BlockWrite]:
+    """The assessments of a block.
 
-    async def keep_results(self, blocks: Sequence[bytes], numbers: Sequence[Numbers]) -> None:
-        """Keeps which versions are the results of blocks of an input.
+    Raises:
+        StoreError: a text is not valid Unicode, or a column has another length than the others.
+    """
+    own = (block.judgment_ids, block.item_ids, block.judges, block.statuses, block.final_scores, block.accepted)
+    others = (block.strategies, block.panel_digests, block.judgment_digests, block.payloads, block.annotations)
+    if any(len(column) != len(block) for column in (*own, *others)):
+        raise StoreError(f"the columns of a block of {len(block)} assessments must have equal lengths")
+    _check(block.keys, block.judgment_digests, block.judgment_ids, block.item_ids, block.judges, block.panel_digests)
+    subjects = map(Subject, block.judgment_digests, block.panel_digests)
+    said = [None if one is None else one.payload for one in block.annotations]
+    texts = _texts(block.payloads), [None if one is None else _texts([one])[0] for one in said]
+    return list(map(BlockWrite, range(len(block)), block.keys, subjects, *texts))
 
-        Args:
-            blocks: digests of :data:`DIGEST_BYTES` bytes, of all that the results depend on.
-        """
 
-    async def find_results(self, blocks: Sequence[bytes]) -> list[Numbers | None]:
-        """The numbers of the results of blocks, in the order asked; None where none are kept."""
+def _values(rows: Sequence[ItemRow | JudgmentRow]) -> list[Row]:
+    """Rows with texts in place of bytes: a digest, names and a payload.
 
-    async def newest_version(self) -> int:
-        """The highest number of a version so far, 0 without any: while it stays, nothing was appended."""
+    Raises:
+        StoreError: a text that cannot be stored.
+    """
+    if not rows:
+        return []
+    *names, payloads = zip(*rows, strict=True)
+    _check(*([name or "" for name in column] for column in names))
+    return list(zip(*names, _texts(payloads), repeat(False, len(rows)), strict=True))
+
+
+def _texts(payloads: Iterable[bytes]) -> list[str]:
+    try:
+        return [payload.decode() for payload in payloads]
+    except UnicodeDecodeError as error:
+        raise StoreError(f"a block cannot be stored: {error}. Texts must be valid Unicode") from error
+
+
+def _check(*columns: Iterable[str]) -> None:
+    """Refuses texts that UTF-8 cannot have, before a database does."""
+    try:
+        for column in columns:
+            "".join(column).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"a block cannot be stored: {error}. Texts must be valid Unicode") from error

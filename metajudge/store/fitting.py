@@ -1,23 +1,14 @@
-"""The newest assessment of every judgment by every panel, by filters, a page at a time. SQL for both
-databases.
-"""
+"""The newest assessment of every judgment by every panel, by filters, a page at a time."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from metajudge.store.annotations import annotated
-from metajudge.store.sql import Connection
-from metajudge.store.versions import current_page, versions
+from metajudge.store.queries import assessments_at
+from metajudge.store.sql import PAGE, Connection
+from metajudge.store.versions import current_page
 from metajudge.types import Assessment, Status
-
-WINDOW: Final = 5_000
-"""Versions whose texts one query searches: a condition on texts keeps them in memory."""
-
-NUMBERS: Final = 50_000
-"""Numbers of versions selected by one query if their texts have to be searched."""
 
 _COLUMNS: Final = {
     "judge": "judge",
@@ -67,38 +58,15 @@ def newest_fitting(connection: Connection, wanted: NewestFilter, after: int, lim
         after: the cursor of the page before; 0 for the first page.
     """
     # Quotes within any text are escaped in JSON, so no text can contain this.
-    pattern = None if wanted.category is None else f'"category":{orjson.dumps(wanted.category).decode()}'
-    rows: list[tuple[int, str, str | None]] = []
-    for numbers in _candidates(connection, wanted, after, limit + 1):
-        rows += _rows(connection, numbers, pattern, limit + 1 - len(rows))
-        if len(rows) > limit:
-            break
-    found = tuple((number, annotated(payload, annotation)) for number, payload, annotation in rows[:limit])
-    return NewestPage(found, found[-1][0] if len(rows) > limit else None)
-
-
-def _candidates(connection: Connection, wanted: NewestFilter, after: int, count: int) -> Iterator[list[int]]:
-    """Numbers of those whose short columns fit, ascending, in lists of at most :data:`WINDOW`."""
-    most = count if wanted.category is None else NUMBERS
+    category = "" if wanted.category is None else f'"category":{orjson.dumps(wanted.category).decode()}'
     given = {column: getattr(wanted, name) for name, column in _COLUMNS.items() if getattr(wanted, name) is not None}
     conditions = ["number > $1", *(f"{column} = ${place}" for place, column in enumerate(given, 2))]
-    query = current_page(" AND ".join(conditions), most)
-    while True:
-        numbers = [number for (number,) in connection.execute(query, [after, *given.values()]).fetchall()]
-        for place in range(0, len(numbers), WINDOW):
-            yield numbers[place : place + WINDOW]
-        if len(numbers) < most:
-            return
-        after = numbers[-1]
-
-
-def _rows(
-    connection: Connection, numbers: Sequence[int], pattern: str | None, count: int
-) -> list[tuple[int, str, str | None]]:
-    """The first of these versions whose texts contain the pattern, with their texts."""
-    return connection.execute(
-        f"SELECT number, payload, annotation FROM {versions()} found WHERE number BETWEEN $2 AND $3 "  # noqa: S608
-        "AND number IN (SELECT unnest($1::BIGINT[])) AND ($4::VARCHAR IS NULL OR strpos(payload, $4) > 0) "
-        f"ORDER BY number LIMIT {int(count)}",
-        [list(numbers), numbers[0], numbers[-1], pattern],
-    ).fetchall()
+    most = PAGE if category else limit + 1
+    found: list[tuple[int, Assessment]] = []
+    more = True
+    while more and len(found) <= limit:
+        rows = connection.execute(current_page(" AND ".join(conditions), most), [after, *given.values()]).fetchall()
+        found += assessments_at(connection, [number for (number,) in rows], category)
+        after, more = rows[-1][0] if rows else after, len(rows) == most
+    page = tuple(found[:limit])
+    return NewestPage(page, page[-1][0] if len(found) > limit else None)

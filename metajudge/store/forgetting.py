@@ -1,11 +1,10 @@
 """Redacts an item's texts in the tables."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from metajudge.store import input_caches
 from metajudge.store.queries import case_requests
 from metajudge.store.redaction import (
     FORGOTTEN,
@@ -18,7 +17,7 @@ from metajudge.store.redaction import (
     redact_judgment,
     redact_review,
 )
-from metajudge.store.sql import Connection, Dialect, only_row
+from metajudge.store.sql import Connection, only_row
 
 _DIGESTS: Final = """
     SELECT item_digest FROM judgments WHERE item_id = $1 UNION SELECT item_digest FROM items WHERE item_id = $1
@@ -77,7 +76,7 @@ def affected(connection: Connection, item_id: str) -> dict[str, int]:
     return {table: count for table, count in found.items() if count}
 
 
-def redact(connection: Connection, item_id: str, dialect: Dialect) -> int:
+def redact(connection: Connection, item_id: str) -> int:
     """Redacts, in the caller's transaction, all texts about an item; returns the number of redacted rows.
 
     An item with the same content under another id is the same text and goes with it. A call belongs to the
@@ -85,46 +84,65 @@ def redact(connection: Connection, item_id: str, dialect: Dialect) -> int:
     assessment was complete, a repair, a later round of a discussion) might quote any item, so their texts are
     dropped too; these calls are then made again when needed.
     """
+    _redact_service(connection, item_id)
     count = 0
     for table, key, condition, redacted in _TABLES:
-        count += _redact_payloads(connection, dialect.overwrite(table), (table, key, condition), redacted, item_id)
-    count += _redact_drafts(connection, item_id)
-    input_caches.drop(connection)
+        rows = connection.execute(
+            f"SELECT {key}, payload FROM {table} WHERE NOT redacted AND ({condition})",  # noqa: S608 - our own names
+            [item_id],
+        ).fetchall()
+        change = f"UPDATE {table} SET payload = $1, redacted = true WHERE {key} = $2"  # noqa: S608 - our own names
+        for value, payload in rows:
+            connection.execute(change, [redacted(payload), value])
+        count += len(rows)
+    drafts = _drafts_about(connection, item_id)
+    for number, payload in drafts:
+        connection.execute("UPDATE audit_log SET payload = $1 WHERE entry_id = $2", [redact_draft(payload), number])
     cases = [case_requests(connection, item_id), case_requests(connection)]
     calls = connection.execute(
         f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
             reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
             failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
-        WHERE {_CALLS} RETURNING call_id""",  # noqa: S608
+        WHERE {_CALLS}""",  # noqa: S608
         [item_id, *cases],
-    ).fetchall()
-    return count + len(calls)
+    )
+    return count + len(drafts) + calls.rowcount
 
 
-def _redact_drafts(connection: Connection, item_id: str) -> int:
-    """Redacts drafted changes whose texts may repeat what reviewers wrote about the item."""
-    found = _drafts_about(connection, item_id)
-    for number, payload in found:
-        connection.execute("UPDATE audit_log SET payload = $1 WHERE entry_id = $2", [redact_draft(payload), number])
-    return len(found)
+def _redact_service(connection: Connection, item_id: str) -> None:
+    """Redacts the results about an item, and drops the answers under idempotency keys that contain some.
+
+    A repeated request is then answered from the redacted assessment. Of clashes and cases nothing but the text would
+    remain to be kept.
+    """
+    judged = "judgment_id IN (SELECT judgment_id FROM judgments WHERE item_id = $1)"
+    for vetted, condition in ((True, judged), (False, "judgment_id = $1")):
+        rows = connection.execute(
+            "SELECT job_id, item, payload, request FROM service_results JOIN service_jobs USING (job_id) "  # noqa: S608
+            f"WHERE {condition}",
+            [item_id],
+        ).fetchall()
+        for job_id, item, payload, request in rows:
+            if vetted == ("kind" not in orjson.loads(request)):
+                text = redact_assessment(bytes(payload).decode()).encode() if vetted else orjson.dumps(FORGOTTEN)
+                connection.execute(
+                    "UPDATE service_results SET payload = $3 WHERE job_id = $1 AND item = $2", [job_id, item, text]
+                )
+    marks = [name + orjson.dumps(item_id) for name in (b'"item_id":', b'"case_id":', b'"item":{"id":')]
+    last = ["", ""]
+    while answers := connection.execute(
+        "SELECT owner, key, body FROM service_answers WHERE (owner, key) > ($1, $2) ORDER BY owner, key LIMIT 100", last
+    ).fetchall():
+        for owner, key, body in answers:
+            last = [owner, key]
+            if body is not None and any(mark in bytes(body) for mark in marks):
+                connection.execute("DELETE FROM service_answers WHERE owner = $1 AND key = $2", last)
 
 
 def _drafts_about(connection: Connection, item_id: str) -> list[tuple[int, str]]:
+    """Drafted changes whose texts may repeat what reviewers wrote about the item."""
     rows: list[tuple[int, str]] = connection.execute(
         "SELECT entry_id, payload FROM audit_log WHERE kind = 'draft' AND strpos(payload, $1) > 0",
         [orjson.dumps(item_id).decode()],
     ).fetchall()
     return [(number, payload) for number, payload in rows if item_id in orjson.loads(payload).get("quotes", ())]
-
-
-def _redact_payloads(
-    connection: Connection, overwrite: str, where: tuple[str, str, str], redacted: Callable[[str], str], item_id: str
-) -> int:
-    table, key, condition = where
-    rows: list[tuple[Any, str]] = connection.execute(
-        f"SELECT {key}, payload FROM {table} WHERE NOT redacted AND ({condition})",  # noqa: S608 - our own names
-        [item_id],
-    ).fetchall()
-    for value, payload in rows:
-        connection.execute(f"{overwrite} WHERE {key} = $2", [redacted(payload), value])
-    return len(rows)

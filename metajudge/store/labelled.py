@@ -1,21 +1,20 @@
-"""Figures over the verdicts, scores and labels of one panel's current versions. SQL for both databases.
+"""Figures over the verdicts, scores and labels of one panel's current versions.
 
 They are computed over ``line_facts`` (:mod:`metajudge.store.line_facts`): they cover the lines that have facts there.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from metajudge.evidence.counting import SAID, Counted, Fate, counted_rows, places_of
+from metajudge.evidence.counting import SAID, Counted, Counts, Fate, places_of
 from metajudge.evidence.units import MOST_SHARE
-from metajudge.stats.clustered import ClusteredProportion, counted_proportion
 from metajudge.store.line_facts import TIE, short
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 from metajudge.types import VerdictKind
 
 LabelSource = Literal["all", "people", "truth"]
@@ -25,10 +24,9 @@ Basis = Literal["score", "probability"]
 
 STEPS: Final = 100
 TENTHS: Final = 10
-_ROUNDING: Final = "1e-7::FLOAT8"
 _STEP: Final[dict[Basis, tuple[str, str]]] = {
-    "score": ("final_score", f"ceil(final_score * {STEPS} - {_ROUNDING})"),
-    "probability": ("probability", f"floor(probability * {STEPS} + {_ROUNDING})"),
+    "score": ("final_score", f"-floor(1e-7 - final_score * {STEPS})"),
+    "probability": ("probability", f"floor(probability * {STEPS} + 1e-7)"),
 }
 """The number of a basis and its step: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
 
@@ -41,9 +39,6 @@ _QUESTION: Final = (
 
 COMPARED: Final = 60
 """Judges whose agreement is counted, at most."""
-
-_SPAN: Final = 250_000
-_ROWS: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +58,19 @@ class Scope:
     source: LabelSource
 
     def query(self, columns: str) -> tuple[str, list[Any]]:
-        """The lines as a subquery ``f``, with ``correct`` by the source of labels; and its values, $1 to $4."""
-        if self.source == "truth":
-            known: Mapping[str, bool] = {}
-        else:
-            known = self.people
-        correct = "p.correct" if self.source == "people" else "coalesce(p.correct, f.correct)"
-        said = (
-            "LEFT JOIN (SELECT unnest($3::BIGINT[]) AS judgment, unnest($4::BOOLEAN[]) AS correct) p "
-            "ON p.judgment = f.judgment"
+        """The lines as a subquery ``f``, with ``question`` and ``correct`` by the source of labels; and its values."""
+        people = {} if self.source == "truth" else self.people
+        right, wrong = ([short(name) for name, said in people.items() if said is one] for one in (True, False))
+        correct = (
+            "CASE WHEN f.judgment IN (SELECT unnest($3::BIGINT[])) THEN true "
+            "WHEN f.judgment IN (SELECT unnest($4::BIGINT[])) THEN false "
+            f"ELSE {'NULL' if self.source == 'people' else 'f.correct'} END AS correct"
         )
-        if not known:  # without the join, which reads one more column
-            correct = "CAST(NULL AS BOOLEAN)" if self.source == "people" else "f.correct"
-            said = ""
-        values: list[Any] = [self.since, self.panel]
-        if known:
-            values += [[short(one) for one in known], list(known.values())]
-        text = f"(SELECT {columns}, {_QUESTION}, {correct} AS correct FROM line_facts f {said} "  # noqa: S608
-        return text + "WHERE f.created_at >= $1 AND f.panel_digest = $2) f", values
+        text = (
+            f"(SELECT {columns}, {_QUESTION}, {correct} FROM line_facts f "  # noqa: S608 - our own text
+            "WHERE f.created_at >= $1 AND f.panel_digest = $2) f"
+        )
+        return text, [self.since, self.panel, right, wrong]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,37 +147,32 @@ def steps(connection: Connection, scope: Scope, basis: Basis) -> Steps:
     column, step = _STEP[basis]
     among, values = scope.query(column)
     rows = connection.execute(
-        f"SELECT CAST({step} AS INTEGER), count(*), count(correct), count(*) FILTER (WHERE correct) "  # noqa: S608
-        f"FROM {among} GROUP BY 1 ORDER BY 1",
+        f"SELECT CAST({step} AS INTEGER), question, count(*), count(correct), count(*) FILTER (WHERE correct) "  # noqa: S608
+        f"FROM {among} GROUP BY 1, 2 ORDER BY 1 DESC",
         values,
     ).fetchall()
-    (questions,) = only_row(
-        connection,
-        f"SELECT count(*) FROM (SELECT 1 FROM {among} WHERE correct IS NOT NULL AND {column} IS NOT NULL "  # noqa: S608
-        "GROUP BY question) questions",
-        values,
+    found: dict[int, Counter[str]] = {}
+    without = 0
+    last: dict[int, tuple[int, int]] = {}
+    changes: Counter[tuple[int, int, int]] = Counter()
+    for value, question, n, known, right in rows:
+        if value is None:
+            without += n
+            continue
+        found.setdefault(value, Counter()).update(n=n, labelled=known, right=right)
+        if known:
+            before = last.get(question, (0, 0))
+            last[question] = after = (before[0] + right, before[1] + known)
+            changes[value, *after] += 1
+            if before != (0, 0):
+                changes[value, *before] -= 1
+    ordered = sorted(changes.items(), key=lambda pair: (-pair[0][0], pair[0]))
+    return Steps(
+        tuple(Step(value, **counted) for value, counted in sorted(found.items())),
+        without,
+        len(last),
+        tuple((*key, change) for key, change in ordered if change),
     )
-    changes = connection.execute(
-        f"""
-        WITH own AS (
-            SELECT CAST({step} AS INTEGER) AS step, question, count(*) AS n, count(*) FILTER (WHERE correct) AS hits
-            FROM {among} WHERE correct IS NOT NULL AND {column} IS NOT NULL GROUP BY 1, 2
-        ),
-        above AS (
-            SELECT step, n, hits, CAST(sum(n) OVER later AS BIGINT) AS all_n,
-                CAST(sum(hits) OVER later AS BIGINT) AS all_hits
-            FROM own WINDOW later AS (PARTITION BY question ORDER BY step DESC)
-        )
-        SELECT step, hits, n, CAST(sum(change) AS BIGINT) FROM (
-            SELECT step, all_hits AS hits, all_n AS n, 1 AS change FROM above
-            UNION ALL SELECT step, all_hits - hits, all_n - n, -1 FROM above WHERE all_n > n
-        ) changes GROUP BY 1, 2, 3 HAVING sum(change) <> 0 ORDER BY 1 DESC, 2, 3
-        """,  # noqa: S608 - our own text
-        values,
-    ).fetchall()
-    found = tuple(Step(*row) for row in rows if row[0] is not None)
-    without = sum(row[1] for row in rows if row[0] is None)
-    return Steps(found, without, questions, tuple(tuple(row) for row in changes))
 
 
 def tenths(connection: Connection, scope: Scope) -> list[Tenth]:
@@ -195,19 +180,17 @@ def tenths(connection: Connection, scope: Scope) -> list[Tenth]:
     among, values = scope.query("probability")
     rows = connection.execute(
         f"""
-        SELECT tenth, hits, size, count(*), sum(total) FROM (
-            SELECT least(CAST(floor(probability * {TENTHS}) AS INTEGER), {TENTHS - 1}) AS tenth,
-                count(*) FILTER (WHERE correct) AS hits, count(*) AS size, sum(probability) AS total
-            FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, question
-        ) questions GROUP BY tenth, hits, size ORDER BY tenth, hits, size
+        SELECT CASE WHEN probability < 1 THEN CAST(floor(probability * {TENTHS}) AS INTEGER) ELSE {TENTHS - 1} END,
+            count(*) FILTER (WHERE correct), count(*), sum(probability)
+        FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, question ORDER BY 1
         """,  # noqa: S608 - our own text
         values,
     ).fetchall()
-    kinds: dict[int, dict[tuple[int, int], int]] = {}
-    totals: dict[int, float] = {}
-    for tenth, hits, size, often, total in rows:
-        kinds.setdefault(tenth, {})[hits, size] = often
-        totals[tenth] = totals.get(tenth, 0.0) + total
+    kinds: dict[int, Counter[tuple[int, int]]] = {}
+    totals: Counter[int] = Counter()
+    for tenth, hits, size, total in rows:
+        kinds.setdefault(tenth, Counter())[hits, size] += 1
+        totals[tenth] += total
     return [Tenth(place, totals[place], kinds[place]) for place in kinds]
 
 
@@ -219,7 +202,7 @@ def groups(connection: Connection, scope: Scope) -> list[Group]:
         f"FROM {among} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
         values,
     ).fetchall()
-    return [Group(*row) for row in rows]
+    return [Group(judge, bool(accepted), *alike) for judge, accepted, *alike in rows]
 
 
 _SAID: Final = (
@@ -227,7 +210,6 @@ _SAID: Final = (
 )
 _FATE: Final = "CASE WHEN accepted THEN 0 WHEN NOT accepted THEN 1 ELSE 2 END"
 _FATES: Final[tuple[Fate, ...]] = ("kept_without_guarantee", "discarded", "asked")
-_ALIKE: Final = [(said, fate) for said in (0, 1) for fate in range(len(_FATES))]
 
 
 def counts(connection: Connection, scope: Scope) -> dict[str | None, dict[str, Counted]]:
@@ -236,44 +218,18 @@ def counts(connection: Connection, scope: Scope) -> dict[str | None, dict[str, C
     Whether a guarantee covers a judgment, or it failed, is not looked at: these rows say nothing.
     """
     among, values = scope.query(f"judge, {_SAID} AS said, {_FATE} AS fate")
-    places = places_of(SAID, _FATES)
-    given: dict[str | None, Counter[int]] = {None: Counter()}
-    query = f"SELECT judge, said, fate, count(*) FROM {among} GROUP BY 1, 2, 3"  # noqa: S608 - our own text
-    for judge, said, fate, n in connection.execute(query, values).fetchall():
-        for name in (judge, None):
-            given.setdefault(name, Counter())[int(places[said, fate])] += n
-    each = [f"FILTER (WHERE said = {said} AND fate = {fate})" for said, fate in _ALIKE]
-    columns = ", ".join(
-        f"count(*) {one.replace(')', ' AND correct)')} AS r{at}, count(correct) {one} AS n{at}"
-        for at, one in enumerate(each)
-    )
-    names = ", ".join(f"r{at}, n{at}" for at in range(len(each)))
-    rows = connection.execute(
-        f"SELECT judge, {names}, count(*) FROM (SELECT judge, {columns} FROM {among} WHERE correct IS NOT NULL "  # noqa: S608
-        f"GROUP BY GROUPING SETS ((judge, question), (question))) questions GROUP BY judge, {names}",
-        values,
-    ).fetchall()
-    found: dict[str | None, list[tuple[int, ...]]] = {}
-    for judge, *numbers in rows:
-        found.setdefault(judge, []).append(tuple(numbers))
-    cells = [int(places[said, fate]) for said, fate in _ALIKE]
-    return {judge: _rows_of(some, found.get(judge, []), cells) for judge, some in given.items()}
-
-
-def _rows_of(
-    given: Mapping[int, int], questions: Sequence[tuple[int, ...]], places: Sequence[int]
-) -> dict[str, Counted]:
-    """Every row, from judgments by cell and questions by (right, labelled) of each cell and how often they come."""
-
-    def share(cells: Collection[int]) -> ClusteredProportion | None:
-        kinds: Counter[tuple[int, int]] = Counter()
-        chosen = [at for at, cell in enumerate(places) if cell in cells]
-        for *numbers, often in questions:
-            kinds[sum(numbers[2 * at] for at in chosen), sum(numbers[2 * at + 1] for at in chosen)] += often
-        kinds.pop((0, 0), None)
-        return counted_proportion(list(kinds), list(kinds.values())) if kinds else None
-
-    return counted_rows(lambda cells: sum(given.get(cell, 0) for cell in cells), share)
+    query = f"SELECT said, fate, coalesce(CAST(correct AS INTEGER), -1), question, judge FROM {among}"  # noqa: S608
+    rows = connection.execute(query, values).fetchall()
+    said, fate, correct, question = (np.array([row[at] for row in rows], dtype=np.int64) for at in range(4))
+    cells = places_of(SAID, _FATES)[said, fate]
+    correct[said == SAID.index("no_verdict")] = -1
+    judges = np.array([row[4] for row in rows])
+    found: dict[str | None, dict[str, Counted]] = {}
+    for judge in (None, *sorted(set(judges.tolist()))):
+        of, one = (np.ones(len(rows), dtype=bool) if judge is None else judges == judge), Counts()
+        one.count_rows(cells[of], correct[of], question[of], str)
+        found[judge] = one.rows()
+    return found
 
 
 def judge_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
@@ -283,85 +239,36 @@ def judge_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
     in different orders) counts as a tie. Of more than :data:`COMPARED` judges, those with the most judgments are
     compared.
     """
-    among = "FROM line_facts f WHERE created_at >= $1 AND panel_digest = $2 AND item IS NOT NULL AND answer IS NOT NULL"
-    values = [scope.since, scope.panel]
-    names = connection.execute(
-        f"SELECT judge FROM (SELECT judge, count(*) AS n {among} GROUP BY judge) counted "  # noqa: S608 - our own text
-        f"ORDER BY n DESC, judge LIMIT {COMPARED}",
-        values,
+    among = "FROM line_facts WHERE created_at >= $1 AND panel_digest = $2 AND item IS NOT NULL AND answer IS NOT NULL"
+    rows = connection.execute(
+        f"SELECT judge, item, graded, CASE WHEN count(DISTINCT answer) > 1 THEN '{TIE}' ELSE min(answer) END {among} "
+        f"AND judge IN (SELECT judge {among} GROUP BY judge ORDER BY count(*) DESC, judge LIMIT {COMPARED}) "
+        "GROUP BY 1, 2, 3",
+        [scope.since, scope.panel],
     ).fetchall()
-    judges = sorted(name for (name,) in names)
-    # A set of judges is a number with a bit for each. Many items have the same sets, and each pattern is counted once.
-    patterns = connection.execute(
-        f"""
-        WITH said AS (
-            SELECT item, graded, answer,
-                bit_or(1::BIGINT << (array_position($3::VARCHAR[], judge) - 1)::INTEGER) AS judges
-            {among} AND judge = ANY($3::VARCHAR[]) GROUP BY 1, 2, 3
-        ),
-        items AS (
-            SELECT bool_or(answer = $4) AS tied, array_agg(judges ORDER BY answer <> $4, judges) AS sets
-            FROM said GROUP BY item, graded
-        )
-        SELECT tied, sets, count(*) FROM items GROUP BY tied, sets
-        """,  # noqa: S608 - our own text
-        [*values, judges, TIE],
-    ).fetchall()
-    return _pairs(judges, patterns)
-
-
-def _pairs(judges: Sequence[str], patterns: Iterable[tuple[bool, Sequence[int], int]]) -> list[PairCount]:
-    """Counts pairs over patterns: whether an answer is a tie (then the first), sets of judges by answer, how often."""
-    seen: list[tuple[int, int]] = []
-    alike: list[tuple[int, int]] = []
-    for tied, sets, often in patterns:
-        once = several = 0
-        for one in sets:
-            several |= once & one
-            once |= one
-        ties = (sets[0] if tied else 0) | several
-        seen.append((once, often))
-        alike.append((ties, often))
-        alike += [(one & ~several, often) for one in sets[tied:]]
-    n, same = _together(seen, len(judges)), _together(alike, len(judges))
+    said: dict[str, dict[tuple[int, str | None], str]] = {}
+    for judge, item, graded, answer in rows:
+        said.setdefault(judge, {})[item, graded] = answer
     return [
-        PairCount(judges[a], judges[b], int(n[a, b]), int(same[a, b]))
-        for a in range(len(judges))
-        for b in range(a + 1, len(judges))
-        if n[a, b]
+        PairCount(one, other, n, len(said[one].items() & said[other].items()))
+        for one, other in combinations(sorted(said), 2)
+        if (n := len(said[one].keys() & said[other].keys()))
     ]
-
-
-def _together(sets: Sequence[tuple[int, int]], judges: int) -> npt.NDArray[np.float64]:
-    """[judges, judges] how often two are in the same set, from sets and how often they come."""
-    found = np.zeros((judges, judges))
-    for start in range(0, len(sets), _ROWS):
-        masks, often = np.array(sets[start : start + _ROWS], dtype=np.int64).T
-        members = (masks[:, None] >> np.arange(judges) & 1).astype(np.float64)
-        found += members.T @ (members * often[:, None])
-    return found
 
 
 def agent_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
     """How often two agents are on the same side of the threshold, over assessments that both scored."""
-    lowest, highest = only_row(connection, "SELECT min(assessment_id), max(assessment_id) FROM agent_scores")
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for start in range(lowest, highest + 1, _SPAN) if lowest is not None else ():
-        rows = connection.execute(
-            """
-            WITH said AS (
-                SELECT s.assessment_id, s.agent, s.score - f.threshold > 5e-10 AS trusts
-                FROM agent_scores s JOIN line_facts f ON f.assessment_id = s.assessment_id
-                WHERE s.assessment_id BETWEEN $3 AND $4 AND f.assessment_id BETWEEN $3 AND $4 AND f.created_at >= $1
-                    AND f.panel_digest = $2 AND s.stage = 'agent' AND s.score IS NOT NULL
-            )
-            SELECT a.agent, b.agent, count(*), count(*) FILTER (WHERE a.trusts = b.trusts)
-            FROM said a JOIN said b ON b.assessment_id = a.assessment_id AND a.agent < b.agent
-            GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent
-            """,
-            [scope.since, scope.panel, start, start + _SPAN - 1],
-        ).fetchall()
-        for first, second, n, same in rows:
-            before = found.get((first, second), (0, 0))
-            found[first, second] = (before[0] + n, before[1] + same)
-    return [PairCount(first, second, n, same) for (first, second), (n, same) in sorted(found.items())]
+    rows = connection.execute(
+        """
+        WITH said AS (
+            SELECT s.assessment_id, s.agent, s.score - f.threshold > 5e-10 AS trusts
+            FROM line_facts f JOIN agent_scores s ON s.assessment_id = f.assessment_id
+            WHERE f.created_at >= $1 AND f.panel_digest = $2 AND s.stage = 'agent' AND s.score IS NOT NULL
+        )
+        SELECT a.agent, b.agent, count(*), count(*) FILTER (WHERE a.trusts = b.trusts)
+        FROM said a JOIN said b ON b.assessment_id = a.assessment_id AND a.agent < b.agent
+        GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent
+        """,
+        [scope.since, scope.panel],
+    ).fetchall()
+    return [PairCount(*row) for row in rows]

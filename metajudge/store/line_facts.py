@@ -3,21 +3,20 @@
 A verdict, a label and a threshold stand in texts, which never change: forgetting an item keeps them. So they are read
 once. Vetting does not wait for that: the reader of the figures calls :meth:`LineFacts.add_missing`, which adds the rows
 that are missing, the newest first. A row goes with its line, so the table is complete where both have the same number
-of rows. Reads and writes for both databases.
+of rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from metajudge.evidence.units import Asked
 from metajudge.store.annotations import annotated_data
-from metajudge.store.lookups import key_hash
 from metajudge.store.redaction import FORGOTTEN
-from metajudge.store.sql import PAGE, Ask, Connection, Dialect, only_row
+from metajudge.store.sql import Ask, Connection, Dialect, only_row, pages
 from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict
 from metajudge.types.label import labels_in, settled
 from metajudge.types.right import DEFAULTS
@@ -68,7 +67,7 @@ class Fact(NamedTuple):
 
 def short(digest: str) -> int:
     """A digest as a signed number of 64 bits: two of five million share one with a probability of 7e-7."""
-    return key_hash(digest) - 2**63
+    return int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=8).digest(), "big") - 2**63
 
 
 class LineFacts:
@@ -91,14 +90,13 @@ class LineFacts:
             await self._change(partial(self._add, part=part, found=found))
 
     def _read(self, connection: Connection, *, part: int) -> list[Fact]:
-        return facts(connection, self._dialect, _missing(connection, part))
+        return facts(connection, _missing(connection, part))
 
     def _add(self, connection: Connection, *, part: int, found: Sequence[Fact]) -> None:
-        self._dialect.lock_facts(connection)
-        wanted = set(_missing(connection, part, self._dialect.keep_lines))  # another process may have been quicker
+        self._dialect.lock(connection, "facts")
+        wanted = set(_missing(connection, part, self._dialect.for_share))  # another process may have been quicker
         rows = [fact for fact in found if fact.number in wanted]
-        if rows:
-            self._dialect.append(connection, "line_facts", Fact._fields, rows)
+        self._dialect.insert(connection, "line_facts", Fact._fields, rows)
 
 
 def _incomplete(connection: Connection) -> list[int]:
@@ -123,82 +121,50 @@ def _missing(connection: Connection, part: int, locked: str = "") -> list[int]:
     return [number for (number,) in rows]
 
 
-def facts(connection: Connection, dialect: Dialect, numbers: Sequence[int]) -> list[Fact]:
+def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
     """Facts of the lines with these ascending numbers, read from texts, in this order."""
     found: list[Fact] = []
-    if not numbers:
-        return found
-    said = _said(connection, dialect, _judgments(connection, numbers))
-    for start in range(0, len(numbers), PAGE):
-        page = numbers[start : start + PAGE]
+    for page in pages(numbers):
         lines = connection.execute(
-            f"""
+            """
             SELECT l.number, l.assessment_id, a.judgment_digest, l.created_at, a.final_score, n.probability,
                 l.accepted, l.panel_digest, l.judge, l.policy, a.payload, n.payload
             FROM lines l JOIN assessments a ON a.assessment_id = l.assessment_id
                 LEFT JOIN annotations n ON n.annotation_id = l.number
-            WHERE {_AMONG} ORDER BY l.number
-            """,  # noqa: S608 - our own text
-            [page, page[0], page[-1]],
+            WHERE l.number = ANY($1::BIGINT[]) ORDER BY l.number
+            """,
+            [page],
         ).fetchall()
-        found += [_fact(line, said.get(line[2])) for line in lines]
+        said = _said(connection, {line[2] for line in lines})
+        for number, assessment_id, judgment, *numbers, accepted, panel, judge, policy, payload, annotation in lines:
+            item, correct, *verdict = said.get(judgment, _UNKNOWN)
+            threshold = annotated_data(payload, annotation)["threshold"]
+            before = number, assessment_id, short(judgment), item, *numbers, threshold, accepted, correct
+            found.append(Fact._make((*before, panel, judge, policy, *verdict)))
     return found
 
 
-_AMONG: Final = "l.number BETWEEN $2 AND $3 AND l.number IN (SELECT unnest($1::BIGINT[]))"
+_UNKNOWN: Final = (None,) * 6
+"""What the texts of a judgment that is missing say."""
 
 
-def _judgments(connection: Connection, numbers: Sequence[int]) -> set[str]:
-    """Digests of the judgments of lines."""
+def _said(connection: Connection, judgments: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+    """What judgments and the labels of their items say, by digest: item, correct, kind, graded, answer, question."""
     rows = connection.execute(
-        "SELECT a.judgment_digest FROM lines l JOIN assessments a ON a.assessment_id = l.assessment_id "  # noqa: S608
-        f"WHERE {_AMONG}",
-        [list(numbers), numbers[0], numbers[-1]],
+        "SELECT judgment_digest, item_digest, payload FROM judgments WHERE judgment_digest = ANY($1::VARCHAR[])",
+        [list(judgments)],
     ).fetchall()
-    return {digest for (digest,) in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a judgment's texts and its item's label say; the last six fields of a fact among them."""
-
-    item: int
-    correct: bool | None
-    kind: VerdictKind | None
-    graded: str | None
-    answer: str | None
-    question: int
-
-
-def _fact(line: Sequence[Any], said: _Said | None) -> Fact:
-    number, assessment_id, judgment, at, score, probability, accepted, panel, judge, policy, payload, annotation = line
-    threshold = annotated_data(payload, annotation)["threshold"]
-    correct = kind = graded = answer = item = question = None
-    if said is not None:
-        item, correct, kind, graded, answer = said.item, said.correct, said.kind, said.graded, said.answer
-        question = said.question
-    return Fact(
-        *(number, assessment_id, short(judgment), item, at, score, probability, threshold),
-        *(accepted, correct, panel, judge, policy, kind, graded, answer),
-        question,
+    items = dict(
+        connection.execute(
+            "SELECT item_digest, payload FROM items WHERE item_digest = ANY($1::VARCHAR[])",
+            [list({item for _, item, _ in rows})],
+        ).fetchall()
     )
-
-
-def _said(connection: Connection, dialect: Dialect, judgments: Iterable[str]) -> dict[str, _Said]:
-    """What judgments say, by their digests."""
-    said = {}
-    for digest, item, payload in _rows(connection, dialect, "judgments", "judgment_digest, item_digest", judgments):
-        about = orjson.loads(payload)
-        order, beside = about.get("order"), about.get("item", {})
-        first, people = order[0] if order else None, _text(beside.get("labels") or None)
-        said[digest] = item, _text(about.get("verdict")), first, people, beside
-    rows = _rows(connection, dialect, "items", "item_digest", {item for item, *_ in said.values()})
-    items = {item: orjson.loads(payload) for item, payload in rows}
     found = {}
-    for digest, (item, verdict, first, people, beside) in said.items():
-        content = items.get(item, {})
-        read = _read(verdict, first, _text(content.get("label")), people)
-        found[digest] = _Said(short(item), *read, _question(item, content, beside))
+    for digest, item, payload in rows:
+        about, content = orjson.loads(payload), orjson.loads(items.get(item, "{}"))
+        beside = about.get("item", {})
+        found[digest] = short(item), *_read(about, content, beside), _question(item, content, beside)
     return found
 
 
@@ -211,52 +177,27 @@ def _question(item: str, content: Mapping[str, Any], beside: Mapping[str, Any]) 
     return short(Asked.of_parts(item, opening, content.get("reference"), beside.get("question_id")).unit)
 
 
-def _rows(
-    connection: Connection, dialect: Dialect, table: str, columns: str, digests: Iterable[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Columns and payloads of the rows with these digests, which are the first column."""
-    for condition, values in dialect.pages(connection, table, columns.partition(",")[0], list(digests)):
-        query = f"SELECT {columns}, payload FROM {table} WHERE {condition}"  # noqa: S608 - our own text
-        yield from connection.execute(query, values).fetchall()
-
-
-def _text(value: Any) -> str | None:
-    """A part of a text as JSON; None for none."""
-    return None if value is None else orjson.dumps(value).decode()
-
-
-@lru_cache(maxsize=20_000)
 def _read(
-    verdict: str | None, first: str | None, label: str | None, people: str | None
+    about: Mapping[str, Any], content: Mapping[str, Any], beside: Mapping[str, Any]
 ) -> tuple[bool | None, VerdictKind | None, str | None, str | None]:
     """Correct, kind, graded, answer; see :class:`Fact`.
 
     Args:
-        verdict: as JSON, and so are the labels.
-        first: the first response that the judgment saw.
-        label: of the item.
-        people: labels by people, kept with the judgment.
+        about: the judgment.
+        content: its item, with the label.
+        beside: what its own record says of the item, such as labels by people.
     """
-    said = _verdict(verdict)
+    said, order = _verdict(about.get("verdict")), about.get("order")
     if said is None:
         return None, None, None, None
     single = isinstance(said, Grade | Category)
     answer = str(said).casefold() if single else said.winner or TIE
-    return _right(said, _truth(label, people)), kind_of(said), first if single else None, answer
+    truth = _verdict(content.get("label"))  # as metajudge.types.Item.truth
+    if truth is None:
+        truth = settled(labels_in(beside.get("labels") or ()))
+    right = None if truth is None else is_right(said, truth, DEFAULTS[kind_of(said)])
+    return right, kind_of(said), order[0] if order and single else None, answer
 
 
-def _verdict(text: str | None) -> AnyVerdict | None:
-    given = None if text is None else orjson.loads(text)
+def _verdict(given: Any) -> AnyVerdict | None:
     return None if given is None else parse_verdict(given)
-
-
-def _truth(label: str | None, people: str | None) -> AnyVerdict | None:
-    """As :attr:`metajudge.types.Item.truth`, computed without the texts."""
-    said = _verdict(label)
-    labels = orjson.loads(people) if people is not None and said is None else None
-    return said if said is not None else settled(labels_in(labels or ()))
-
-
-def _right(verdict: AnyVerdict, truth: AnyVerdict | None) -> bool | None:
-    """As :attr:`metajudge.types.Judgment.correct`, computed without the texts."""
-    return None if truth is None else is_right(verdict, truth, DEFAULTS[kind_of(verdict)])

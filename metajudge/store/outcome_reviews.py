@@ -17,13 +17,8 @@ class _Said(NamedTuple):
     decision: HumanDecision
 
 
-_DECISIONS: Final = "SELECT decision_id, review_id, payload FROM review_decisions"
-_AMENDMENTS: Final = "SELECT event_id, review_id, payload FROM review_events"
-
-
-def between(key: str) -> str:
-    """A condition on numbers ($1, from $2 to $3) that both databases find by the order of their rows."""
-    return f"{key} BETWEEN $2 AND $3 AND {key} IN (SELECT unnest($1::BIGINT[]))"
+_DECISIONS: Final = "SELECT decision_id, review_id, payload FROM review_decisions WHERE true"
+_AMENDMENTS: Final = "SELECT event_id, review_id, payload FROM review_events WHERE kind = 'amend'"
 
 
 def findings_of_people(connection: Connection, amendments: bool, numbers: Sequence[int]) -> list[Finding]:
@@ -32,17 +27,18 @@ def findings_of_people(connection: Connection, amendments: bool, numbers: Sequen
     Args:
         amendments: whether the numbers are those of review events, else of first decisions.
     """
-    values = [list(numbers), numbers[0], numbers[-1]]
-    if amendments:
-        new = _read(connection, f"{_AMENDMENTS} WHERE {between('event_id')} AND kind = 'amend' ORDER BY 1", values)
-    else:
-        new = _read(connection, f"{_DECISIONS} WHERE {between('decision_id')} ORDER BY 1", values)
-    names = [list({one.review_id for one in new})]
-    about = "review_id IN (SELECT unnest($1::VARCHAR[]))"
-    rows = connection.execute(f"SELECT review_id, payload FROM reviews WHERE {about}", names).fetchall()  # noqa: S608
-    reviews = {name: Review.model_validate_json(payload) for name, payload in rows}
-    first = _read(connection, f"{_DECISIONS} WHERE {about} ORDER BY 1", names)
-    amended = _read(connection, f"{_AMENDMENTS} WHERE {about} AND kind = 'amend' ORDER BY 1", names)
+    key, rows = ("event_id", _AMENDMENTS) if amendments else ("decision_id", _DECISIONS)
+    new = _read(connection, f"{rows} AND {key} = ANY($1::BIGINT[]) ORDER BY 1", numbers)
+    names = list({one.review_id for one in new})
+    about = "review_id = ANY($1::VARCHAR[])"
+    reviews = {
+        name: Review.model_validate_json(payload)
+        for name, payload in connection.execute(
+            f"SELECT review_id, payload FROM reviews WHERE {about}",  # noqa: S608 - our own text
+            [names],
+        ).fetchall()
+    }
+    first, amended = (_read(connection, f"{some} AND {about} ORDER BY 1", names) for some in (_DECISIONS, _AMENDMENTS))
     found = []
     for one in new:
         review = reviews.get(one.review_id)
@@ -53,7 +49,7 @@ def findings_of_people(connection: Connection, amendments: bool, numbers: Sequen
 
 
 def _read(connection: Connection, query: str, values: Sequence[object]) -> list[_Said]:
-    rows = connection.execute(query, list(values)).fetchall()
+    rows = connection.execute(query, [list(values)]).fetchall()
     return [_Said(number, name, HumanDecision.model_validate_json(payload)) for number, name, payload in rows]
 
 

@@ -1,18 +1,32 @@
-"""Outcomes in a store: made from stored decisions, listed, counted. SQL for both databases.
+"""Outcomes in a store: made from stored decisions, listed, counted; and the events on their way to receivers.
 
 Nothing is lost when a process is killed: a decision is stored first, and whatever stands in the store and is no outcome
 yet becomes one when anybody collects next, under an id that follows from the decisions alone.
+
+An event is claimed before it is sent and removed from the claims after the receiver accepted it. What a killed process
+had claimed is claimed again, under the same event id, by whoever comes next.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from metajudge.outcomes.model import FinalOutcome, Finding, OutcomeCount, OutcomeFilter, outcome_after
-from metajudge.store.outbox import Outbox, callbacks_of, outcome_of
-from metajudge.store.outcome_reviews import between
-from metajudge.store.outcome_sources import COLUMNS, MACHINE, PEOPLE, findings, newest_number, subject_key
-from metajudge.store.sql import Connection
+import orjson
+
+from metajudge.outcomes.model import (
+    Callback,
+    FinalOutcome,
+    Finding,
+    OutcomeCount,
+    OutcomeFilter,
+    QueuedEvent,
+    ReceiverState,
+    Sent,
+    outcome_after,
+)
+from metajudge.store.outcome_sources import COLUMNS, MACHINE, PEOPLE, findings, newest, newest_number, taken, waiting
+from metajudge.store.sql import Ask, Connection, Dialect, add_numbered, only_row
 
 BATCH: Final = 1_000
 """Decisions that become outcomes in one transaction."""
@@ -20,35 +34,45 @@ BATCH: Final = 1_000
 AT_ONCE: Final = 5 * BATCH
 """Decisions that become outcomes before a list is shown; a service goes on with the rest in the background."""
 
+CLAIM_S: Final = 600.0
+"""After this long a claim is void even if its holder is still there."""
+
+WAITS_S: Final = (5.0, 60.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0)
+"""Seconds between tries to send an event; after the last one it is given up, some 52 hours after the first."""
+
 _KINDS: Final = "kind IN ('judgment', 'clash', 'case')"
-_LATER: Final = "EXISTS (SELECT 1 FROM events l WHERE l.follows IS NOT NULL AND l.follows = e.event_id)"
 _MATCHES: Final = f"""
     {_KINDS} AND ($1::VARCHAR IS NULL OR kind = $1) AND ($2::VARCHAR IS NULL OR outcome = $2)
     AND ($3::VARCHAR IS NULL OR decided_by = $3) AND ($4::VARCHAR IS NULL OR policy = $4 OR policy_digest = $4)
-    AND ($5::FLOAT8 IS NULL OR decided_at >= $5) AND (NOT $6::BOOLEAN OR NOT {_LATER})
+    AND ($5::FLOAT8 IS NULL OR decided_at >= $5)
 """
-_REPLACED: Final = " AND event_id IN (SELECT follows FROM events WHERE follows IS NOT NULL)"
-_MATCHES_FROM: Final = _MATCHES.replace("l.follows IS NOT NULL", "l.number > $7 AND l.follows IS NOT NULL")
-"""The same among outcomes from number $7 on."""
+_CURRENT: Final = "NOT EXISTS (SELECT 1 FROM events l WHERE l.follows = e.event_id)"
+_FOR_RECEIVER: Final = f"number > $1 AND ($2::BOOLEAN OR {_KINDS})"
+_FIELDS: Final = COLUMNS.replace("decided_by", "by").split(", ")[:-1]
+"""Fields of an outcome by column, without the last, ``details``."""
+_SENDS: Final = ("receiver", "number", "state", "failures", "due_at", "holder")
 
 
-class StoredOutcomes(Outbox):
-    """The outcomes of a store, and the events that receivers are to get; see :class:`Outbox`."""
+class StoredOutcomes:
+    """The outcomes of a store, and the events that receivers are to get.
+
+    Args:
+        write: runs a function in a transaction, which its error undoes.
+        read: runs a function on a reading connection, after everything acknowledged.
+        holder: names this opening of the store among those that send.
+    """
+
+    def __init__(self, write: Ask, read: Ask, dialect: Dialect, holder: str) -> None:
+        self._write = write
+        self._read = read
+        self._dialect = dialect
+        self._holder = holder
+        self._collecting = asyncio.Lock()
 
     async def collect(self, limit: int = BATCH) -> int:
         """Turns stored decisions into outcomes, oldest first; returns how many were looked at, 0 if none was left."""
-        made: list[FinalOutcome] = []
-
-        def change(connection: Connection) -> int:
-            made.clear()  # a change may be tried again
-            looked_at, new = self._collect(connection, limit)
-            made.extend(new)
-            return looked_at
-
         async with self._collecting:  # the next batch must know what this one made
-            looked_at = await self._write(change)
-            self._sources.added(made)
-        return looked_at
+            return await self._write(lambda connection: self._collect(connection, limit))
 
     async def collect_all(self, most: int | None = None) -> int:
         """Turns every stored decision into an outcome; returns how many were looked at.
@@ -69,14 +93,13 @@ class StoredOutcomes(Outbox):
         Args:
             before: the number of the last outcome of the page before.
         """
-        return await self._read(lambda connection: _newest_page(connection, _values(wanted), before, limit))
+        condition, values = _fitting(wanted, "" if before is None else "number < $6", before)
+        return await self._read(lambda c: _outcomes(c, condition, f"number DESC LIMIT {int(limit)}", values))
 
     async def since(self, number: int, wanted: OutcomeFilter | None = None, *, limit: int = 500) -> list[FinalOutcome]:
         """Outcomes above a number, oldest first."""
-        values = [*_values(wanted), number, limit]
-        return await self._read(
-            lambda connection: _outcomes(connection, f"{_MATCHES} AND number > $7", "number LIMIT $8", values)
-        )
+        condition, values = _fitting(wanted, "number > $6", number)
+        return await self._read(lambda c: _outcomes(c, condition, f"number LIMIT {int(limit)}", values))
 
     async def about(self, name: str) -> list[FinalOutcome]:
         """All outcomes of a judgment, clash, case or item with this id, or the one with this event id; oldest first."""
@@ -85,130 +108,315 @@ class StoredOutcomes(Outbox):
 
     async def current(self, subjects: Sequence[tuple[str, str]]) -> list[FinalOutcome]:
         """The newest outcome on each of these contents, given as (kind, digest), that has one."""
-        names = [subject_key(*one) for one in subjects]
-        rows = await self._write(lambda connection: self._sources.newest(connection, names))
-        found = [outcome_of(row, is_current=True) for row in rows]
-        wanted = set(names)
-        return [one for one in found if subject_key(one.kind, one.subject_digest) in wanted]
+        rows = await self._read(lambda connection: newest(connection, (digest for _, digest in subjects)))
+        wanted = set(subjects)
+        return [one for one in map(outcome_of, rows) if (one.kind, one.subject_digest) in wanted]
 
     async def counts(self, wanted: OutcomeFilter | None = None) -> list[OutcomeCount]:
         """How many outcomes ended alike, by kind and by who decided."""
-        found = await self._read(lambda connection: _counted(connection, wanted or OutcomeFilter()))
+        condition, values = _fitting(wanted)
+        query = (
+            f"SELECT kind, outcome, decided_by, count(*) FROM events e WHERE {condition} "  # noqa: S608 - our own text
+            "GROUP BY kind, outcome, decided_by"
+        )
+        rows = await self._read(lambda connection: connection.execute(query, values).fetchall())
         return [
-            OutcomeCount(kind=kind, outcome=outcome, by=by, count=count)
-            for (kind, outcome, by), count in sorted(found.items())
-            if count
+            OutcomeCount(kind=kind, outcome=outcome, by=by, count=count) for kind, outcome, by, count in sorted(rows)
         ]
 
     async def newest_number(self) -> int:
         """The number of the newest event, 0 without one."""
         return await self._read(newest_number)
 
-    def _collect(self, connection: Connection, limit: int) -> tuple[int, list[FinalOutcome]]:
+    def _collect(self, connection: Connection, limit: int) -> int:
         """One batch; machines' decisions first, as people judge decisions that were stored before.
 
         People's rows are looked for before the machines': whatever they judged is then seen, too.
         """
-        self._sources.lock(connection)
-        said = {source: self._sources.waiting(connection, source, limit) for source in reversed(PEOPLE)}
-        for source in MACHINE:
-            if numbers := self._sources.waiting(connection, source, limit):
-                return len(numbers), self._turned(connection, source, numbers)
-        for source in PEOPLE:
-            if said[source]:
-                return len(said[source]), self._turned(connection, source, said[source])
-        return 0, []
+        self._dialect.lock(connection, "events")
+        said = {source: waiting(connection, source, limit) for source in reversed(PEOPLE)}
+        for source in (*MACHINE, *PEOPLE):
+            if numbers := said[source] if source in said else waiting(connection, source, limit):
+                found = findings(connection, source, numbers)
+                callbacks = callbacks_of(found) if source in PEOPLE else []
+                self._append(connection, _new(connection, found), callbacks)
+                taken(connection, source, numbers)
+                return len(numbers)
+        return 0
 
-    def _turned(self, connection: Connection, source: str, numbers: Sequence[int]) -> list[FinalOutcome]:
-        found = findings(connection, source, numbers)
-        callbacks = callbacks_of(found) if source in PEOPLE else []
-        new = self._append(connection, self._new(connection, found), callbacks)
-        self._sources.taken(connection, source, numbers)
-        return new
+    async def call_back(self, callbacks: Sequence[Callback]) -> int:
+        """Adds events that are no outcomes; one that is there already stays as it is. Returns how many are new."""
 
-    def _new(self, connection: Connection, found: Sequence[Finding]) -> list[FinalOutcome]:
-        names = [subject_key(one.kind, one.subject_digest) for one in found]
-        rows = self._sources.newest(connection, names) if names else []
-        newest = {subject_key(one.kind, one.subject_digest): one for one in map(outcome_of, rows)}
-        new = []
-        for name, finding in zip(names, found, strict=True):
-            outcome = outcome_after(finding, newest.get(name))
-            if outcome is not None:
-                newest[name] = outcome
-                new.append(outcome)
-        return new
+        def change(connection: Connection) -> int:
+            self._dialect.lock(connection, "events")
+            return self._append(connection, [], callbacks)
+
+        return await self._write(change)
+
+    async def register(self, receiver: str, host: str, *, now: float, callbacks: bool = False) -> None:
+        """Makes a receiver known: it gets what is decided from now on. One that is known already keeps its place.
+
+        Args:
+            receiver: digest of its address.
+            callbacks: whether it gets ``job.ended`` and ``review.decided``, too.
+        """
+
+        def change(connection: Connection) -> None:
+            self._dialect.lock(connection, "events")
+            rows = connection.execute("SELECT callbacks FROM receivers WHERE receiver = $1", [receiver]).fetchall()
+            if not rows:
+                newest = newest_number(connection)
+                connection.execute(
+                    "INSERT INTO receivers VALUES ($1, $2, $3, $4, $4, $5)", [receiver, host, callbacks, newest, now]
+                )
+            elif callbacks and not rows[0][0]:
+                connection.execute("UPDATE receivers SET callbacks = true WHERE receiver = $1", [receiver])
+
+        await self._write(change)
+
+    async def wish(self, receiver: str, numbers: Sequence[int]) -> int:
+        """Queues outcomes that were decided before the receiver was known; returns how many it has accepted already."""
+
+        def change(connection: Connection) -> int:
+            self._dialect.lock(connection, "events")
+            claimed = _claimed(connection, receiver)
+            past = {number for number in numbers if claimed is not None and number <= claimed[0]}
+            rows = connection.execute(
+                "SELECT number FROM event_deliveries WHERE receiver = $1 AND delivered AND number = ANY($2::BIGINT[])",
+                [receiver, list(past)],
+            ).fetchall()
+            accepted = {number for (number,) in rows}
+            self._hold(connection, receiver, sorted(past - accepted), "waiting", 0.0)
+            return len(accepted)
+
+        return await self._write(change) if numbers else 0
+
+    async def claim(self, receiver: str, *, now: float, limit: int) -> list[QueuedEvent]:
+        """Takes the next events to send: those whose next try is due or whose sender was killed, then new ones."""
+
+        def change(connection: Connection) -> list[QueuedEvent]:
+            self._dialect.lock(connection, "events")
+            due = self._due(connection, receiver, now, limit)
+            claimed = _claimed(connection, receiver)
+            if claimed is None:
+                return []
+            new = _above(connection, claimed[0], claimed[1], limit - len(due))
+            connection.execute(
+                "UPDATE event_sends SET state = 'sending', holder = $1, due_at = $2 "
+                "WHERE receiver = $3 AND number = ANY($4::BIGINT[])",
+                [self._holder, now + CLAIM_S, receiver, list(due)],
+            )
+            self._hold(connection, receiver, new, "sending", now + CLAIM_S)
+            if new:
+                connection.execute("UPDATE receivers SET claimed = $1 WHERE receiver = $2", [new[-1], receiver])
+            return _queued(connection, dict.fromkeys(new, 0) | due)
+
+        return await self._write(change)
+
+    async def sent(self, number: int, how: Sent, failures: int = 0) -> bool:
+        """Records how a try to send ended; returns whether the event was given up.
+
+        Args:
+            failures: tries in vain before this one.
+        """
+        waits = failures < len(WAITS_S)
+
+        def change(connection: Connection) -> bool:
+            connection.execute(
+                "INSERT INTO event_deliveries VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                [number, how.receiver, how.delivered, how.attempts, how.status, how.reason, how.ended_at],
+            )
+            if how.delivered:
+                connection.execute(
+                    "DELETE FROM event_sends WHERE receiver = $1 AND number = $2", [how.receiver, number]
+                )
+                return False
+            state, due = ("waiting", how.ended_at + WAITS_S[failures]) if waits else ("given_up", how.ended_at)
+            connection.execute(
+                "UPDATE event_sends SET state = $3, failures = $4, due_at = $5, reason = $6 "
+                "WHERE receiver = $1 AND number = $2",
+                [how.receiver, number, state, failures + 1, due, how.reason],
+            )
+            return not waits
+
+        return await self._write(change)
+
+    async def release(self, receiver: str, numbers: Sequence[int]) -> None:
+        """Gives back claimed events that were not tried."""
+        query = (
+            "UPDATE event_sends SET state = 'waiting', due_at = 0 WHERE receiver = $1 AND state = 'sending' "
+            "AND holder = $2 AND number = ANY($3::BIGINT[])"
+        )
+        if numbers:
+            await self._write(lambda c: c.execute(query, [receiver, self._holder, list(numbers)]).rowcount)
+
+    async def resume(self, receiver: str) -> int:
+        """Makes everything that waits or was given up due now; returns how many events."""
+        query = (
+            "UPDATE event_sends SET state = 'waiting', failures = 0, due_at = 0 "
+            "WHERE receiver = $1 AND state <> 'sending'"
+        )
+        return await self._write(lambda connection: connection.execute(query, [receiver]).rowcount)
+
+    async def deliveries(self, number: int) -> list[Sent]:
+        """How each try to send an event ended, oldest first."""
+        query = (
+            "SELECT receiver, delivered, attempts, status, reason, ended_at FROM event_deliveries "
+            "WHERE number = $1 ORDER BY ended_at"
+        )
+        rows = await self._read(lambda connection: connection.execute(query, [number]).fetchall())
+        return [Sent(**dict(zip(Sent.model_fields, row, strict=True))) for row in rows]
+
+    async def receivers(self) -> list[ReceiverState]:
+        """Every receiver and how far it is."""
+        return await self._read(_receivers)
+
+    def _due(self, connection: Connection, receiver: str, now: float, limit: int) -> dict[int, int]:
+        there = [str(number) for number in self._dialect.alive(connection)]
+        rows = connection.execute(
+            "SELECT number, failures FROM event_sends WHERE receiver = $1 AND (state = 'waiting' AND due_at <= $2 "
+            "OR state = 'sending' AND (due_at <= $2 OR holder NOT IN (SELECT unnest($3::VARCHAR[])))) "
+            "ORDER BY number LIMIT $4",
+            [receiver, now, there, limit],
+        ).fetchall()
+        return dict(rows)
+
+    def _hold(self, connection: Connection, receiver: str, numbers: Sequence[int], state: str, due_at: float) -> None:
+        rows = [(receiver, number, state, 0, due_at, self._holder) for number in numbers]
+        self._dialect.insert(connection, "event_sends", _SENDS, rows, "ON CONFLICT DO NOTHING")
+
+    def _append(self, connection: Connection, outcomes: Sequence[FinalOutcome], callbacks: Sequence[Callback]) -> int:
+        """Adds events with new numbers; one that is there stays as it is. Returns how many are new."""
+        rows = [_outcome_row(one) for one in outcomes] + [_callback_row(one) for one in callbacks]
+        ending = "ON CONFLICT DO NOTHING"
+        return add_numbered(connection, self._dialect, "events", COLUMNS.split(", "), rows, ending) if rows else 0
 
 
-def _values(wanted: OutcomeFilter | None) -> list[Any]:
+def _new(connection: Connection, found: Sequence[Finding]) -> list[FinalOutcome]:
+    """The outcomes of findings; one that changes nothing has none."""
+    rows = newest(connection, (one.subject_digest for one in found))
+    last = {(one.kind, one.subject_digest): one for one in map(outcome_of, rows)}
+    new = []
+    for finding in found:
+        name = finding.kind, finding.subject_digest
+        outcome = outcome_after(finding, last.get(name))
+        if outcome is not None:
+            last[name] = outcome
+            new.append(outcome)
+    return new
+
+
+def _fitting(wanted: OutcomeFilter | None, beyond: str = "", number: int | None = None) -> tuple[str, list[Any]]:
+    """A condition on events and its values, $1 to $5, or to $6 with a condition on their numbers."""
     one = wanted or OutcomeFilter()
     outcome = None if one.outcome is None else one.outcome.value
-    return [one.kind, outcome, one.by, one.policy, one.since, one.current]
-
-
-def _counted(connection: Connection, wanted: OutcomeFilter) -> Counter[tuple[Any, ...]]:
-    """(kind, outcome, who decided) -> outcomes that fit: all of them, less those that a later one replaced.
-
-    The replaced ones are found from what replaced them, so that nothing is looked for at each of the others.
-    """
-    values = _values(wanted.model_copy(update={"current": False}))
-
-    def counted(condition: str) -> Counter[tuple[Any, ...]]:
-        rows = connection.execute(
-            f"SELECT kind, outcome, decided_by, count(*) FROM events e WHERE {condition} "  # noqa: S608 - our own text
-            "GROUP BY kind, outcome, decided_by",
-            values,
-        ).fetchall()
-        return Counter({tuple(group): int(count) for *group, count in rows})
-
-    found = counted(_MATCHES)
-    if wanted.current:
-        found.subtract(counted(_MATCHES + _REPLACED))
-    return found
-
-
-def _newest_page(connection: Connection, values: Sequence[Any], before: int | None, limit: int) -> list[FinalOutcome]:
-    """The newest outcomes that fit, below a number.
-
-    Looked for in growing ranges of numbers from above, so that the newest page of a large store reads little: what
-    replaces an outcome has a larger number.
-    """
-    high = newest_number(connection) + 1 if before is None else before
-    found: list[int] = []
-    width = 20 * limit
-    while len(found) < limit and high > 1:
-        low = max(1, high - width)
-        rows = connection.execute(
-            f"SELECT number FROM events e WHERE {_MATCHES_FROM} AND number >= $7 AND number < $8 "  # noqa: S608
-            "ORDER BY number DESC LIMIT $9",
-            [*values, low, high, limit - len(found)],
-        ).fetchall()
-        found += [number for (number,) in rows]
-        high, width = low, 8 * width
-    return _with_numbers(connection, found)
+    condition = " AND ".join([_MATCHES, *([_CURRENT] if one.current else ()), *([beyond] if beyond else ())])
+    return condition, [one.kind, outcome, one.by, one.policy, one.since, *([number] if beyond else ())]
 
 
 def _outcomes(connection: Connection, condition: str, ending: str, values: Sequence[Any]) -> list[FinalOutcome]:
-    """Outcomes that fit. First their numbers, then the rows: whole rows of all that fit are never read."""
-    found = connection.execute(
-        f"SELECT number FROM events e WHERE {condition} ORDER BY {ending}",  # noqa: S608 - our own names
+    """The outcomes that fit."""
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM events e WHERE {condition} ORDER BY {ending}",  # noqa: S608 - our own names
         list(values),
     ).fetchall()
-    return _with_numbers(connection, [number for (number,) in found])
-
-
-def _with_numbers(connection: Connection, numbers: Sequence[int]) -> list[FinalOutcome]:
-    """The outcomes with these numbers, in this order."""
-    order = {number: place for place, number in enumerate(numbers)}
-    if not order:
-        return []
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM events WHERE {between('number')}",  # noqa: S608 - our own names
-        [list(order), min(order), max(order)],
-    ).fetchall()
     later = connection.execute(
-        "SELECT follows FROM events WHERE number > $2 AND follows IN (SELECT unnest($1::VARCHAR[]))",
-        [[row[1] for row in rows], min(order)],
+        "SELECT follows FROM events WHERE follows = ANY($1::VARCHAR[])", [[row[1] for row in rows]]
     ).fetchall()
     replaced = {name for (name,) in later}
-    outcomes = [outcome_of(row, is_current=row[1] not in replaced) for row in rows]
-    return sorted(outcomes, key=lambda one: order[one.number])
+    return [outcome_of(row, is_current=row[1] not in replaced) for row in rows]
+
+
+def outcome_of(row: Sequence[Any], *, is_current: bool = True) -> FinalOutcome:
+    """An outcome from :data:`~metajudge.store.outcome_sources.COLUMNS`."""
+    *values, details = row
+    fields = dict(zip(_FIELDS, values, strict=True))
+    return FinalOutcome(**fields, details=orjson.loads(details), is_current=is_current)
+
+
+def _outcome_row(one: FinalOutcome) -> tuple[Any, ...]:
+    data = one.model_dump(mode="json")
+    return (*(data[name] for name in _FIELDS[1:]), orjson.dumps(one.details).decode())
+
+
+def _callback_row(one: Callback) -> tuple[Any, ...]:
+    return (
+        *(one.event_id, one.kind, one.subject_id, "", "", one.what, "", one.at, None, None, "callback", 0),
+        *(None, None, orjson.dumps(one.data).decode()),
+    )
+
+
+def _event_of(row: Sequence[Any]) -> dict[str, Any]:
+    """What a receiver is sent, from :data:`~metajudge.store.outcome_sources.COLUMNS`."""
+    if row[2] not in ("job", "review"):
+        return outcome_of(row).event
+    one = Callback(kind=row[2], what=row[6], subject_id=row[3], event_id=row[1], at=row[8], data=orjson.loads(row[-1]))
+    return one.event
+
+
+def _claimed(connection: Connection, receiver: str) -> tuple[int, bool] | None:
+    """The last number that was claimed for a receiver, and whether it gets callbacks."""
+    rows = connection.execute("SELECT claimed, callbacks FROM receivers WHERE receiver = $1", [receiver]).fetchall()
+    return None if not rows else (int(rows[0][0]), bool(rows[0][1]))
+
+
+def _above(connection: Connection, number: int, callbacks: bool, limit: int) -> list[int]:
+    rows = connection.execute(
+        f"SELECT number FROM events WHERE {_FOR_RECEIVER} ORDER BY number LIMIT $3",  # noqa: S608 - our own text
+        [number, callbacks, max(limit, 0)],
+    ).fetchall()
+    return [found for (found,) in rows]
+
+
+def _queued(connection: Connection, failures: dict[int, int]) -> list[QueuedEvent]:
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM events WHERE number = ANY($1::BIGINT[]) ORDER BY number",  # noqa: S608 - our own names
+        [list(failures)],
+    ).fetchall()
+    return [
+        QueuedEvent(number=row[0], event_id=row[1], event=_event_of(row), failures=failures[row[0]]) for row in rows
+    ]
+
+
+def _receivers(connection: Connection) -> list[ReceiverState]:
+    found = []
+    for receiver, host, callbacks, registered_at, claimed in connection.execute(
+        "SELECT receiver, host, callbacks, registered_at, claimed FROM receivers ORDER BY registered_at, receiver"
+    ).fetchall():
+        sends = connection.execute(
+            "SELECT state, reason FROM event_sends WHERE receiver = $1 ORDER BY number DESC", [receiver]
+        ).fetchall()
+        states = Counter(state for state, _ in sends)
+        delivered = "SELECT count(*) FROM event_deliveries WHERE receiver = $1 AND delivered"
+        behind = f"SELECT count(*) FROM events WHERE {_FOR_RECEIVER}"  # noqa: S608 - our own text
+        one = ReceiverState(
+            receiver=receiver,
+            host=host,
+            callbacks=callbacks,
+            registered_at=registered_at,
+            delivered=only_row(connection, delivered, [receiver])[0],
+            behind=only_row(connection, behind, [claimed, callbacks])[0],
+            waiting=states["waiting"],
+            sending=states["sending"],
+            given_up=states["given_up"],
+            last_reason=next((reason for _, reason in sends if reason is not None), None),
+        )
+        found.append(one)
+    return found
+
+
+def callbacks_of(findings: Iterable[Finding]) -> list[Callback]:
+    """The end of each review, amendments included."""
+    found = []
+    for one in findings:
+        review_id = one.details["review_id"]
+        data = {
+            "review_id": review_id,
+            "kind": one.kind,
+            "subject_id": one.subject_id,
+            "item_id": one.item_id,
+            "outcome": one.outcome.value,
+            "people": one.people,
+        }
+        found.append(Callback.of("review", review_id, [one.source, one.source_number], one.decided_at, data))
+    return found

@@ -1,8 +1,9 @@
-"""The state of a store at a glance: what waits, what changed, what was judged, what failed. SQL for both databases.
+"""The state of a store at a glance: what waits, what changed, what was judged, what failed.
 
 Every query is bounded: by a number of rows, a time, or both.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,10 +11,9 @@ from typing import Final
 import orjson
 
 from metajudge.reviews.review import Review
-from metajudge.store.counts import COUNT, counted, judges_of_runs
 from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of
 from metajudge.store.sql import Connection, only_row
-from metajudge.store.texts import about
+from metajudge.store.texts import about, questions
 from metajudge.store.versions import current_page
 
 RECENT_CALLS: Final = 500_000
@@ -111,22 +111,18 @@ class DecidedClash:
 def waiting(connection: Connection, reviewer: str | None, now: float) -> Waiting:
     """The reviews that a person can still decide; None for a person without a name, who has decided nothing."""
     rows = connection.execute(
-        f"SELECT r.priority, count(*) FROM reviews r WHERE {_OPEN} GROUP BY r.priority ORDER BY r.priority",  # noqa: S608
-        [reviewer or ""],
-    ).fetchall()
-    oldest = connection.execute(
-        f"SELECT r.review_id, r.opened_at FROM reviews r WHERE {_OPEN} ORDER BY r.opened_at, r.review_id LIMIT 1",  # noqa: S608
+        f"SELECT r.review_id, r.opened_at, r.priority FROM reviews r WHERE {_OPEN} ORDER BY r.opened_at, r.review_id",  # noqa: S608
         [reviewer or ""],
     ).fetchall()
     (mine,) = only_row(
         connection,
-        "SELECT count(*) FROM (SELECT DISTINCT ON (c.review_id) c.review_id, c.expires_at FROM review_claims c "
-        "WHERE c.reviewer = $1 ORDER BY c.review_id, c.claim_id DESC) newest WHERE expires_at > $2 AND NOT EXISTS "
-        "(SELECT 1 FROM review_decisions d WHERE d.review_id = newest.review_id AND d.reviewer = $1)",
+        "SELECT count(*) FROM review_claims c WHERE c.reviewer = $1 AND c.expires_at > $2 AND NOT EXISTS (SELECT 1 "
+        "FROM review_claims l WHERE l.review_id = c.review_id AND l.reviewer = $1 AND l.claim_id > c.claim_id) "
+        "AND NOT EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = c.review_id AND d.reviewer = $1)",
         [reviewer or "", now],
     )
-    name, since = oldest[0] if oldest else (None, None)
-    return Waiting({priority: int(n) for priority, n in rows}, int(mine), name, since)
+    name, since = rows[0][:2] if rows else (None, None)
+    return Waiting(dict(sorted(Counter(row[2] for row in rows).items())), int(mine), name, since)
 
 
 def entries(
@@ -150,13 +146,12 @@ def entries(
     named = None if person is None else as_in_json(person)
     rows = connection.execute(
         f"SELECT entry_id, kind, subject, recorded_at, substr(payload, 1, {_EXCERPT + 1}) FROM audit_log "  # noqa: S608
-        "WHERE ($1::VARCHAR[] IS NULL OR kind IN (SELECT unnest($1::VARCHAR[]))) "
-        "AND kind NOT IN (SELECT unnest($2::VARCHAR[])) AND ($3::VARCHAR IS NULL OR strpos(lower(subject), $3) > 0) "
-        "AND ($4::VARCHAR IS NULL OR strpos(payload, $4) > 0 OR strpos(payload, $5) > 0) "
-        f"AND ($6::BIGINT IS NULL OR entry_id < $6) ORDER BY entry_id DESC LIMIT {int(limit)}",
+        f"WHERE kind {'NOT IN' if kinds is None else 'IN'} (SELECT unnest($1::VARCHAR[])) "
+        "AND ($2::VARCHAR IS NULL OR strpos(lower(subject), $2) > 0) "
+        "AND ($3::VARCHAR IS NULL OR strpos(payload, $3) > 0 OR strpos(payload, $4) > 0) "
+        f"AND ($5::BIGINT IS NULL OR entry_id < $5) ORDER BY entry_id DESC LIMIT {int(limit)}",
         [
-            None if kinds is None else list(kinds),
-            list(without),
+            list(without) if kinds is None else [kind for kind in kinds if kind not in without],
             None if subject is None else subject.lower(),
             *((None, None) if named is None else (f'"by":"{named}"', f'"reviewer":"{named}"')),
             before,
@@ -277,11 +272,10 @@ def _reviewed(connection: Connection, subjects: Sequence[str]) -> set[str]:
 def decided_by(connection: Connection, policy: str) -> dict[str, int]:
     """Actions of a policy, of any version -> judgments whose current decision that is."""
     rows = connection.execute(
-        f"SELECT action, {COUNT} FROM {counted(connection)} WHERE policy = $2 "  # noqa: S608 - our own text
-        "GROUP BY action HAVING sum(n) > 0 ORDER BY action",
-        [0.0, policy],
+        "SELECT action, count(*) FROM lines WHERE policy = $1 GROUP BY action ORDER BY action",
+        [policy],
     ).fetchall()
-    return {action: int(n) for action, n in rows}
+    return dict(rows)
 
 
 def number_before(connection: Connection, newest: int) -> int:
@@ -294,11 +288,11 @@ def number_before(connection: Connection, newest: int) -> int:
 def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
     """The first question of each run that vetted some; left out where its texts were deleted."""
     rows = connection.execute(
-        "SELECT run_id, (SELECT min(assessment_id) FROM assessments a WHERE a.run_id = asked.run_id) "
-        "FROM (SELECT DISTINCT unnest($1::VARCHAR[]) AS run_id) asked",
+        "SELECT run_id, min(assessment_id) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
+        "GROUP BY run_id",
         [list(run_ids)],
     ).fetchall()
-    began = {run_id: number for run_id, number in rows if number is not None}
+    began = dict(rows)
     first = about(connection, list(began.values()))
     found = {run_id: question_of(first[number].item) for run_id, number in began.items()}
     return {run_id: excerpt(question) for run_id, question in found.items() if question is not None}
@@ -307,17 +301,16 @@ def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str,
 def run_judges(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[str]]:
     """The judges whose judgments each run vetted, the most frequent first."""
     found: dict[str, list[str]] = {}
-    for run_id, judge, _ in judges_of_runs(connection, run_ids):
+    rows = connection.execute(
+        "SELECT run_id, judge FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY run_id, judge "
+        "ORDER BY run_id, count(*) DESC, judge",
+        [list(run_ids)],
+    ).fetchall()
+    for run_id, judge in rows:
         found.setdefault(run_id, []).append(judge)
     return found
 
 
 def questions_by_digest(connection: Connection, judgment_digests: Sequence[str]) -> dict[str, str]:
     """First words of the questions of some judgments, by the judgment's digest; deleted texts are left out."""
-    rows = connection.execute(
-        "SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest "
-        "WHERE j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))",
-        [list(judgment_digests)],
-    ).fetchall()
-    found = {digest: question_of(payload) for digest, payload in rows}
-    return {digest: excerpt(question) for digest, question in found.items() if question is not None}
+    return {digest: excerpt(question) for digest, question in questions(connection, judgment_digests).items()}

@@ -86,6 +86,8 @@ class Store(Protocol):
 
     def record_call(self, call: CallRecord) -> None: ...
 
+    async def flush(self) -> None: ...
+
     async def save_assessment(
         self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
     ) -> None:
@@ -146,4 +148,4 @@ class Store(Protocol):
         """
 
     async def close(self) -> None:
-        """Commits the queue and closes the file."""
+        """Commits the queue and closes the database."""

@@ -1,4 +1,4 @@
-"""Read-only queries, in SQL for both databases."""
+"""Read-only queries."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -10,9 +10,7 @@ from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import judgment_data
 from metajudge.store.sql import Connection as Cursor
-from metajudge.store.sql import only_row
-from metajudge.store.texts import rows_of
-from metajudge.store.versions import current_page, newest_among, versions
+from metajudge.store.versions import current_page, newest_of_its_run, versions
 from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
@@ -29,29 +27,27 @@ _RUNS: Final = """
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the current assessment of each judgment by each panel, by its number, ascending."""
     numbers = [number for (number,) in cursor.execute(current_page("number > $1", limit), [after]).fetchall()]
-    return _assessments_at(cursor, numbers)
+    return assessments_at(cursor, numbers)
 
 
-def _assessments_at(cursor: Cursor, numbers: Sequence[int]) -> list[tuple[int, Assessment]]:
-    """Versions by their numbers, which ascend; their texts are read by these alone."""
-    if not numbers:
-        return []
+def assessments_at(cursor: Cursor, numbers: Sequence[int], text: str = "") -> list[tuple[int, Assessment]]:
+    """Versions with this text in their payloads, by their numbers, ascending; texts are read by these alone."""
     rows = cursor.execute(
-        f"SELECT number, payload, annotation FROM {versions()} found WHERE number BETWEEN $2 AND $3 "  # noqa: S608
-        "AND number IN (SELECT unnest($1::BIGINT[])) ORDER BY number",
-        [numbers, numbers[0], numbers[-1]],
+        f"SELECT number, payload, annotation FROM {versions()} found "  # noqa: S608 - our own text
+        "WHERE number = ANY($1::BIGINT[]) ORDER BY number",
+        [list(numbers)],
     ).fetchall()
-    return [(number, annotated(*texts)) for number, *texts in rows]
+    return [(number, annotated(*texts)) for number, *texts in rows if text in texts[0]]
 
 
 def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of a run's own newest version of each judgment and panel, by its number, ascending."""
     rows = cursor.execute(
-        f"SELECT number FROM {versions()} lines WHERE run_id = $1 AND number > $2 "  # noqa: S608
-        f"AND {newest_among('run_id = $1')} ORDER BY number LIMIT $3",
+        f"SELECT number FROM {versions()} found WHERE run_id = $1 AND number > $2 "  # noqa: S608 - our own text
+        f"AND {newest_of_its_run('found')} ORDER BY number LIMIT $3",
         [run_id, after, limit],
     ).fetchall()
-    return _assessments_at(cursor, [number for (number,) in rows])
+    return assessments_at(cursor, [number for (number,) in rows])
 
 
 def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
@@ -73,32 +69,22 @@ def _run(row: Sequence[Any]) -> RunRecord:
     )
 
 
-_JUDGMENT: Final = "item_digest, item_id, redacted"
-_ASSESSMENTS_OF: Final = "judgment_id = $1 OR item_id = $1 OR run_id = $1"
-_FEW: Final = 2_000
-
-
-def _few_of(cursor: Cursor, name: str) -> str | None:
-    """A condition on versions of a judgment or an item by numbers, without a pass over all; None for many, or a run."""
-    rows = cursor.execute(
-        f"SELECT assessment_id FROM assessments WHERE judgment_id = $1 OR item_id = $1 LIMIT {_FEW + 1}",  # noqa: S608
-        [name],
-    ).fetchall()
-    if (
-        len(rows) > _FEW
-        or cursor.execute(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM assessments WHERE run_id = $1) "
-            "OR EXISTS (SELECT 1 FROM annotations WHERE run_id = $1)",
-            [name],
-        ).fetchall()
-    ):
-        return None
-    numbers = sorted(number for (number,) in rows) or [0]
-    listed = ", ".join(map(str, numbers))
-    return (
-        f"$1::VARCHAR IS NOT NULL AND assessment_id BETWEEN {numbers[0]} AND {numbers[-1]} "
-        f"AND assessment_id IN ({listed})"
-    )
+_KEPT: Final = (
+    "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
+    "WHERE NOT j.redacted AND NOT i.redacted"
+)
+_SUBJECT: Final = f"SELECT number, assessment_id, judgment_digest, panel_digest FROM {versions()} found WHERE"  # noqa: S608
+_VERSIONS_OF: Final = f"""
+    SELECT number, assessment_id,
+        row_number() OVER (PARTITION BY judgment_digest, panel_digest ORDER BY assessment_id DESC, number DESC)
+    FROM ({_SUBJECT} judgment_digest = ANY($2::VARCHAR[]) UNION {_SUBJECT} item_id = $1 UNION {_SUBJECT} run_id = $1
+    ) named ORDER BY number
+"""  # noqa: S608 - our own text
+_CALLS_OF: Final = """
+    SELECT call_id FROM calls WHERE run_id = $1 UNION SELECT call_id FROM calls WHERE key IN (
+        SELECT unnest($2::VARCHAR[])) UNION SELECT call_id FROM calls WHERE key IN (
+        SELECT request_key FROM agent_scores WHERE assessment_id = ANY($3::BIGINT[])) ORDER BY call_id
+"""
 
 
 def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
@@ -119,17 +105,15 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     audit_log = _audit_log(cursor, name)
     requests = [key for one in audit_log for key in _requests(one["payload"])]
     run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
-    assessments = _few_of(cursor, name) or _ASSESSMENTS_OF
-    lines = f"({assessments}) AND {newest_among(assessments)}"
-    history = f"({assessments}) AND NOT {newest_among(assessments)}"
-    calls = f"""run_id = $1 OR key IN (SELECT unnest($2::VARCHAR[])) OR key IN (
-        SELECT request_key FROM agent_scores JOIN {versions()} found USING (assessment_id) WHERE {assessments})"""  # noqa: S608
+    named = cursor.execute(_VERSIONS_OF, [name, [one["judgment_digest"] for one in judgments]]).fetchall()
+    current, history = ([number for number, _, place in named if (place == 1) == newest] for newest in (True, False))
+    calls = cursor.execute(_CALLS_OF, [name, requests, list({assessment for _, assessment, _ in named})]).fetchall()
     found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
         "judgments": judgments,
-        "assessments": _assessments(cursor, lines, name),
-        "history": _assessments(cursor, history, name),
-        "calls": _newest(cursor, "calls", "call_id", calls, name, requests),
+        "assessments": _assessments(cursor, current),
+        "history": _assessments(cursor, history),
+        "calls": _newest(cursor, "calls", "call_id", [number for (number,) in calls]),
         "reviews": _reviews(cursor, name),
         "audit_log": audit_log,
     }
@@ -139,49 +123,33 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     found["calibrations"] = _calibrations(cursor, {one.get("calibration") for one in vetted})
     if not any(found.values()):
         return None
-    totals = {
-        "assessments_total": _count(cursor, versions(), lines, name),
-        "history_total": _count(cursor, versions(), history, name),
-        "calls_total": _count(cursor, "calls", calls, name, requests),
-    }
+    totals = {"assessments_total": len(current), "history_total": len(history), "calls_total": len(calls)}
     return {"name": name, **found, **totals}
 
 
 def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
     found = cursor.execute(
-        "SELECT judgment_digest, judgment_id FROM judgments WHERE judgment_id = $1 OR item_id = $1 ORDER BY rowid",
+        "SELECT j.judgment_digest, j.item_id, j.redacted, j.payload, i.payload FROM judgments j JOIN items i "
+        "ON i.item_digest = j.item_digest WHERE j.judgment_id = $1 OR j.item_id = $1 ORDER BY j.rowid",
         [name],
     ).fetchall()
-    rows = {row[0]: row for row in rows_of(cursor, "judgment", _JUDGMENT, dict(found))}
-    wanted = {item_digest: item_id for _, item_digest, item_id, *_ in rows.values()}
-    items = {digest: text for digest, _, text in rows_of(cursor, "item", "redacted", wanted)}
     return [
-        {"judgment_digest": digest, "redacted": redacted, "judgment": judgment_data(payload, item_id, items[item])}
-        for digest, item, item_id, redacted, payload in (rows[digest] for digest, _ in found)
-        if item in items
+        {"judgment_digest": digest, "redacted": redacted, "judgment": judgment_data(payload, item_id, item)}
+        for digest, item_id, redacted, payload, item in found
     ]
 
 
-def find_judgment(cursor: Cursor, judgment_digest: str, judgment_id: str | None = None) -> Judgment | None:
-    """A judgment with its item, None if unknown or forgotten.
-
-    Args:
-        judgment_id: under which it probably came; it is found sooner with it.
-    """
-    wanted = {judgment_digest: judgment_id}
-    for _, item_digest, item_id, gone, payload in rows_of(cursor, "judgment", _JUDGMENT, wanted):
-        for _, item_gone, item in rows_of(cursor, "item", "redacted", {item_digest: item_id}):
-            return None if gone or item_gone else Judgment.model_validate(judgment_data(payload, item_id, item))
-    return None
+def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
+    """A judgment with its item, None if unknown or forgotten."""
+    rows = cursor.execute(f"{_KEPT} AND j.judgment_digest = $1", [judgment_digest]).fetchall()
+    return Judgment.model_validate(judgment_data(*rows[0])) if rows else None
 
 
 def judgments(cursor: Cursor) -> list[Judgment]:
     """Every judgment with its texts, in the order in which they were first kept."""
-    rows = cursor.execute(
-        "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
-        "WHERE NOT j.redacted AND NOT i.redacted ORDER BY j.rowid"
-    ).fetchall()
-    return [Judgment.model_validate(judgment_data(*row)) for row in rows]
+    return [
+        Judgment.model_validate(judgment_data(*row)) for row in cursor.execute(f"{_KEPT} ORDER BY j.rowid").fetchall()
+    ]
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
@@ -190,21 +158,14 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
         "ORDER BY opened_at, review_id",
         [name],
     ).fetchall()
-    decisions = cursor.execute(
-        "SELECT review_id, payload FROM review_decisions WHERE review_id IN (SELECT unnest($1::VARCHAR[])) "
-        "ORDER BY decision_id",
-        [[review_id for review_id, _ in rows]],
-    ).fetchall()
-    amended = cursor.execute(
-        "SELECT review_id, payload FROM review_events WHERE kind = 'amend' "
-        "AND review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY event_id",
+    said = cursor.execute(
+        "SELECT review_id, payload FROM (SELECT review_id, payload, 1 AS place, decision_id AS number "
+        "FROM review_decisions UNION ALL SELECT review_id, payload, 2, event_id FROM review_events "
+        "WHERE kind = 'amend') said WHERE review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY place, number",
         [[review_id for review_id, _ in rows]],
     ).fetchall()
     return [
-        {
-            **orjson.loads(payload),
-            "decisions": [orjson.loads(one) for about, one in (*decisions, *amended) if about == review_id],
-        }
+        {**orjson.loads(payload), "decisions": [orjson.loads(one) for about, one in said if about == review_id]}
         for review_id, payload in rows
     ]
 
@@ -260,27 +221,18 @@ def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, An
     return found
 
 
-def _assessments(cursor: Cursor, condition: str, name: str) -> list[dict[str, Any]]:
-    rows = _newest(cursor, versions(), "number", condition, name)
+def _assessments(cursor: Cursor, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    rows = _newest(cursor, versions(), "number", numbers)
     for row in rows:
         row["payload"] = annotated_data(row["payload"], row.pop("annotation"))
     return rows
 
 
-def _newest(
-    cursor: Cursor, table: str, number: str, condition: str, name: str, keys: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
-    query = f"SELECT * FROM {table} entries WHERE {condition} ORDER BY {number} DESC LIMIT {MAX_SHOWN}"  # noqa: S608
-    result = cursor.execute(query, [name] if keys is None else [name, keys])
+def _newest(cursor: Cursor, table: str, number: str, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    query = f"SELECT * FROM {table} entries WHERE {number} = ANY($1::BIGINT[]) ORDER BY {number}"  # noqa: S608
+    result = cursor.execute(query, [list(numbers[-MAX_SHOWN:])])
     columns = [column[0] for column in result.description or ()]
-    found = [dict(zip(columns, row, strict=True)) for row in reversed(result.fetchall())]
-    return [{column: value for column, value in row.items() if column != "key_hash"} for row in found]
-
-
-def _count(cursor: Cursor, table: str, condition: str, name: str, keys: Sequence[str] | None = None) -> int:
-    values = [name] if keys is None else [name, keys]
-    (count,) = only_row(cursor, f"SELECT count(*) FROM {table} entries WHERE {condition}", values)  # noqa: S608
-    return int(count)
+    return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 
 
 def _run_data(run: RunRecord) -> Mapping[str, Any]:

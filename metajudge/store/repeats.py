@@ -7,7 +7,7 @@ it equals an older one: a policy that is used again counts again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import orjson
@@ -23,7 +23,6 @@ class Write(Protocol):
     Attributes:
         payload: the panel's own assessment as JSON, without derived fields.
         annotation: what is said of it beside, as JSON; None if nothing.
-        said: the same, with gaps where it has any.
     """
 
     @property
@@ -35,8 +34,6 @@ class Write(Protocol):
     @property
     def annotation(self) -> str | None: ...
     @property
-    def said(self) -> str | None: ...
-    @property
     def assessment(self) -> Assessment: ...
     @property
     def completed(self) -> Assessment | None: ...
@@ -45,52 +42,18 @@ class Write(Protocol):
 W = TypeVar("W", bound=Write)
 
 
-class HasTexts(Protocol):
-    """An assessment's payload and its annotation's, which may be put together only when they are asked for."""
-
-    @property
-    def payload(self) -> str: ...
-    @property
-    def annotation(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """Payloads that were read."""
-
-    payload: str
-    annotation: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class Newest:
     """The newest assessment of a subject, and its newest annotation.
 
     Attributes:
-        version: the number of its current version: of the annotation, or of the assessment without one.
-        found, noted: have its payload, and its annotation; None without one.
+        payload: the assessment's, without its annotation.
+        annotation: the newest annotation's payload; None without one.
     """
 
     assessment_id: int
-    version: int
-    found: HasTexts
-    noted: HasTexts | None
-
-    @classmethod
-    def read(cls, assessment_id: int, version: int, payload: str, annotation: str | None) -> "Newest":
-        """What a database has."""
-        stored = Stored(payload, annotation)
-        return cls(assessment_id, version, stored, None if annotation is None else stored)
-
-    @property
-    def payload(self) -> str:
-        """The assessment's, without its annotation."""
-        return self.found.payload
-
-    @property
-    def annotation(self) -> str | None:
-        """The newest annotation's payload."""
-        return None if self.noted is None else self.noted.annotation
+    payload: str
+    annotation: str | None
 
     def repeated_by(self, write: Write) -> bool:
         """Whether a write has the same result."""
@@ -100,9 +63,9 @@ class Newest:
 
     def says(self, write: Write) -> bool:
         """Whether a write of the same result adds no annotation."""
-        if write.said is None:
+        if write.annotation is None:
             return True
-        if self.noted is None and not write.said.startswith('{"failure"'):
+        if self.annotation is None and not write.annotation.startswith('{"failure"'):
             return False  # it sets what was not set; a failure, which may differ in its message, comes first
         if write.annotation == self.annotation:
             return True
@@ -111,17 +74,10 @@ class Newest:
 
 @dataclass(frozen=True, slots=True)
 class NewRows(Generic[W]):
-    """The rows that a group of writes adds, by their numbers; an annotation also names its assessment.
-
-    Attributes:
-        repeats: writes that added no assessment.
-        versions: number of the current version of each write's subject, in the order of the writes.
-    """
+    """The rows that a group of writes adds, by their numbers; an annotation also names its assessment."""
 
     assessments: list[tuple[int, W]] = field(default_factory=list)
     annotations: list[tuple[int, int, W]] = field(default_factory=list)
-    repeats: list[W] = field(default_factory=list)
-    versions: list[int] = field(default_factory=list)
 
     @property
     def changed(self) -> int:
@@ -147,17 +103,13 @@ def new_rows(
         before = latest.get(write.subject)
         if before is None or write.key not in there or not before.repeated_by(write):
             number = next(numbers)
-            before = Newest(number, number, write, None)
+            before = Newest(number, write.payload, None)
             rows.assessments.append((number, write))
             there.add(write.key)
-        else:
-            rows.repeats.append(write)
         if not before.says(write):
-            number = next(numbers)
-            rows.annotations.append((number, before.assessment_id, write))
-            before = Newest(before.assessment_id, number, before.found, write)
+            rows.annotations.append((next(numbers), before.assessment_id, write))
+            before = replace(before, annotation=write.annotation)
         latest[write.subject] = before
-        rows.versions.append(before.version)
     return rows
 
 

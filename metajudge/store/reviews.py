@@ -1,76 +1,69 @@
-"""The review queue's tables, in SQL for both databases.
+"""The review queue's tables.
 
 Every change is one transaction that locks its reviews, so that no review is given to two people.
 """
 
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 import orjson
+from pydantic import ValidationError
 
+from metajudge.decision import Policy
+from metajudge.decision.load import spellings
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
 from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
 from metajudge.reviews.rows import ReviewRow, row_of
-from metajudge.store.review_events import ReviewEvents, add_event, assignment, events_of, newest_decisions, spellings_in
-from metajudge.store.sql import Ask, Connection, Dialect
+from metajudge.store.sql import Ask, Connection, Dialect, add_numbered, only_row
 
-# $1 is the time. A person's newest claim counts.
-_STATES: Final = """
-    WITH decided AS (SELECT review_id, count(*) AS n FROM review_decisions GROUP BY review_id),
-    newest AS (
-        SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, claimed_at, expires_at FROM review_claims
-        ORDER BY review_id, reviewer, claim_id DESC
-    ),
-    held AS (
-        SELECT review_id, array_agg(reviewer) AS holders FROM newest
-        WHERE expires_at > $1 AND NOT EXISTS (
-            SELECT 1 FROM review_decisions d WHERE d.review_id = newest.review_id AND d.reviewer = newest.reviewer
-        )
-        GROUP BY review_id
-    ),
-    said AS (
-        SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, kind FROM review_events
-        WHERE kind IN ('assign', 'unassign') ORDER BY review_id, reviewer, event_id DESC
-    ),
-    given AS (SELECT review_id, array_agg(reviewer) AS assigned FROM said WHERE kind = 'assign' GROUP BY review_id),
-    states AS (
-        SELECT r.*, coalesce(decided.n, 0) AS decisions, held.holders, coalesce(cardinality(held.holders), 0) AS hands,
-            given.assigned,
+_HELD: Final = """
+    c.expires_at > $1 AND NOT EXISTS (SELECT 1 FROM review_claims l
+        WHERE l.review_id = c.review_id AND l.reviewer = c.reviewer AND l.claim_id > c.claim_id)
+    AND NOT EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = c.review_id AND d.reviewer = c.reviewer)
+"""
+_GIVEN: Final = """
+    e.kind = 'assign' AND NOT EXISTS (SELECT 1 FROM review_events l WHERE l.review_id = e.review_id
+        AND l.reviewer = e.reviewer AND l.kind IN ('assign', 'unassign') AND l.event_id > e.event_id)
+"""
+# $1 is the time, $2 a person, $3 whom a review is assigned to. Of the claims of a person on a review the newest counts.
+_STATES: Final = f"""
+    WITH decided AS (
+        SELECT review_id, count(*) AS n, count(*) FILTER (WHERE reviewer = $2) AS own
+        FROM review_decisions GROUP BY review_id
+    ), held AS (
+        SELECT review_id, count(*) AS n, count(*) FILTER (WHERE reviewer = $2) AS own
+        FROM review_claims c WHERE {_HELD} GROUP BY review_id
+    ), given AS (
+        SELECT review_id, count(*) FILTER (WHERE reviewer = $2) AS own, count(*) FILTER (WHERE reviewer = $3) AS wanted
+        FROM review_events e WHERE {_GIVEN} GROUP BY review_id
+    ), states AS (
+        SELECT r.*, coalesce(decided.n, 0) + coalesce(held.n, 0) AS hands, coalesce(decided.own, 0) > 0 AS said,
+            coalesce(held.own, 0) > 0 AS has, given.review_id IS NOT NULL AS assigned,
+            coalesce(given.own, 1) > 0 AS offered, coalesce(given.wanted, 0) > 0 AS wanted,
             CASE WHEN coalesce(decided.n, 0) >= r.reviewers THEN 'decided'
                 WHEN held.review_id IS NOT NULL THEN 'claimed' ELSE 'open' END AS status
         FROM reviews r LEFT JOIN decided ON decided.review_id = r.review_id
             LEFT JOIN held ON held.review_id = r.review_id LEFT JOIN given ON given.review_id = r.review_id
     )
-"""
-_ORDER: Final = "states.priority, coalesce(states.margin, 'infinity'::FLOAT8), states.opened_at, states.review_id"
+"""  # noqa: S608 - our own text
+_ORDER: Final = "states.priority, states.margin IS NULL, coalesce(states.margin, 0), states.opened_at, states.review_id"
 _MATCHES: Final = """
-    ($2::VARCHAR IS NULL OR states.judge = $2) AND ($3::VARCHAR[] IS NULL OR lower(states.category) = ANY($3))
-    AND ($4::VARCHAR IS NULL OR states.policy_digest = $4) AND ($5::VARCHAR IS NULL OR states.item_id = $5)
-    AND ($6::VARCHAR IS NULL OR coalesce($6 = ANY(assigned), false))
+    ($3::VARCHAR IS NULL OR wanted) AND ($4::VARCHAR IS NULL OR states.judge = $4)
+    AND ($5::VARCHAR IS NULL OR states.policy_digest = $5) AND ($6::VARCHAR IS NULL OR states.item_id = $6)
+    AND ($7::BOOLEAN OR lower(states.category) = ANY($8::VARCHAR[]))
 """
-_HAS: Final = "(status <> 'decided' AND coalesce({} = ANY(holders), false))"
-_SAID: Final = "EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = states.review_id AND d.reviewer = {})"
-_OFFERED: Final = "(assigned IS NULL OR {} = ANY(assigned))"
-_TYPES: Final = dict.fromkeys(
-    ("review_id", "subject_id", "item_id", "judge", "category", "policy_digest"), "VARCHAR"
-) | {
-    "priority": "INTEGER",
-    "margin": "FLOAT8",
-    "opened_at": "FLOAT8",
-    "reviewers": "INTEGER",
-    "payload": "VARCHAR",
-    "redacted": "BOOLEAN",
-}
-"""The columns of ``reviews``."""
-_ADD_DECISIONS: Final = """
-    INSERT INTO review_decisions
-    SELECT unnest($1::BIGINT[]), unnest($2::VARCHAR[]), unnest($3::VARCHAR[]), unnest($4::VARCHAR[]),
-        unnest($5::FLOAT8[]), unnest($6::VARCHAR[]), unnest($7::BOOLEAN[])
-"""
+_FREE: Final = "status <> 'decided' AND (has OR hands < states.reviewers) AND NOT said AND offered"
+_COLUMNS: Final = (*ReviewRow._fields, "redacted")
+_ENDED: Final = ("decision_id", "review_id", "reviewer", "outcome", "decided_at", "payload", "redacted")
+_CLAIMED: Final = ("claim_id", "review_id", "reviewer", "claimed_at", "expires_at")
+_HAPPENED: Final = ("event_id", "review_id", "kind", "reviewer", "recorded_at", "payload", "redacted")
+"""The columns of ``reviews``, ``review_decisions``, ``review_claims`` and ``review_events``."""
+Kind = Literal["amend", "comment", "assign", "unassign"]
 
 
 class StoredReviews:
@@ -93,7 +86,8 @@ class StoredReviews:
         new = [(*row, False) for row in sorted({row.review_id: row for row in rows}.values())]
         if not new:
             return 0
-        return await self._write(lambda connection: self._dialect.add_missing(connection, "reviews", _TYPES, new))
+        ending = "ON CONFLICT DO NOTHING"
+        return await self._write(lambda c: self._dialect.insert(c, "reviews", _COLUMNS, new, ending))
 
     async def claim(
         self,
@@ -134,32 +128,27 @@ class StoredReviews:
         return await self._write(lambda connection: _import(connection, self._dialect, decisions))
 
     async def get(self, review_id: str, *, now: float) -> ReviewState | None:
-        return await self._read(lambda cursor: _state(cursor, review_id, now))
+        return await self._read(lambda cursor: _states(cursor, [review_id], now).get(review_id))
 
     async def page(self, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None) -> Page:
         return await self._read(lambda connection: _page(connection, wanted, now, limit, cursor))
 
     async def counts(self, *, now: float) -> dict[ReviewStatus, int]:
         query = f"{_STATES} SELECT status, count(*) FROM states GROUP BY status"  # noqa: S608 - our own text
-        rows = await self._read(lambda cursor: cursor.execute(query, [now]).fetchall())
-        return {ReviewStatus.OPEN: 0, ReviewStatus.CLAIMED: 0, ReviewStatus.DECIDED: 0} | {
-            ReviewStatus(status): count for status, count in rows
-        }
+        rows = await self._read(lambda cursor: cursor.execute(query, [now, None, None]).fetchall())
+        return dict.fromkeys(ReviewStatus, 0) | {ReviewStatus(status): count for status, count in rows}
 
 
 def _claim(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> ReviewState | None:
+    name: str | None = claim.review_id
     if claim.review_id:
-        dialect.lock_reviews(connection, [claim.review_id])
-        state = _known(connection, claim.review_id, claim.claimed_at)
-        _check_free(state, claim.reviewer)
-        review_id = claim.review_id
+        _check_free(_locked(connection, dialect, claim.review_id, claim.claimed_at), claim.reviewer)
     else:
-        found = _next(connection, dialect, claim, wanted)
-        if found is None:
-            return None
-        review_id = found
-    _add_claim(connection, dialect, review_id, claim.reviewer, claim.claimed_at, claim.expires_at)
-    return _state(connection, review_id, claim.claimed_at)
+        name = _next(connection, dialect, claim, wanted)
+    if name is None:
+        return None
+    _add_claim(connection, dialect, name, claim.reviewer, claim.claimed_at, claim.expires_at)
+    return _known(connection, name, claim.claimed_at)
 
 
 def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> str | None:
@@ -176,22 +165,50 @@ def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: Review
 def _first_free(
     connection: Connection, claim: Claim, wanted: ReviewFilter, ending: str, only: str | None = None
 ) -> str | None:
-    has = _HAS.format("$7")
     rows = connection.execute(
         f"""{_STATES} SELECT states.review_id FROM states JOIN reviews kept ON kept.review_id = states.review_id
-        WHERE status <> 'decided' AND ($8::VARCHAR IS NULL OR states.review_id = $8) AND {_MATCHES}
-            AND ({has} OR decisions + hands < states.reviewers) AND NOT {_SAID.format("$7")}
-            AND {_OFFERED.format("$7")}
-        ORDER BY {has} DESC, assigned IS NULL, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
-        [*_values(connection, wanted, claim.claimed_at), claim.reviewer, only],
+        WHERE ($9::VARCHAR IS NULL OR states.review_id = $9) AND {_FREE} AND {_MATCHES}
+        ORDER BY has DESC, NOT assigned, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
+        [*_values(connection, wanted, claim.claimed_at, claim.reviewer), only],
     ).fetchall()
     return rows[0][0] if rows else None
 
 
-def _values(connection: Connection, wanted: ReviewFilter, now: float) -> list[Any]:
+def _values(connection: Connection, wanted: ReviewFilter, now: float, person: str | None) -> list[Any]:
     """The values of ``_STATES`` and ``_MATCHES``."""
-    category = None if wanted.category is None else spellings_in(connection, wanted.category)
-    return [now, wanted.judge, category, wanted.policy_digest, wanted.item_id, wanted.assigned]
+    names = [] if wanted.category is None else spellings_in(connection, wanted.category)
+    given = [wanted.assigned, wanted.judge, wanted.policy_digest, wanted.item_id]
+    return [now, person, *given, wanted.category is None, names]
+
+
+def spellings_in(connection: Connection, category: str) -> list[str]:
+    """The names, in lower case, that a category goes by: its own and those of every profile for it.
+
+    Every version of a policy that decided something counts, so that what an earlier one decided is still found.
+    """
+    rows = connection.execute(
+        "SELECT payload FROM audit_log WHERE kind = 'policy' AND strpos(payload, '\"profiles\":[') > 0"
+    ).fetchall()
+    policies = []
+    for (payload,) in rows:
+        try:
+            policies.append(Policy.model_validate(orjson.loads(payload)["policy"]))
+        except (KeyError, ValidationError):  # another version's, or altered: it is not used for decisions either
+            continue
+    return list(spellings(category, policies))
+
+
+def _lock(connection: Connection, dialect: Dialect, names: Sequence[str]) -> None:
+    """Keeps these reviews from others until the transaction ends."""
+    connection.execute(
+        f"SELECT 1 FROM reviews WHERE review_id = ANY($1::VARCHAR[]) ORDER BY review_id {dialect.for_update}",  # noqa: S608
+        [list(names)],
+    ).fetchall()
+
+
+def _locked(connection: Connection, dialect: Dialect, review_id: str, now: float) -> ReviewState:
+    _lock(connection, dialect, [review_id])
+    return _known(connection, review_id, now)
 
 
 def _check_free(state: ReviewState, reviewer: str) -> None:
@@ -203,7 +220,7 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
             "decided",
         )
     if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
+        raise ReviewError(f"review {name} is already decided ({_by(state.decisions)})", "decided")
     if any(one.reviewer == reviewer for one in state.claims):
         return
     if state.assigned and reviewer not in state.assigned:
@@ -216,17 +233,14 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
 
 
 def _release(connection: Connection, dialect: Dialect, review_id: str, reviewer: str, now: float) -> None:
-    dialect.lock_reviews(connection, [review_id])
-    state = _known(connection, review_id, now)
-    if not any(one.reviewer == reviewer for one in state.claims):
+    if not any(one.reviewer == reviewer for one in _locked(connection, dialect, review_id, now).claims):
         raise ReviewError(f"{reviewer} has not claimed review {review_id}: nothing to release", "not_claimed")
     _add_claim(connection, dialect, review_id, reviewer, now, now)
 
 
 def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
     name, reviewer = decision.review_id, decision.reviewer
-    dialect.lock_reviews(connection, [name])
-    state = _known(connection, name, now)
+    state = _locked(connection, dialect, name, now)
     decision = in_kind_of(state.review, decision)
     earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
     if earlier is not None:
@@ -238,7 +252,7 @@ def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, n
             "decided",
         )
     if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is already decided ({_by(state)})", "decided")
+        raise ReviewError(f"review {name} is already decided ({_by(state.decisions)})", "decided")
     claim = next((one for one in state.claims if one.reviewer == reviewer), None)
     if claim is None:
         _refuse_without_claim(connection, name, reviewer)
@@ -251,8 +265,7 @@ def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, n
 
 def _amend(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
     name, reviewer = decision.review_id, decision.reviewer
-    dialect.lock_reviews(connection, [name])
-    state = _known(connection, name, now)
+    state = _locked(connection, dialect, name, now)
     decision = in_kind_of(state.review, decision)
     earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
     if earlier is None:
@@ -268,43 +281,38 @@ def _amend(connection: Connection, dialect: Dialect, decision: HumanDecision, no
         )
     amended = decision.model_copy(update={"amends": earlier.decision_id, "policy": state.review.policy})
     check_corrections(state.review, amended)
-    add_event(connection, dialect, name, "amend", reviewer, now=now, payload=amended.model_dump_json())
+    _add_event(connection, dialect, name, "amend", reviewer, now, amended.model_dump_json())
     return _known(connection, name, now)
 
 
 def _comment(connection: Connection, dialect: Dialect, comment: Comment) -> ReviewState:
     _known(connection, comment.review_id, comment.at)
     payload = comment.model_dump_json()
-    add_event(connection, dialect, comment.review_id, "comment", comment.author, now=comment.at, payload=payload)
+    _add_event(connection, dialect, comment.review_id, "comment", comment.author, comment.at, payload)
     return _known(connection, comment.review_id, comment.at)
 
 
 def _assign(
     connection: Connection, dialect: Dialect, review_ids: Sequence[str], reviewer: str, by: str, now: float, on: bool
 ) -> int:
+    kind: Kind = "assign" if on else "unassign"
+    payload = orjson.dumps({"by": by}).decode()
     names = sorted(set(review_ids))
-    dialect.lock_reviews(connection, names)
-    changed = 0
-    for name in names:
-        state = _known(connection, name, now)
-        if (reviewer in state.assigned) != on:
-            kind: Literal["assign", "unassign"] = "assign" if on else "unassign"
-            add_event(connection, dialect, name, kind, reviewer, now=now, payload=assignment(by))
-            changed += 1
-    return changed
+    _lock(connection, dialect, names)
+    changed = [name for name in names if (reviewer in _known(connection, name, now).assigned) != on]
+    for name in changed:
+        _add_event(connection, dialect, name, kind, reviewer, now, payload)
+    return len(changed)
 
 
 def _progress(connection: Connection, reviewer: str, wanted: ReviewFilter, now: float) -> Progress:
-    ((left,),) = connection.execute(
-        f"""{_STATES} SELECT count(*) FROM states WHERE status <> 'decided' AND {_MATCHES}
-            AND NOT {_SAID.format("$7")} AND {_OFFERED.format("$7")}
-            AND ({_HAS.format("$7")} OR decisions + hands < states.reviewers)""",  # noqa: S608 - our own text
-        [*_values(connection, wanted, now), reviewer],
-    ).fetchall()
+    values = _values(connection, wanted, now, reviewer)
+    query = f"{_STATES} SELECT count(*) FROM states WHERE {_FREE} AND {_MATCHES}"  # noqa: S608 - our own text
+    (left,) = only_row(connection, query, values)
     rows = connection.execute(
         f"""{_STATES} SELECT d.payload FROM states JOIN review_decisions d ON d.review_id = states.review_id
-        WHERE d.reviewer = $7 AND {_MATCHES}""",  # noqa: S608 - our own text
-        [*_values(connection, wanted, now), reviewer],
+        WHERE d.reviewer = $2 AND {_MATCHES}""",  # noqa: S608 - our own text
+        values,
     ).fetchall()
     made = [orjson.loads(payload) for (payload,) in rows]
     times = [one["seconds"] for one in made if one.get("seconds") is not None and not one.get("bulk")]
@@ -328,7 +336,7 @@ def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str)
 
 def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> int:
     names = sorted({one.review_id for one in decisions})
-    dialect.lock_reviews(connection, names)
+    _lock(connection, dialect, names)
     states = _states(connection, names, 0.0)
     known = {name: list(state.decisions) for name, state in states.items()}
     new: list[HumanDecision] = []
@@ -346,124 +354,102 @@ def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanD
         if earlier is not None and earlier.same_as(decision):
             continue
         if earlier is not None or len(recorded) >= state.review.reviewers:
-            by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in recorded)
-            raise ReviewError(f"review {decision.review_id} is already decided ({by}): nothing was imported", "decided")
+            raise ReviewError(
+                f"review {decision.review_id} is already decided ({_by(recorded)}): nothing was imported", "decided"
+            )
         check_corrections(state.review, decision)
         recorded.append(decision)
         new.append(decision.model_copy(update={"policy": state.review.policy}))
-    if new:
-        _add_decisions(connection, dialect, new)
+    _add_decisions(connection, dialect, new)
     return len(new)
 
 
 def _add_claim(
     connection: Connection, dialect: Dialect, review_id: str, reviewer: str, claimed_at: float, expires_at: float
 ) -> None:
-    (number,) = dialect.numbers(connection, "review_claims", "claim_id", 1)
-    connection.execute(
-        "INSERT INTO review_claims VALUES ($1, $2, $3, $4, $5)", [number, review_id, reviewer, claimed_at, expires_at]
-    )
+    add_numbered(connection, dialect, "review_claims", _CLAIMED, [(review_id, reviewer, claimed_at, expires_at)])
 
 
 def _add_decisions(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> None:
-    numbers = dialect.numbers(connection, "review_decisions", "decision_id", len(decisions))
     rows = [
-        (number, one.review_id, one.reviewer, one.outcome.value, one.decided_at, one.model_dump_json(), False)
-        for number, one in zip(numbers, decisions, strict=True)
+        (one.review_id, one.reviewer, one.outcome.value, one.decided_at, one.model_dump_json(), False)
+        for one in decisions
     ]
-    connection.execute(_ADD_DECISIONS, [list(column) for column in zip(*rows, strict=True)])
+    add_numbered(connection, dialect, "review_decisions", _ENDED, rows)
+
+
+def _add_event(
+    connection: Connection, dialect: Dialect, review_id: str, kind: Kind, reviewer: str, now: float, payload: str
+) -> None:
+    add_numbered(connection, dialect, "review_events", _HAPPENED, [(review_id, kind, reviewer, now, payload, False)])
 
 
 def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, cursor: str | None) -> Page:
-    status = None if wanted.status is None else wanted.status.value
-    values = [*_values(connection, wanted, now), status, wanted.reviewer]
-    further = "true"
-    if cursor is not None:
-        further = f"({_ORDER}) > ($9, $10::FLOAT8, $11::FLOAT8, $12)"
-        values += _place(connection, cursor)
+    if cursor is not None and not _states(connection, [cursor], now):
+        raise InputError(f"no page continues at {cursor!r}: use the cursor of the page before")
     rows = connection.execute(
         f"""{_STATES} SELECT review_id FROM states
-        WHERE {_MATCHES} AND ($7::VARCHAR IS NULL OR status = $7) AND {further}
-            AND ($8::VARCHAR IS NULL OR coalesce($8 = ANY(holders), false) OR {_SAID.format("$8")})
+        WHERE {_MATCHES} AND ($2::VARCHAR IS NULL OR has OR said) AND ($9::VARCHAR IS NULL OR status = $9)
+            AND ($10::VARCHAR IS NULL OR ({_ORDER}) > (SELECT {_ORDER} FROM reviews states WHERE review_id = $10))
         ORDER BY {_ORDER} LIMIT {limit + 1}""",  # noqa: S608 - our own text
-        values,
+        [*_values(connection, wanted, now, wanted.reviewer), wanted.status and wanted.status.value, cursor],
     ).fetchall()
-    names = [row[0] for row in rows]
+    names = [name for (name,) in rows]
     states = _states(connection, names[:limit], now)
     return Page(tuple(states[name] for name in names[:limit]), names[limit - 1] if len(names) > limit else None)
 
 
-def _place(connection: Connection, review_id: str) -> list[Any]:
-    """A review's position in the order of the queue."""
-    rows = connection.execute(
-        f"SELECT {_ORDER} FROM reviews states WHERE review_id = $1",  # noqa: S608 - our own text
-        [review_id],
-    ).fetchall()
-    if not rows:
-        raise InputError(f"no page continues at {review_id!r}: use the cursor of the page before")
-    return list(rows[0])
-
-
 def _known(connection: Connection, review_id: str, now: float) -> ReviewState:
-    state = _state(connection, review_id, now)
+    state = _states(connection, [review_id], now).get(review_id)
     if state is None:
         raise ReviewError(f"there is no review {review_id!r}: `metajudge review list` shows those there are", "unknown")
     return state
 
 
-def _state(connection: Connection, review_id: str, now: float) -> ReviewState | None:
-    return _states(connection, [review_id], now).get(review_id)
-
-
 def _states(connection: Connection, names: Sequence[str], now: float) -> dict[str, ReviewState]:
     """The existing reviews with these ids, with their claims and decisions."""
-    wanted = "review_id IN (SELECT unnest($1::VARCHAR[]))"
-    reviews = connection.execute(f"SELECT review_id, payload FROM reviews WHERE {wanted}", [names]).fetchall()  # noqa: S608
-    decided = connection.execute(
-        f"SELECT review_id, payload FROM review_decisions WHERE {wanted} ORDER BY decision_id",  # noqa: S608
-        [names],
-    ).fetchall()
-    held = connection.execute(
-        f"SELECT review_id, reviewer, claimed_at, expires_at FROM review_claims WHERE {wanted} ORDER BY claim_id",  # noqa: S608
-        [names],
-    ).fetchall()
-    events = events_of(connection, names)
+
+    def rows(columns: str, table: str, order: str) -> list[Any]:
+        query = f"SELECT review_id, {columns} FROM {table} WHERE review_id = ANY($1::VARCHAR[]) ORDER BY {order}"  # noqa: S608
+        return connection.execute(query, [list(names)]).fetchall()
+
+    history: defaultdict[str, list[HumanDecision]] = defaultdict(list)
+    for name, payload in rows("payload", "review_decisions", "decision_id"):
+        history[name].append(HumanDecision.model_validate_json(payload))
+    comments: defaultdict[str, list[Comment]] = defaultdict(list)
+    assigned: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for name, kind, reviewer, payload in rows("kind, reviewer, payload", "review_events", "event_id"):
+        match kind:
+            case "amend":
+                history[name].append(HumanDecision.model_validate_json(payload))
+            case "comment":
+                comments[name].append(Comment.model_validate_json(payload))
+            case "assign":
+                assigned[name].setdefault(reviewer)
+            case "unassign":
+                assigned[name].pop(reviewer, None)
+    decisions = {name: {one.reviewer: one for one in made} for name, made in history.items()}  # the newest of each
+    held = rows("reviewer, claimed_at, expires_at", "review_claims", "claim_id")
     newest = {(name, reviewer): (claimed, expires) for name, reviewer, claimed, expires in held}
-    decisions: dict[str, list[HumanDecision]] = {}
-    for name, payload in decided:
-        decisions.setdefault(name, []).append(HumanDecision.model_validate_json(payload))
-    claims: dict[str, list[Claim]] = {}
+    claims: defaultdict[str, list[Claim]] = defaultdict(list)
     for (name, reviewer), (claimed, expires) in newest.items():
-        done = any(one.reviewer == reviewer for one in decisions.get(name, ()))
-        if expires > now and not done:
+        if expires > now and reviewer not in decisions.get(name, ()):
             claim = Claim(review_id=name, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
-            claims.setdefault(name, []).append(claim)
-    return {
-        name: _with_status(
-            Review.model_validate_json(payload),
-            claims.get(name, []),
-            decisions.get(name, []),
-            events.get(name, ReviewEvents()),
+            claims[name].append(claim)
+    states = {}
+    for name, payload in rows("payload", "reviews", "review_id"):
+        review, said = Review.model_validate_json(payload), decisions.get(name, {})
+        status = ReviewStatus.CLAIMED if claims[name] else ReviewStatus.OPEN
+        states[name] = ReviewState(
+            review=review,
+            status=ReviewStatus.DECIDED if len(said) >= review.reviewers else status,
+            claims=tuple(claims[name]),
+            decisions=tuple(said.values()),
+            history=tuple(history[name]),
+            comments=tuple(comments[name]),
+            assigned=tuple(assigned[name]),
         )
-        for name, payload in reviews
-    }
-
-
-def _with_status(
-    review: Review, claims: Sequence[Claim], decisions: Sequence[HumanDecision], events: ReviewEvents
-) -> ReviewState:
-    status = ReviewStatus.CLAIMED if claims else ReviewStatus.OPEN
-    if len(decisions) >= review.reviewers:
-        status = ReviewStatus.DECIDED
-    return ReviewState(
-        review=review,
-        status=status,
-        claims=tuple(claims),
-        decisions=newest_decisions(decisions, events.amendments),
-        history=(*decisions, *events.amendments),
-        comments=tuple(events.comments),
-        assigned=tuple(events.assigned),
-    )
+    return states
 
 
 def _utc(at: float) -> str:
@@ -473,5 +459,5 @@ def _utc(at: float) -> str:
         return "further notice"
 
 
-def _by(state: ReviewState) -> str:
-    return ", ".join(f"{one.outcome} by {one.reviewer}" for one in state.decisions)
+def _by(decisions: Sequence[HumanDecision]) -> str:
+    return ", ".join(f"{one.outcome} by {one.reviewer}" for one in decisions)

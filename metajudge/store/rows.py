@@ -1,18 +1,36 @@
-"""Records as rows of the tables in ``migrations/``; the order of the values is the order of the columns."""
+"""Records as rows of the tables in ``migrations/``."""
 
-from collections.abc import Container
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from metajudge.errors import FailureKind, StoreError
-from metajudge.store.annotations import DERIVED, annotated, annotation_of, without_annotation
-from metajudge.store.lookups import key_hash
+from metajudge.errors import StoreError
+from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
+from metajudge.store.sql import Row
 from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, Usage
 from metajudge.types.judgment import BESIDE
 
-Row = tuple[Any, ...]
+ITEMS: Final = ("item_digest", "item_id", "category", "payload", "redacted")
+JUDGMENTS: Final = ("judgment_digest", "judgment_id", "item_digest", "item_id", "judge", "payload", "redacted")
+CALLS: Final = (
+    *("key", "run_id", "endpoint", "model", "draw", "attempt", "status", "started_at", "latency_s", "reply_text"),
+    *("reply_model", "finish", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "cost_usd"),
+    *("failure_kind", "failure_message", "http_status", "redacted"),
+)
+ASSESSMENTS: Final = (
+    *("assessment_id", "key", "run_id", "created_at", "judgment_digest", "judgment_id", "item_id", "judge", "status"),
+    *("final_score", "accepted", "strategy", "panel_digest", "payload", "redacted"),
+)
+AGENT_SCORES: Final = (
+    *("assessment_id", "position", "stage", "agent", "model", "role", "weight", "score", "criteria", "failure_kind"),
+    *("skipped", "calls", "cached_calls", "cost_usd", "input_tokens", "output_tokens", "latency_s", "request_key"),
+)
+ANNOTATIONS: Final = (
+    *("annotation_id", "assessment_id", "run_id", "created_at", "status", "accepted", "calibration", "probability"),
+    *("policy", "policy_digest", "action", "payload", "redacted"),
+)
+"""Columns of the tables, in the order of the values of the rows below."""
 
 _CONTENT = set(Item.model_fields) - BESIDE
 
@@ -31,9 +49,7 @@ class AssessmentWrite:
     Attributes:
         assessment: the panel's own; ``payload`` is the same as JSON.
         completed: with its annotation, which ``annotation`` has as JSON; None without an annotation.
-        item: row of ``items``, None if this process has already stored it; likewise ``judgment``.
-        again: whether there may already be a row under this key. Not in the write-ahead log: for replayed records the
-            database is asked.
+        item: row of ``items``; ``judgment``: row of ``judgments``.
     """
 
     key: str
@@ -42,14 +58,8 @@ class AssessmentWrite:
     payload: str
     completed: Assessment | None
     annotation: str | None
-    item: Row | None
-    judgment: Row | None
-    again: bool = True
-
-    @property
-    def said(self) -> str | None:
-        """The annotation, which has no gaps here."""
-        return self.annotation
+    item: Row
+    judgment: Row
 
     @property
     def subject(self) -> Subject:
@@ -62,14 +72,8 @@ def assessment_write(
     assessment: Assessment,
     found: Assessment | None,
     run_id: str,
-    *,
-    stored: Container[str] = (),
-    again: bool = True,
 ) -> AssessmentWrite:
     """The write of an assessment; see :meth:`metajudge.store.protocol.Store.save_assessment`.
-
-    Args:
-        stored: digests of items and judgments that this process has stored already.
 
     Raises:
         StoreError: a text that is not valid Unicode.
@@ -80,50 +84,11 @@ def assessment_write(
         return AssessmentWrite(
             *(key, run_id, found, found.model_dump_json(exclude=DERIVED)),
             *(None if annotation is None else assessment, annotation),
-            None if judgment.item.digest in stored else item_row(judgment),
-            None if judgment.digest in stored else judgment_row(judgment),
-            again,
+            item_row(judgment),
+            judgment_row(judgment),
         )
     except (ValueError, TypeError) as error:
         raise StoreError(f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode") from error
-
-
-def encode(record: CallRecord | AssessmentWrite) -> bytes:
-    """A record as bytes for the write-ahead log."""
-    if isinstance(record, CallRecord):
-        try:
-            return b"c" + orjson.dumps(record)
-        except TypeError:  # a lone surrogate, which the database cannot store either
-            text, model, failure = map(storable, (record.reply_text, record.reply_model, record.failure_message))
-            changed = replace(record, reply_text=text, reply_model=model, failure_message=failure)
-            return b"c" + orjson.dumps(changed)
-    values = [record.key, record.run_id, record.payload, record.item, record.judgment, record.annotation]
-    return b"a" + orjson.dumps(values)
-
-
-def decode(payload: bytes) -> CallRecord | AssessmentWrite:
-    """A record from the write-ahead log."""
-    data = orjson.loads(payload[1:])
-    if payload[:1] == b"c":
-        usage, kind = data.pop("usage"), data.pop("failure_kind")
-        data.pop("probabilities", None)  # of tokens, which versions before this one logged
-        return CallRecord(
-            **data,
-            usage=None if usage is None else Usage(**usage),
-            failure_kind=None if kind is None else FailureKind(kind),
-        )
-    key, run_id, text, item, judgment, *rest = data
-    if rest:
-        found, annotation = annotated(text, None), rest[0]
-        completed = None if annotation is None else annotated(text, annotation)
-    else:  # an earlier version wrote both as one
-        completed = annotated(text, None)
-        found = without_annotation(completed)
-        annotation = annotation_of(completed, found)
-        text = found.model_dump_json(exclude=DERIVED)
-        completed = None if annotation is None else completed
-    rows = (item and tuple(item), judgment and tuple(judgment))
-    return AssessmentWrite(key, run_id, found, text, completed, annotation, *rows)
 
 
 def item_row(judgment: Judgment) -> Row:
@@ -148,7 +113,7 @@ def judgment_data(payload: str, item_id: str, item: str) -> dict[str, Any]:
 def assessment_row(number: int, write: AssessmentWrite, created_at: float) -> Row:
     a = write.assessment
     return (
-        *(number, key_hash(write.key), write.key, write.run_id, created_at),
+        *(number, write.key, write.run_id, created_at),
         *(a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.status.value, a.final_score, a.accepted),
         *(a.strategy, a.panel_digest, write.payload, False),
     )
@@ -193,26 +158,21 @@ def _agent_row(number: int, position: int, stage: str, r: AgentResult) -> Row:
     )
 
 
-def call_row(number: int, call: CallRecord) -> Row:
+def call_row(call: CallRecord) -> Row:
     u = call.usage
     tokens = (None,) * 4 if u is None else (u.input_tokens, u.cached_tokens, u.cache_write_tokens, u.output_tokens)
     return (
-        *(number, key_hash(call.key), call.key, call.run_id, call.endpoint, call.model, call.draw, call.attempt),
+        *(call.key, call.run_id, call.endpoint, call.model, call.draw, call.attempt),
         *(call.status, call.started_at, call.latency_s, storable(call.reply_text), storable(call.reply_model)),
         *(call.finish, *tokens, call.cost_usd),
         *(None if call.failure_kind is None else call.failure_kind.value, storable(call.failure_message)),
-        *(call.http_status, False, None),  # the last for token probabilities, which earlier versions stored
+        *(call.http_status, False),
     )
-
-
-def has_reply(call: CallRecord) -> bool:
-    """Whether a recorded call leaves a reply in the cache."""
-    return call.status == "ok" and call.reply_text is not None
 
 
 def reply_of_call(call: CallRecord) -> Reply | None:
     """The reply a recorded call leaves in the cache, None for a failed one."""
-    if not has_reply(call) or call.reply_text is None:
+    if call.status != "ok" or call.reply_text is None:
         return None
     return Reply(
         text=call.reply_text,

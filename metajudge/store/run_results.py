@@ -1,35 +1,26 @@
-"""Results and labels without texts, read in bulk. SQL for both databases."""
+"""Results and labels without texts, read in bulk."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from metajudge.store.sql import Connection, in_file, only_row
-from metajudge.store.texts import Neighbours
+from metajudge.store.sql import Connection, only_row
+from metajudge.store.texts import rows_of
+from metajudge.store.versions import CURRENT, versions
 
-_SPAN: Final = 65_536
+_SPAN: Final = 16_384
 """Numbers of versions that one query reads."""
 
-_OF_PANEL: Final = "a.judgment_id, a.item_id, a.judgment_digest, a.panel_digest"
-_OWN: Final = "CASE WHEN strpos(n.payload, '\"final_score\":') > 0 THEN n.payload END"
-"""An annotation that an earlier version kept as a whole assessment; NULL for others."""
-
-_BARE: Final = f"""
-    SELECT a.assessment_id, a.assessment_id AS number, {_OF_PANEL}, a.accepted, a.final_score, NULL::VARCHAR AS own
-    FROM assessments a WHERE a.run_id = $1 AND a.assessment_id BETWEEN $2 AND $3
+_QUERY: Final = f"""
+    SELECT assessment_id, number, judgment_id, item_id, judgment_digest, panel_digest, accepted, final_score, annotation
+    FROM {versions()} found WHERE {{}} AND number BETWEEN $2 AND $3 ORDER BY number
 """  # noqa: S608 - our own text
-_ANNOTATED: Final = f"""
-    SELECT n.assessment_id, n.annotation_id AS number, {_OF_PANEL}, n.accepted, a.final_score, {_OWN} AS own
-    FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id
-    WHERE n.run_id = $1 AND n.annotation_id BETWEEN $2 AND $3
-"""  # noqa: S608 - our own text
-_CURRENT: Final = f"""
-    SELECT l.assessment_id, l.number, {_OF_PANEL}, l.accepted, a.final_score, {_OWN} AS own
-    FROM lines l JOIN assessments a ON a.assessment_id = l.assessment_id
-        LEFT JOIN annotations n ON n.annotation_id = l.number
-    WHERE ($1::VARCHAR IS NULL OR l.panel_digest = $1) AND l.number BETWEEN $2 AND $3
-"""  # noqa: S608 - our own text
+_OF_RUN: Final = "run_id = $1"
+_NOW: Final = (
+    f"number IN (SELECT number FROM {CURRENT} WHERE ($1::VARCHAR IS NULL OR panel_digest = $1) "  # noqa: S608
+    "AND number BETWEEN $2 AND $3)"
+)
 
 
 class RunResult(NamedTuple):
@@ -51,30 +42,23 @@ def run_results(cursor: Connection, run_id: str) -> list[RunResult]:
     The same versions as :func:`metajudge.store.queries.run_assessments` has.
     """
     newest: dict[tuple[str, str], RunResult] = {}
-    for table, number, query in (
-        ("assessments", "assessment_id", _BARE),
-        ("annotations", "annotation_id", _ANNOTATED),
-    ):
-        ends = f"SELECT min({number}), max({number}) FROM {table} WHERE run_id = $1"  # noqa: S608 - our own names
-        for one in _read(cursor, query, run_id, ends, [run_id]):
-            subject = one.judgment_digest, one.panel_digest
-            earlier = newest.get(subject)
-            if earlier is None or one[:2] > earlier[:2]:
-                newest[subject] = one
+    for one in _read(cursor, _OF_RUN, run_id, f"{versions()} found WHERE {_OF_RUN}", [run_id]):
+        subject = one.judgment_digest, one.panel_digest
+        newest[subject] = max(newest.get(subject, one), one, key=lambda version: version[:2])
     return sorted(newest.values(), key=lambda one: one.number)
 
 
 def current_results(cursor: Connection, panel: str | None) -> list[RunResult]:
     """The current version of each judgment by each panel, or by one, by its number, ascending."""
-    found = _read(cursor, _CURRENT, panel, "SELECT min(number), max(number) FROM lines", [])
-    return sorted(found, key=lambda one: one.number)
+    return list(_read(cursor, _NOW, panel, CURRENT, []))
 
 
-def _read(cursor: Connection, query: str, about: str | None, ends: str, values: Sequence[Any]) -> Iterator[RunResult]:
-    first, last = only_row(cursor, ends, values)
+def _read(cursor: Connection, which: str, about: str | None, among: str, values: Sequence[Any]) -> Iterator[RunResult]:
+    first, last = only_row(cursor, f"SELECT min(number), max(number) FROM {among}", values)  # noqa: S608 - our own text
     for start in range(first, last + 1, _SPAN) if first is not None else ():
-        for *columns, own in cursor.execute(query, [about, start, min(last, start + _SPAN - 1)]).fetchall():
-            yield RunResult(*columns) if own is None else _whole(columns[0], columns[1], orjson.loads(own))
+        for *columns, said in cursor.execute(_QUERY.format(which), [about, start, start + _SPAN - 1]).fetchall():
+            whole = said is not None and '"final_score":' in said  # an earlier version kept a whole assessment there
+            yield _whole(columns[0], columns[1], orjson.loads(said)) if whole else RunResult(*columns)
 
 
 def _whole(assessment_id: int, number: int, said: dict[str, Any]) -> RunResult:
@@ -96,34 +80,26 @@ class Said(NamedTuple):
     asked: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
 
 
-class KeptVerdicts:
-    """Verdicts and labels whose texts are kept, read some at a time in about the order in which they came."""
-
-    def __init__(self) -> None:
-        self._judgments: Neighbours | None = None
-        self._items: Neighbours | None = None
-
-    def among(self, cursor: Connection, digests: Sequence[str]) -> dict[str, Said]:
-        """Those of the judgments with these different digests, by digest."""
-        if self._judgments is None or self._items is None:
-            beside = ", ".join(_part(cursor, "item", name) for name in ("labels", "question_id", "conversation"))
-            said = f"{_part(cursor, 'verdict')}, {beside}"
-            self._judgments = Neighbours("judgment", f"item_digest, {said}")
-            own = ", ".join(_part(cursor, name) for name in ("label", "labels", "question", "reference"))
-            self._items = Neighbours("item", own)
-        rows = self._judgments.rows(cursor, digests, "NOT redacted")
-        items = {
-            digest: own for digest, *own in self._items.rows(cursor, sorted({row[1] for row in rows}), "NOT redacted")
-        }
-        return {
-            digest: Said(verdict, items[item][0], people or items[item][1], (*items[item][2:], stated, turns))
-            for digest, item, verdict, people, stated, turns in rows
-            if item in items
-        }
+def verdicts_of(cursor: Connection, digests: Sequence[str]) -> dict[str, Said]:
+    """Those of the judgments with these different digests whose texts are kept, by digest."""
+    rows = [row for row in rows_of(cursor, "judgment", "item_digest, redacted", digests) if not row[2]]
+    items = {
+        digest: orjson.loads(payload)
+        for digest, redacted, payload in rows_of(cursor, "item", "redacted", {row[1] for row in rows})
+        if not redacted
+    }
+    return {digest: _said(orjson.loads(payload), items[item]) for digest, item, _, payload in rows if item in items}
 
 
-def _part(cursor: Connection, *names: str) -> str:
-    """A part of the column ``payload``, as JSON text."""
-    if in_file(cursor):
-        return f"json_extract(payload, '$.{'.'.join(names)}')::VARCHAR"
-    return f"(payload::json #> '{{{','.join(names)}}}')::VARCHAR"
+def _said(judgment: dict[str, Any], item: dict[str, Any]) -> Said:
+    beside = judgment.get("item") or {}
+    people = beside["labels"] if "labels" in beside else item.get("labels")
+    asked = (item.get("question"), item.get("reference"), beside.get("question_id"), beside.get("conversation"))
+    question, reference, stated, turns = map(_json, asked)
+    return Said(
+        _json(judgment.get("verdict")), _json(item.get("label")), _json(people), (question, reference, stated, turns)
+    )
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

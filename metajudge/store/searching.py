@@ -1,4 +1,4 @@
-"""Search over what was stored besides assessments: cases, clashes, reviews that wait, and runs. SQL for both databases.
+"""Search over what was stored besides assessments: cases, clashes, reviews that wait, and runs.
 
 Assessments are searched by :func:`metajudge.store.browsing.page_of_assessments`.
 """
@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from metajudge.store import texts
 from metajudge.store.excerpts import as_in_json, contains, excerpt, texts_in
 from metajudge.store.sql import Connection, only_row
 
@@ -94,13 +95,13 @@ def search_reviews(
     hits: list[ReviewHit] = []
     searched = 0
     for rows in _pages(connection):
-        asked = [row for row in rows if row["subject"] == "judgment" and row["subject_id"] in hidden]
-        questions = _questions(connection, asked)
-        for row in rows:
-            searched += 1
-            found = _hit(row, questions, text, hidden)
-            if found is not None:
-                hits.append(found)
+        some = [row for row in rows if _kind(row) != "judgment" or row["subject_id"] in hidden]
+        questions = _questions(connection, some)
+        searched += len(rows)
+        for row in some:
+            is_hidden = row["subject_id"] in hidden
+            if any(contains(one, text) for one in _searched(row, questions, is_hidden) if one):
+                hits.append(_hit(row, questions, is_hidden))
         if len(hits) >= limit or clock() > deadline:
             break
     (total,) = only_row(connection, "SELECT count(*) FROM reviews")
@@ -120,8 +121,8 @@ def reviews_named(connection: Connection, name: str, *, hidden: frozenset[str] =
     ).fetchall()
     found = [orjson.loads(payload) for (payload,) in rows]
     reviews = [row for row in found if row["review_id"] == name or _kind(row) != "judgment"]
-    questions = _questions(connection, [row for row in reviews if _kind(row) == "judgment"])
-    hits = [_hit_of(row, questions, is_hidden=False) for row in reviews]
+    questions = _questions(connection, reviews)
+    hits = [_hit(row, questions, is_hidden=False) for row in reviews]
     return ReviewHits(tuple(hits), len(hits), len(hits))
 
 
@@ -141,18 +142,6 @@ def _pages(connection: Connection) -> Iterator[list[dict[str, Any]]]:
         yield [orjson.loads(payload) for _, _, payload in rows]
 
 
-def _questions(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Questions of judgments, by the judgment's digest."""
-    if not rows:
-        return {}
-    found = connection.execute(
-        "SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest "
-        "WHERE NOT i.redacted AND j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))",
-        [[row["subject_digest"] for row in rows]],
-    ).fetchall()
-    return {digest: orjson.loads(payload).get("question", "") for digest, payload in found}
-
-
 def about_review(connection: Connection, review_id: str) -> str | None:
     """First words of what a reviewer reads in a review; None if it is unknown or its texts were deleted."""
     rows = connection.execute(
@@ -161,30 +150,27 @@ def about_review(connection: Connection, review_id: str) -> str | None:
     if not rows:
         return None
     row = orjson.loads(rows[0][0])
-    kind = _kind(row)
-    shown = _shown_texts(row, kind, _questions(connection, [row] if kind == "judgment" else []))
+    shown = _shown_texts(row, _questions(connection, [row]))
     return excerpt(shown[0]) if shown else None
 
 
-def _hit(row: Mapping[str, Any], questions: Mapping[str, str], text: str, hidden: frozenset[str]) -> ReviewHit | None:
-    is_hidden = row["subject_id"] in hidden
-    kind = _kind(row)
-    if kind == "judgment" and not is_hidden:
-        return None
-    shown = _shown_texts(row, kind, questions)
-    named = () if is_hidden else (row["review_id"], row["subject_id"], row["item_id"], row["judge"], *_names(row, kind))
-    if not any(contains(one, text) for one in (*shown, *named) if one):
-        return None
-    return _hit_of(row, questions, is_hidden=is_hidden)
+def _questions(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The questions of those that are of judgments, by the judgment's digest."""
+    return texts.questions(connection, [row["subject_digest"] for row in rows if _kind(row) == "judgment"])
 
 
-def _hit_of(row: Mapping[str, Any], questions: Mapping[str, str], *, is_hidden: bool) -> ReviewHit:
-    kind = _kind(row)
-    shown = _shown_texts(row, kind, questions)
+def _searched(row: Mapping[str, Any], questions: Mapping[str, str], is_hidden: bool) -> list[str | None]:
+    """The texts of a review by which it is found."""
+    named = () if is_hidden else (row["review_id"], row["subject_id"], row["item_id"], row["judge"], *_names(row))
+    return [*_shown_texts(row, questions), *named]
+
+
+def _hit(row: Mapping[str, Any], questions: Mapping[str, str], is_hidden: bool) -> ReviewHit:
+    shown = _shown_texts(row, questions)
     about = excerpt(shown[0]) if shown else row["item_id"] if not is_hidden else row["review_id"]
-    return ReviewHit(
-        row["review_id"], kind, about, row["subject_id"], row["judge"], row["category"], row["opened_at"], is_hidden
-    )
+    kept = (row[name] for name in ("subject_id", "judge", "category", "opened_at"))
+    values: list[Any] = [row["review_id"], _kind(row), about, *kept, is_hidden]
+    return ReviewHit(*values)
 
 
 def _kind(row: Mapping[str, Any]) -> Kind:
@@ -193,9 +179,9 @@ def _kind(row: Mapping[str, Any]) -> Kind:
     return "clash" if _CLASH in (row.get("content") or {}) else "case"
 
 
-def _shown_texts(row: Mapping[str, Any], kind: Kind, questions: Mapping[str, str]) -> list[str]:
+def _shown_texts(row: Mapping[str, Any], questions: Mapping[str, str]) -> list[str]:
     """What is shown to everybody who may open the review."""
-    content = row.get("content") or {}
+    kind, content = _kind(row), row.get("content") or {}
     if kind == "judgment":
         found = questions.get(row["subject_digest"])
         return [] if not found else [found]
@@ -205,9 +191,9 @@ def _shown_texts(row: Mapping[str, Any], kind: Kind, questions: Mapping[str, str
     return [one for stage in stages for part in ("context", "output") for one in texts_in(stage.get(part))]
 
 
-def _names(row: Mapping[str, Any], kind: Kind) -> list[str]:
+def _names(row: Mapping[str, Any]) -> list[str]:
     """Names within a clash."""
-    if kind != "clash":
+    if _kind(row) != "clash":
         return []
     clash = row["content"][_CLASH]
     return [*(one.get("name", "") for one in clash.get("candidates", ())), *clash.get("panel", ())]

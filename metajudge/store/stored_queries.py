@@ -15,10 +15,11 @@ from metajudge.types import Assessment, Judgment
 
 T = TypeVar("T")
 MAX_TOGETHER: Final = 256
+_ENTRY: Final = ("entry_id", "kind", "subject", "recorded_at", "payload")
 
 
 class GatheredReads(Generic[T]):
-    """Looks keys up, many in one query: 64 of them cost DuckDB little more than one.
+    """Looks keys up, many in one query.
 
     Args:
         read: the values of the keys that have one.
@@ -66,39 +67,34 @@ def _fail(answer: "asyncio.Future[T | None]", error: BaseException) -> None:
 
 
 class StoredAuditLog:
-    """Append-only entries by kind and subject, oldest first."""
+    """Append-only entries by kind and subject: policies, snapshots, proposals, backtests, activations."""
 
     def __init__(self, write: Ask, read: Ask, dialect: Dialect) -> None:
         self._write = write
         self._read = read
         self._dialect = dialect
         self._appended: Counter[str] = Counter()
-        self._by_others = 0
 
     async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> AuditEntry:
         """Adds an entry, durable when this returns."""
         text = orjson.dumps(payload).decode()
-        number = await self._write(lambda connection: _append(connection, self._dialect, kind, subject, now, text))
+
+        def add(connection: Connection) -> int:
+            (number,) = self._dialect.numbers(connection, "audit_log", "entry_id", 1)
+            self._dialect.insert(connection, "audit_log", _ENTRY, [(number, kind, subject, now, text)])
+            return number
+
+        number = await self._write(add)
         self._appended[kind] += 1
         return AuditEntry(number, kind, subject, now, dict(payload))
 
     def appended(self, kind: str) -> int:
-        """A number that grows whenever this process adds an entry of a kind, or :meth:`changed_by_others` is called."""
-        return self._appended[kind] + self._by_others
-
-    def changed_by_others(self) -> None:
-        """Notes that another process may have added entries through this one."""
-        self._by_others += 1
+        """A number that grows whenever this process adds an entry of a kind; other processes' entries do not count."""
+        return self._appended[kind]
 
     async def entries(self, kind: str, subject: str | None = None, limit: int | None = None) -> list[AuditEntry]:
         """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""
         return await self._read(lambda connection: _entries(connection, kind, subject, limit))
-
-
-def _append(connection: Connection, dialect: Dialect, kind: str, subject: str, now: float, payload: str) -> int:
-    (number,) = dialect.numbers(connection, "audit_log", "entry_id", 1)
-    connection.execute("INSERT INTO audit_log VALUES ($1, $2, $3, $4, $5)", [number, kind, subject, now, payload])
-    return number
 
 
 def _entries(connection: Connection, kind: str, subject: str | None, limit: int | None) -> list[AuditEntry]:

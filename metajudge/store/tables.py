@@ -1,10 +1,12 @@
-"""A store's tables as rows, for copying between databases."""
+"""The tables of a store that are copied to another one, under the same names and columns in every database."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
 
-Row = tuple[Any, ...]
+from metajudge.store.migrating import steps_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,63 +14,81 @@ class Table:
     """A table that is copied.
 
     Attributes:
-        key: the column that identifies a row.
-        order: in which they came.
+        key: the columns that identify a row; of the tables without such, those whose rows belong together.
+        order: in which its rows came.
         numbered: whether the store numbers its rows itself.
+        own: columns that belong to the database they are in, with what a copy has there as SQL.
     """
 
     name: str
-    key: str
-    order: str
+    key: tuple[str, ...]
+    order: str = ""
     numbered: bool = False
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def selected(self) -> str:
+        """The columns as they are copied, for SELECT."""
+        own = {name: f"{sql} AS " for name, sql in self.own.items()}
+        return ", ".join(own.get(name, "") + quoted(name) for name in columns(self.name))
 
 
-TABLES: Final = (
-    Table("items", "item_digest", "rowid"),
-    Table("judgments", "judgment_digest", "rowid"),
-    Table("calls", "call_id", "call_id", numbered=True),
-    Table("assessments", "assessment_id", "assessment_id", numbered=True),
-    Table("annotations", "annotation_id", "annotation_id", numbered=True),
-    Table("runs", "run_id", "rowid"),
-    Table("run_events", "event_id", "event_id", numbered=True),
-    Table("reviews", "review_id", "opened_at, review_id"),
-    Table("review_claims", "claim_id", "claim_id", numbered=True),
-    Table("review_decisions", "decision_id", "decision_id", numbered=True),
-    Table("review_events", "event_id", "event_id", numbered=True),
-    Table("audit_log", "entry_id", "entry_id", numbered=True),
+def _numbered(name: str, key: str) -> Table:
+    return Table(name, (key,), key, numbered=True)
+
+
+HISTORY: Final = (
+    Table("items", ("item_digest",), "rowid"),
+    Table("judgments", ("judgment_digest",), "rowid"),
+    _numbered("calls", "call_id"),
+    _numbered("assessments", "assessment_id"),
+    _numbered("annotations", "annotation_id"),
+    Table("runs", ("run_id",), "rowid", own={"writer_id": "NULL"}),
+    _numbered("run_events", "event_id"),
+    Table("reviews", ("review_id",), "opened_at, review_id"),
+    _numbered("review_claims", "claim_id"),
+    _numbered("review_decisions", "decision_id"),
+    _numbered("review_events", "event_id"),
+    _numbered("audit_log", "entry_id"),
+    _numbered("events", "number"),
 )
-"""Every table but ``agent_scores``, whose rows go with their assessment."""
+"""Tables whose rows are added and never changed, but for texts that are forgotten."""
 
-CHILD: Final = "agent_scores"
-NUMBERED_LIKE: Final = {"annotations": ("assessments", "assessment_id")}
-"""Tables that take their numbers from another table's sequence."""
-OWN_COLUMNS: Final = frozenset({"key_hash", "rowid", "writer_id"})
-"""Columns that each database fills in by itself."""
+SCORES: Final = Table("agent_scores", ("assessment_id",), "assessment_id")
+"""Rows of this table go with their assessment."""
 
-
-class Tables(Protocol):
-    """All rows of an open store that nothing else in this process uses meanwhile."""
-
-    def columns(self, table: str) -> list[str]:
-        """Names of the columns that every database has, sorted."""
-
-    def count(self, table: str) -> int: ...
-
-    def batches(self, table: Table, columns: Sequence[str], size: int) -> Iterator[list[Row]]:
-        """All rows in the order in which they came, as they were at the start."""
-
-    def find(self, table: str, column: str, columns: Sequence[str], values: Sequence[Any]) -> list[Row]:
-        """The rows that have one of these values in a column."""
-
-    def insert(self, rows: "Sequence[Insertion]") -> None:
-        """Adds rows of several tables, all or none."""
+STATE: Final = (
+    Table("receivers", ("receiver",)),
+    Table("event_sends", ("receiver", "number"), own={"holder": "'0'"}),
+    Table("event_deliveries", ("number",)),
+    Table("event_queue", ("source", "number")),
+    Table("service_answers", ("owner", "key"), own={"writer_id": "0"}),
+    Table("service_jobs", ("job_id",)),
+    Table("service_items", ("job_id", "item")),
+    Table("service_results", ("job_id", "item")),
+    Table("service_secrets", ("name",)),
+    Table("service_ended_sessions", ("mark",)),
+    Table("service_logins", ("address", "minute")),
+    Table("service_limits", ("name",)),
+)
+"""Tables whose rows change: a copy has them as they are in the source. Lanes of jobs are made when a service starts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """Rows for a table; ``number`` is the column that the store continues to number after them."""
+def quoted(name: str) -> str:
+    """The name of a column in SQL; some are words of it."""
+    return f'"{name}"'
 
-    table: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
-    number: str | None = None
+
+@cache
+def columns(table: str) -> Mapping[str, str]:
+    """The columns of a table with their types in SQLite, in order."""
+    found = dict(_schema().execute("SELECT name, type FROM pragma_table_info(?)", [table]).fetchall())
+    assert found, table
+    return found
+
+
+@cache
+def _schema() -> sqlite3.Connection:
+    empty = sqlite3.connect(":memory:", check_same_thread=False)
+    for step in steps_in("sqlite"):
+        empty.executescript(step.sql)
+    return empty

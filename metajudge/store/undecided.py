@@ -1,4 +1,4 @@
-"""Subjects and items whose reviews a person can still decide. SQL for both databases."""
+"""Subjects and items whose reviews a person can still decide."""
 
 from dataclasses import dataclass
 

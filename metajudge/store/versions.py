@@ -1,4 +1,4 @@
-"""Versions of the assessment of a judgment by a panel. SQL for both databases.
+"""Versions of the assessment of a judgment by a panel.
 
 A panel's assessment is one version, each annotation of it (a probability, a policy's decision) another. Their numbers
 are one sequence. Of the versions of a judgment and panel the newest assessment with its newest annotation is current;
@@ -11,26 +11,21 @@ _OF_PANEL: Final = (
     "a.assessment_id, a.key, a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.final_score, a.strategy, "
     "a.panel_digest, a.payload, a.redacted"
 )
-_BARE: Final = (
-    f"SELECT a.assessment_id AS number, {_OF_PANEL}, a.run_id, a.created_at, a.status, a.accepted, "
-    "NULL::VARCHAR AS calibration, NULL::FLOAT8 AS probability, NULL::VARCHAR AS policy, NULL::VARCHAR AS action, "
-    "NULL::VARCHAR AS annotation"
-)
-_ANNOTATED: Final = (
-    f"SELECT n.annotation_id AS number, {_OF_PANEL}, n.run_id, n.created_at, n.status, n.accepted, n.calibration, "
-    "n.probability, n.policy, n.action, n.payload AS annotation"
-)
+_OF_ANNOTATION: Final = "n.calibration, n.probability, n.policy, n.action, n.payload AS annotation"
 
 
-def versions(schema: str = "") -> str:
-    """All versions, as a subquery.
+def versions() -> str:
+    """All versions, as a subquery: some are found by the indexes of both tables, as a query around it asks for them.
 
-    Args:
-        schema: where the tables are, with a dot at its end.
+    SQLite merges a union into the query around it where both parts have columns of the same types; so those that an
+    assessment lacks are of annotation 0, which does not exist. PostgreSQL finds numbers of a list by
+    ``number = ANY($1::BIGINT[])`` alone.
     """
     return (
-        f"({_BARE} FROM {schema}assessments a UNION ALL {_ANNOTATED} FROM {schema}annotations n "
-        f"JOIN {schema}assessments a ON a.assessment_id = n.assessment_id)"
+        f"(SELECT a.assessment_id AS number, {_OF_PANEL}, a.run_id, a.created_at, a.status, a.accepted, "
+        f"{_OF_ANNOTATION} FROM assessments a LEFT JOIN annotations n ON n.annotation_id = 0 UNION ALL "
+        f"SELECT n.annotation_id, {_OF_PANEL}, n.run_id, n.created_at, n.status, n.accepted, {_OF_ANNOTATION} "
+        "FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id)"
     )
 
 
@@ -46,16 +41,15 @@ def current_page(condition: str, limit: int, *, backwards: bool = False) -> str:
     )
 
 
-def newest_among(condition: str, *, each_run: bool = False) -> str:
-    """A condition on a ``number``: the newest version of its judgment and panel among those that meet a condition.
+def newest_of_its_run(version: str) -> str:
+    """A condition: the run of a version has none that is newer, of the same judgment and panel.
 
     Args:
-        condition: on versions; it selects all versions of some judgments, or those of one run: then that run's newest,
-            even if other runs have newer ones.
-        each_run: the newest of its judgment, panel and run, for several runs at once.
+        version: the name that the query around it gives to :func:`versions`.
     """
-    subject = f"{'run_id, ' if each_run else ''}judgment_digest, panel_digest"
     return (
-        f"number IN (SELECT number FROM (SELECT DISTINCT ON ({subject}) number FROM {versions()} among "
-        f"WHERE {condition} ORDER BY {subject}, assessment_id DESC, number DESC) newest)"
+        f"(EXISTS (SELECT 1 FROM {CURRENT} l WHERE l.number = {version}.number) OR {version}.run_id NOT IN "
+        f"(SELECT w.run_id FROM {versions()} w WHERE w.judgment_digest = {version}.judgment_digest "
+        f"AND w.panel_digest = {version}.panel_digest "
+        f"AND (w.assessment_id, w.number) > ({version}.assessment_id, {version}.number)))"
     )

@@ -1,10 +1,11 @@
 """Where a store is: a file, or a database on a PostgreSQL server."""
 
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, StoreError
 
 SCHEMES = ("postgresql://", "postgres://")
 HIDDEN = "***"
@@ -61,3 +62,20 @@ def store_location(given: "str | Path | PostgresUrl") -> StoreLocation:
             f"a store is a file or postgresql://USER:PASSWORD@HOST:PORT/DATABASE, not a URL with {scheme}://"
         )
     return Path(text)
+
+
+def is_old_store(path: Path) -> bool:
+    """Whether a file is a store of version 0.2 or earlier, which is a DuckDB database."""
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
+def copy_first(old: Path) -> StoreError:
+    """What is said where such a file would be used."""
+    renamed = old.suffix != ".duckdb"
+    new = old.with_name(f"{old.stem}-new{old.suffix}") if renamed else old.with_suffix(".db")
+    line = shlex.join(["metajudge", "store", "copy", str(old), str(new), *(["--rename"] if renamed else [])])
+    return StoreError(
+        f"the store {old} was written by metajudge 0.2 or earlier: copy it once, which changes nothing in it, or name "
+        f"another store with --store: {line}"
+    )

@@ -338,13 +338,12 @@ class Engine(Session):
         summary: VetSummary,
     ) -> None:
         """Reads the input once, and vets it in blocks; ``summary`` counts."""
-        from metajudge.bulk.known_lines import KnownLines  # what a run that asks models has no use for
-        from metajudge.bulk.outcomes import outcomes_of
+        from metajudge.bulk.outcomes import outcomes_of  # what a run that asks models has no use for
         from metajudge.bulk.reading import Reading
         from metajudge.bulk.run import BlockRun
 
         store = None if self._store is None else self._store.blocks
-        reading = Reading(records, self._right, KnownLines(store))
+        reading = Reading(records, self._right)
         with contextlib.closing(reading):
             async for done in reading.blocks():
                 results.heard(done)
@@ -357,8 +356,6 @@ class Engine(Session):
             annotate = await self._finishing.annotate(intake, self.vetter, rewards)
             found = outcomes_of(intake.facts, self.vetter.panel_of, self._right)
             summary.describe_evidence(found.rules, found.dependence)
-            summary.lines_known, summary.unaffected = reading.recognised, reading.unaffected
-            await reading.keep()
 
             async def taken(block: "Block") -> None:
                 await self._finishing.queue_block(block, intake, self.vetter)

@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from metajudge.errors import ConfigurationError, MetajudgeError, StoreError, StoreLockedError
+from metajudge.errors import ConfigurationError, MetajudgeError, StoreError
 from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, load_panel_file
@@ -39,6 +39,13 @@ EXTRAS = {
 }
 """Extra -> a module that it brings."""
 
+NETWORK_DRIVES = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "gfs2", "ocfs2", "beegfs", "virtiofs"),
+    *("fuse.sshfs", "fuse.glusterfs", "fuse.davfs", "fuse.davfs2", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse"),
+)
+"""Kinds of drives, as the system names them, that other machines may have too."""
+WHOLE_BYTES = 1 << 30
+"""A file up to this size is read to see whether it is whole."""
 LOW_DISK_BYTES = 1 << 30
 NO_DISK_BYTES = 100 << 20
 REACH_TIMEOUT_S = 5.0
@@ -119,23 +126,46 @@ def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
 
 
 async def check_store(location: StoreLocation, now: float) -> list[Check]:
-    """Whether the store opens, which process uses it if not, and whether it has records from the future."""
+    """Whether the store opens and is whole, and whether it has records from the future."""
     if not location.exists():
         return [Check("store", "note", f"{location}: does not exist yet; the first run creates it")]
     try:
         store = await open_store(location)
-    except StoreLockedError as error:
-        return [Check("store", "error", f"in use: {error}")]
+        try:
+            runs = await store.runs(1)
+            if isinstance(location, Path) and location.stat().st_size <= WHOLE_BYTES:
+                ((found,),) = await store.read(
+                    lambda connection: connection.execute("PRAGMA quick_check(1)").fetchall()
+                )
+                if found != "ok":
+                    raise StoreError(f"{location} is damaged: {found}. Restore it from a copy")
+        finally:
+            await store.close()
     except (StoreError, ConfigurationError) as error:
         return [Check("store", "error", str(error))]
-    try:
-        runs = await store.runs(1)
-    finally:
-        await store.close()
     if runs and runs[0].started_at > now + CLOCK_TOLERANCE_S:
         finding = f"the newest run in {location} began in the future: this machine's clock is behind"
         return [Check("store", "ok", f"{location} opens"), Check("clock", "warning", finding)]
     return [Check("store", "ok", f"{location} opens" + ("" if runs else ", no run yet"))]
+
+
+def check_drive(location: StoreLocation, mounts: Path = Path("/proc/mounts")) -> Iterator[Check]:
+    """Whether the store's file is on a network drive, where that can be known: on Linux."""
+    if not isinstance(location, Path) or not mounts.exists():
+        return
+    place, drive = location.resolve(), ("/", "")
+    for line in mounts.read_text(errors="replace").splitlines():
+        _, at, kind, *_ = line.split(" ")
+        at = at.replace("\\040", " ")
+        if len(at) >= len(drive[0]) and place.is_relative_to(at):  # a later one hides an earlier one
+            drive = (at, kind)
+    if drive[1] in NETWORK_DRIVES:
+        yield Check(
+            "store",
+            "warning",
+            f"{location} is on a network drive ({drive[1]} at {drive[0]}), where SQLite's locks are not safe: put it "
+            "on a disk of this machine, or use a PostgreSQL store",
+        )
 
 
 def check_disk(location: StoreLocation) -> Iterator[Check]:

@@ -12,20 +12,18 @@ from pydantic import BaseModel, ConfigDict
 from metajudge.errors import InputError
 from metajudge.evidence.units import Asked
 from metajudge.preferences.assessment_lines import read_lines
-from metajudge.store import RunRecord, Store, open_to_read
-from metajudge.store.run_results import KeptVerdicts, RunResult, current_results, run_results
+from metajudge.store import RunRecord, Store, open_store
+from metajudge.store.run_results import RunResult, current_results, run_results, verdicts_of
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT
 from metajudge.types import Item, Judgment, Status, parse_verdict
 from metajudge.types.label import labels_in, settled
-from metajudge.types.location import StoreLocation
+from metajudge.types.location import StoreLocation, is_old_store
 from metajudge.vetting.comparison import Labelled, Result, Side
 
 PAGE = 20_000
 """Judgments whose labels are read at once."""
 NEWEST_RUNS = 1000
-
-_DUCKDB_MAGIC = slice(8, 12)
 
 Kept = tuple[Labelled | None, Asked | None]
 Known = dict[str, dict[str, Kept]]
@@ -93,7 +91,7 @@ def _same(judgment: Judgment, digest: str) -> bool:
 def _is_store(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
-            return stream.read(12)[_DUCKDB_MAGIC] == b"DUCK"
+            return stream.read(15) == b"SQLite format 3" or is_old_store(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
@@ -130,7 +128,7 @@ def _of_file(path: Path, name: str) -> Side:
 
 async def _of_store(location: StoreLocation, run_id: str | None, name: str, known: Known | None) -> Side:
     notes: tuple[str, ...] = ()
-    store = await open_to_read(location)
+    store = await open_store(location)
     try:
         if run_id is None:
             found = await _only_panel(store, name)
@@ -148,11 +146,10 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str, know
 
 async def _kept(store: Store, found: Mapping[str, Result], known: dict[str, Kept]) -> dict[str, Kept]:
     """By the judgment's id."""
-    kept = KeptVerdicts()
     wanted = list(dict.fromkeys(one.judgment_digest for one in found.values() if one.judgment_digest not in known))
     for start in range(0, len(wanted), PAGE):
         digests = wanted[start : start + PAGE]
-        said = await store.ask(partial(kept.among, digests=digests))
+        said = await store.ask(partial(verdicts_of, digests=digests))
         items = {one.judgment_digest: one.item_id for one in found.values()}
         for digest in digests:
             one = said.get(digest)

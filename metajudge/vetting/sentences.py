@@ -115,7 +115,7 @@ def decision_lines(summary: VetSummary) -> list[str]:
 def cost_lines(summary: VetSummary) -> list[str]:
     """Calls, tokens, dollars and seconds, and what an earlier run had done."""
     if summary.calls == 0 and summary.cached_calls == 0:
-        known = _known(summary) if summary.lines_known or summary.results_known else None
+        known = _known(summary) if summary.results_known else None
         done = f"No model was asked. {summary.total_s:.1f} s."
         if summary.failed_calls:
             done = f"No model answered: {_attempts(summary.failed_calls)} failed. {summary.total_s:.1f} s."
@@ -132,11 +132,7 @@ def _attempts(count: int) -> str:
 
 def _known(summary: VetSummary) -> str:
     """What an earlier run had done already."""
-    return (
-        f"Known from an earlier run: {summary.lines_known:,} lines of the input, which were not parsed again, and "
-        f"{summary.results_known:,} results, which were not stored again. Judgments on items without a new line: "
-        f"{summary.unaffected:,}."
-    )
+    return f"Known from an earlier run: {summary.results_known:,} results, which were not stored again."
 
 
 def next_lines(summary: VetSummary, panel: PanelConfig) -> list[str]:

@@ -26,10 +26,6 @@ class VetSummary(RunTotals):
     Attributes:
         judgments: judgments that reached a result; what a budget or an interruption left is not counted.
         reused: assessments found in the store, for which nothing was asked.
-        lines_known: judgments in lines of the input that an earlier run on this store has read; only the others were
-            parsed and checked.
-        unaffected: judgments on items all of whose lines are known. Where no line of the item was taken out either, of
-            what is said about them nothing is new.
         results_known: of assessments by free evidence, those that the store had already, with the same evidence; the
             others are appended.
         assessed, unscored, failed, no_verdict: how they ended; without a verdict nothing failed.
@@ -69,8 +65,6 @@ class VetSummary(RunTotals):
     unscored: int = 0
     failed: int = 0
     no_verdict: int = 0
-    lines_known: int = 0
-    unaffected: int = 0
     results_known: int = 0
     accepted: int = 0
     rejected: int = 0

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from metajudge.store import open_store
+from metajudge.store.jobs import StoredJobs
 from tests.api.conftest import panel_of
 from tests.api.nouns import record
 from tests.api.pages.conftest import key, visit
@@ -198,8 +200,9 @@ class TestOwners:
         panels = {"default": panel_of(models(answer=score_answer(5)))}
         first = serve(panels=panels, store=tmp_path / "s.duckdb")
         job = first.post("/v1/vet/batch", json=[record()]).json()["job_id"]
-        ledger = importlib.import_module("metajudge.api.ledger").Ledger(tmp_path / "s.duckdb.service")
-        assert (await ledger.some([job]))[0].owner == "anybody"
-        assert [one.job_id for one in await ledger.newest(None, 5, "alice")] == []
-        assert [one.job_id for one in await ledger.newest(None, 5, None)] == [job]
-        ledger.close()
+        store = await open_store(tmp_path / "s.duckdb")
+        jobs = StoredJobs(store)
+        assert (await jobs.some([job]))[0].owner == "anybody"
+        assert [one.job_id for one in await jobs.newest(None, 5, "alice")] == []
+        assert [one.job_id for one in await jobs.newest(None, 5, None)] == [job]
+        await store.close()

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import re
 import socket
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,13 @@ from tests.doubles.llm_server import random_faults, score_answer
 options = importlib.import_module("metajudge.api.options")
 
 HTTP_FAULTS = ("429", "500", "503", "drop")
+
+
+@pytest.fixture
+def uploads(tmp_path, monkeypatch):
+    """The uploads that are on the disk."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return lambda: list(tmp_path.glob("metajudge-uploads-*/*"))
 
 
 def panels(server, **given):
@@ -161,18 +169,17 @@ class TestVanishedCallers:
             one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{")
         assert client.get("/healthz").status_code == 200
 
-    def test_in_the_middle_of_an_upload_no_file_is_left(self, serve, tmp_path):
+    def test_in_the_middle_of_an_upload_no_file_is_left(self, uploads, serve, tmp_path):
         client = serve(store=tmp_path / "s.duckdb")
         url = client.base_url
-        folder = tmp_path / "s.duckdb.jobs"
         with socket.create_connection((url.host, url.port), 5) as one:
             head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
             one.sendall(head + b"content-length: 100000\r\n\r\n{}\n")
             deadline = time.monotonic() + 5
-            while not list(folder.iterdir()):
+            while not uploads():
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-        while list(folder.iterdir()):
+        while uploads():
             assert time.monotonic() < deadline, "the upload is still there"
             time.sleep(0.01)
 
@@ -212,7 +219,7 @@ class TestSlowCallers:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"application/problem+json" in answer
 
-    def test_an_upload_that_trickles_is_ended(self, serve, tmp_path):
+    def test_an_upload_that_trickles_is_ended(self, uploads, serve, tmp_path):
         client = serve(limits=options.Limits(body_s=5, upload_s=0.6), store=tmp_path / "s.duckdb")
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
             head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\ncontent-type: "
@@ -226,7 +233,7 @@ class TestSlowCallers:
                 except TimeoutError:
                     continue
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert not list((tmp_path / "s.duckdb.jobs").iterdir())
+        assert not uploads()
 
     def test_a_head_that_trickles_is_408(self, serve):
         client = serve(limits=options.Limits(head_s=0.4))
@@ -319,14 +326,14 @@ class TestLargeBodies:
         assert sent < 20_000_000
 
     @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
-    def test_a_hundred_megabytes_in_chunks(self, serve, path, tmp_path):
+    def test_a_hundred_megabytes_in_chunks(self, uploads, serve, path, tmp_path):
         client = serve(limits=options.Limits(upload_bytes=1_000_000), max_body_bytes=500_000, store=tmp_path / "s.db")
         head = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
         chunk = b"%x\r\n%b\r\n" % (100_000, b"x" * 100_000)
         answer, sent = self.send(client, head % path, (chunk for _ in range(1000)))
         assert answer.startswith(b"HTTP/1.1 413 ")
         assert sent < 20_000_000
-        assert not list((tmp_path / "s.db.jobs").iterdir())
+        assert not uploads()
         assert client.get("/healthz").status_code == 200
 
     def test_a_client_that_is_still_sending_gets_the_answer(self, serve):

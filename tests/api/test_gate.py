@@ -84,7 +84,7 @@ OPERATIONS = [
 def client(tmp_path_factory):
     """A service with one key for each scope."""
     every = [ring(scope, name=scope, key=scope * 8) for scope in keys.Scope]
-    options = app_module.ServiceOptions(keys=tuple(every), store=tmp_path_factory.mktemp("s") / "s.duckdb")
+    options = app_module.ServiceOptions(keys=tuple(every), store=tmp_path_factory.mktemp("s") / "s.db")
     with running(options) as one:
         yield one
 
@@ -175,7 +175,7 @@ class TestRates:
 
 class TestOtherSites:
     def test_without_keys_another_site_s_page_cannot_change_or_ask_anything(self, serve, tmp_path):
-        client = serve(store=tmp_path / "s.duckdb")
+        client = serve(store=tmp_path / "s.db")
         for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
             answer = client.post("/v1/feedback/proposals", headers={"origin": origin})
             assert answer.status_code == 403
@@ -225,12 +225,12 @@ class TestMetrics:
         assert serve().get("/metrics").status_code == 200, "without keys it is closed"
 
     def test_what_is_not_ready_is_told_to_callers_with_a_key_alone(self, serve, tmp_path, monkeypatch):
-        store = importlib.import_module("metajudge.store.duckdb_store").DuckDBStore
+        store = importlib.import_module("metajudge.store.store").SqlStore
 
         async def broken(*_):
             raise StoreError("the disk is full")
 
-        client = serve(keys=(ring("vet"),), store=tmp_path / "s.duckdb")
+        client = serve(keys=(ring("vet"),), store=tmp_path / "s.db")
         monkeypatch.setattr(store, "runs", broken)
         told = client.get("/readyz", headers=HEADERS)
         untold = client.get("/readyz", headers={"x-api-key": "wrong"})

@@ -1,4 +1,4 @@
-"""Replicas on one PostgreSQL database, killed under load; several workers behind one address."""
+"""Replicas on one store, killed under load; several workers behind one address."""
 
 import contextlib
 import json
@@ -115,10 +115,42 @@ def test_a_worker_killed_soon_after_its_start_does_not_end_the_service(url, tmp_
 
 
 @pytest.mark.slow
-def test_several_workers_on_a_file_are_refused(tmp_path):
-    parent = workers(tmp_path / "s.duckdb", tmp_path, 2, free_port())
-    assert parent.wait(90) == 2
-    assert "cannot share a store file" in (tmp_path / "serve.log").read_text()
+def test_two_workers_on_a_file_share_jobs_and_keys_and_one_killed_loses_nothing(tmp_path):
+    port, text = free_port(), {"content-type": "application/x-ndjson"}
+    records = [judgment(id=f"j{n}", rationale=f"Reason {n}.").model_dump(mode="json") for n in range(200)]
+    body = "\n".join(map(json.dumps, records))
+    with LLMServer(answer=score_answer(5), latency_s=0.3) as models:
+        parent = workers(tmp_path / "s.db", tmp_path, 2, port, f"--agent=openai:m@{models.url}")
+        try:
+            assert answers(port), (tmp_path / "serve.log").read_text()[-2000:]
+            until(lambda: len(children(parent.pid)) == 2)
+
+            def ask(method, path, **options):  # each by a connection of its own, so that either worker may answer
+                return httpx2.request(method, f"http://127.0.0.1:{port}{path}", timeout=60, **options)
+
+            sent = [
+                ask("POST", "/v1/vet/batch", content=body, headers={**text, "idempotency-key": "k"}) for _ in range(6)
+            ]
+            (place,) = {one.headers["location"] for one in sent}
+            until(lambda: ask("GET", place).json()["done"] > 20)
+            os.kill(children(parent.pid)[0], signal.SIGKILL)
+            found = until(lambda: ended(place, port), within=90)
+        finally:
+            parent.send_signal(signal.SIGTERM)
+            assert parent.wait(30) == 0
+    assert sorted(one["item"] for one in found) == list(range(200))
+    assert {one["assessment"]["status"] for one in found} == {"assessed"}
+
+
+def ended(place, port):
+    """The results of a job that has ended, else None; a worker may be killed meanwhile."""
+    with (
+        contextlib.suppress(httpx2.HTTPError),
+        httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
+        if client.get(place).json()["state"] == "done":
+            return client.get(f"{place}/results", params={"limit": 1000}).json()["results"]
+    return None
 
 
 @pytest.mark.slow

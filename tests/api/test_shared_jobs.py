@@ -1,4 +1,4 @@
-"""Jobs and idempotency keys that replicas share: each item once, through kills, cancels and lost connections."""
+"""Jobs and idempotency keys that processes share: each item once, through cancels and ends of processes."""
 
 import asyncio
 import importlib
@@ -7,17 +7,15 @@ import time
 
 import pytest
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, StoreError
+from metajudge.store import answers as answers_module
+from metajudge.store import open_store
 from metajudge.types import Assessment, Status
 from metajudge.types.location import PostgresUrl
 from tests.doubles.judgments import judgment
 from tests.doubles.postgres_urls import stores_on_postgres
 
-pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
-
-postgres_store = importlib.import_module("metajudge.store.postgres_store")
-shared_jobs = importlib.import_module("metajudge.api.shared_jobs")
-shared_answers = importlib.import_module("metajudge.api.shared_rows")
+jobs_module = importlib.import_module("metajudge.api.jobs")
 panels_module = importlib.import_module("metajudge.api.panels")
 options = importlib.import_module("metajudge.api.options")
 metrics = importlib.import_module("metajudge.api.metrics")
@@ -52,22 +50,26 @@ class Panels:
         )
 
 
-@pytest.fixture
-def url():
+@pytest.fixture(params=["file", "postgres"])
+def location(request, tmp_path):
+    """Where a store is that processes share."""
+    if request.param == "file":
+        yield tmp_path / "s.db"
+        return
     with stores_on_postgres() as make:
-        yield make()
+        yield PostgresUrl(make())
 
 
 @pytest.fixture
-async def replica(url, monkeypatch):
-    """Starts replicas on one database; all leave in the end."""
-    monkeypatch.setattr(shared_jobs, "LOOK_EVERY_S", 0.2)
+async def replica(location, monkeypatch):
+    """Starts replicas on one store; all leave in the end."""
+    monkeypatch.setattr(jobs_module, "LOOK_EVERY_S", 0.2)
     opened = []
 
     async def start(panels, **limits):
-        store = await postgres_store.open_store(PostgresUrl(url))
+        store = await open_store(location)
         limits = options.Limits(**{"job_workers": 4, **limits})
-        jobs = shared_jobs.SharedJobs(panels, store, limits, metrics.Metrics())
+        jobs = jobs_module.JobQueue(panels, store, limits, metrics.Metrics())
         opened.append((jobs, store))
         await jobs.start()
         return jobs
@@ -122,13 +124,77 @@ async def test_each_key_pages_through_its_own_jobs_alone(replica):
         await jobs.page(sent["alice"][0], 5, "bob")
 
 
-async def test_the_upload_is_gone_once_the_job_has_ended(replica, url):
-    import psycopg
+async def left(jobs, table):
+    query = f"SELECT count(*) FROM {table}"
+    ((count,),) = await jobs._store.read(lambda connection: connection.execute(query).fetchall())
+    return count
 
+
+async def gone(jobs, *tables, within=10):
+    deadline = time.monotonic() + within
+    while any([await left(jobs, table) for table in tables]):
+        assert time.monotonic() < deadline, "something is left"
+        await asyncio.sleep(0.05)
+
+
+async def test_the_upload_is_gone_once_the_job_has_ended(replica):
     jobs = await replica(Panels())
-    await ended(jobs, await send(jobs, 5))
-    with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT count(*) FROM service_items").fetchone() == (0,)
+    job_id = await send(jobs, 5)
+    assert await left(jobs, "service_items") == 5
+    await ended(jobs, job_id)
+    await gone(jobs, "service_items")
+
+
+async def test_a_large_upload_is_whole_or_not_there(replica, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("metajudge.store.jobs"), "_ITEMS_AT_ONCE", 2)
+    jobs = await replica(Panels())
+    job_id = await send(jobs, 5)
+    assert (await ended(jobs, job_id)).done == 5
+    change, steps = jobs._store.change, []
+
+    async def broken(work):
+        steps.append(work)
+        if len(steps) == 3:
+            raise StoreError("the disk is full")
+        return await change(work)
+
+    monkeypatch.setattr(jobs._store, "change", broken)
+    with pytest.raises(StoreError, match="the disk is full"):
+        await send(jobs, 5)
+    assert [one.job_id for one in await jobs.page(None, 5)] == [job_id], "there is half a job"
+    assert await jobs.waiting() == 0
+    monkeypatch.setattr(importlib.import_module("metajudge.store.jobs"), "_ARRIVING_S", -1.0)
+    jobs._over.set()
+    await gone(jobs, "service_items")
+    assert await left(jobs, "service_jobs") == 1
+
+
+async def test_deleted_a_job_is_gone_at_once_and_its_results_little_by_little(replica, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("metajudge.store.jobs"), "_SWEPT_AT_ONCE", 3)
+    jobs = await replica(Panels())
+    job_id, other = [await send(jobs, 10) for _ in range(2)]
+    for one in (job_id, other):
+        await ended(jobs, one)
+    assert (await jobs.cancel(job_id)).done == 10
+    assert await jobs.state(job_id) is None
+    assert [one.job_id for one in await jobs.find("", 5)] == [other]
+    deadline = time.monotonic() + 10
+    while await left(jobs, "service_results") > 10 or await left(jobs, "service_jobs") > 1:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+    assert [row.item for row in await jobs.results(other, -1, 20)] == list(range(10))
+
+
+async def test_counts_follow_the_results(replica):
+    first, second = await replica(Panels(0.01)), await replica(Panels(0.01))
+    job_id = await send(first, 40)
+    seen = []
+    while not (status := await second.status(job_id)).state.ended:
+        seen.append(status.done)
+        assert status.done == sum(status.by_status.values()) <= 40
+        await asyncio.sleep(0.01)
+    assert seen == sorted(seen)
+    assert [(await one.status(job_id)).by_status for one in (first, second, first)] == [{"assessed": 40}] * 3
 
 
 async def test_other_judgments_of_an_item_in_the_job_are_evidence(replica):
@@ -167,26 +233,23 @@ async def test_what_a_replica_that_left_was_at_is_finished_by_the_other(replica)
     assert (status.state, status.done) == ("done", 120)
 
 
-async def test_a_lane_of_a_job_that_has_ended_is_dropped_and_not_taken_for_ever(replica, url):
-    """A replica of an earlier version ends a job and knows nothing of lanes."""
-    import psycopg
-
+async def test_a_lane_of_a_job_that_has_ended_is_dropped_and_not_taken_for_ever(replica):
     jobs = await replica(Panels())
     job_id = await send(jobs, 5)
     await ended(jobs, job_id)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("INSERT INTO service_lanes (job_id, lane, lanes) VALUES (%s, 0, 8)", [job_id])
-        deadline = time.monotonic() + 10
-        while connection.execute("SELECT count(*) FROM service_lanes").fetchone() != (0,):
-            assert time.monotonic() < deadline, "the lane is still there"
-            await asyncio.sleep(0.05)
+    query = "INSERT INTO service_lanes (job_id, lane, lanes) VALUES ($1, 0, 8)"
+    await jobs._store.change(lambda connection: connection.execute(query, [job_id]))
+    await gone(jobs, "service_lanes")
     assert (await jobs.status(job_id)).state == "done"
 
 
-async def test_changes_are_told_to_the_other_replica_at_once(replica, monkeypatch):
-    monkeypatch.setattr(shared_jobs, "CHANGED_S", 60.0)
+async def test_changes_are_told_at_once_where_they_can_be(replica, location, monkeypatch):
     first, second = await replica(Panels(0.3)), await replica(Panels(0.3), jobs_running=1)
     await asyncio.sleep(0.3)
+    monkeypatch.setattr(jobs_module, "LOOK_EVERY_S", 60.0)
+    if not isinstance(location, PostgresUrl):  # other processes on a file look for them
+        await first.stop()
+        first = second
     job_id = await send(first, 1)
     began = time.monotonic()
     while not await second.results_since(job_id, 0, 10):
@@ -204,9 +267,9 @@ async def test_small_jobs_do_not_wait_for_a_large_one(replica):
 
 class TestAnswers:
     @pytest.fixture
-    async def two(self, url):
-        stores = [await postgres_store.open_store(PostgresUrl(url)) for _ in range(2)]
-        yield [shared_answers.SharedAnswers(one) for one in stores]
+    async def two(self, location):
+        stores = [await open_store(location) for _ in range(2)]
+        yield [answers_module.StoredAnswers(one) for one in stores]
         for one in stores:
             await one.close()
 
@@ -231,14 +294,14 @@ class TestAnswers:
         found = await asyncio.gather(*(one.begin("ada", "k", "body") for _ in range(10) for one in two))
         assert found.count(None) == 1
 
-    async def test_the_key_of_a_replica_that_is_gone_is_free_after_a_while(self, url, monkeypatch):
-        gone = await postgres_store.open_store(PostgresUrl(url))
-        await shared_answers.SharedAnswers(gone).begin("ada", "k", "body")
-        await shared_answers.SharedAnswers(gone).begin("ada", "done", "body")
-        await shared_answers.SharedAnswers(gone).answered("ada", "done", 200, b"x", None)
-        store = await postgres_store.open_store(PostgresUrl(url))
-        answers = shared_answers.SharedAnswers(store)
-        monkeypatch.setattr(shared_answers, "TAKEN_OVER_AFTER_S", 0.0)
+    async def test_the_key_of_a_replica_that_is_gone_is_free_after_a_while(self, location, monkeypatch):
+        gone = await open_store(location)
+        await answers_module.StoredAnswers(gone).begin("ada", "k", "body")
+        await answers_module.StoredAnswers(gone).begin("ada", "done", "body")
+        await answers_module.StoredAnswers(gone).answered("ada", "done", 200, b"x", None)
+        store = await open_store(location)
+        answers = answers_module.StoredAnswers(store)
+        monkeypatch.setattr(answers_module, "TAKEN_OVER_AFTER_S", 0.0)
         assert (await answers.begin("ada", "k", "body")).status is None, "taken from a living replica"
         await gone.close()
         for _ in range(6_000):  # the server notices a closed connection a moment later
@@ -254,5 +317,5 @@ class TestAnswers:
         one, other = two
         await one.begin("ada", "k", "body")
         await one.answered("ada", "k", 200, b"x", None)
-        monkeypatch.setattr(shared_answers, "KEEP_ANSWERS_S", -1.0)
+        monkeypatch.setattr(answers_module, "KEEP_ANSWERS_S", -1.0)
         assert await other.begin("ada", "k", "another body") is None

@@ -1,9 +1,11 @@
-"""Ended sessions and attempts to log in: of one process, and of replicas on one database."""
+"""Ended sessions and attempts to log in, of all processes on one store."""
 
+import contextlib
 import importlib
 
 import pytest
 
+from metajudge.store import open_store
 from metajudge.types.location import PostgresUrl
 from tests.api.conftest import KEYS, app_module, running
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -12,33 +14,48 @@ visitors_module = importlib.import_module("metajudge.api.limits")
 KEY = "v" * 32
 
 
-async def test_those_of_one_process_are_forgotten_once_they_would_have_expired(monkeypatch):
+@pytest.fixture
+async def visitors(tmp_path):
+    """Those of two processes on one store."""
+    stores = [await open_store(tmp_path / "s.db") for _ in range(2)]
+    yield [visitors_module.Visitors(one) for one in stores]
+    for one in stores:
+        await one.close()
+
+
+async def test_ended_sessions_are_forgotten_once_they_would_have_expired(visitors, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(visitors_module.time, "time", lambda: now[0])
-    visitors = visitors_module.OwnVisitors()
-    await visitors.end("one", 1100.0)
-    assert await visitors.is_ended("one")
-    assert not await visitors.is_ended("two")
+    first, second = visitors
+    assert await first.secret() == await second.secret()
+    await first.end("one", 1100.0)
+    assert await second.is_ended("one")
+    assert not await second.is_ended("two")
     now[0] = 1200.0
-    await visitors.end("two", 1300.0)
-    assert list(visitors._ended) == ["two"]
+    await second.end("two", 1300.0)
+    assert [await first.is_ended(mark) for mark in ("one", "two")] == [False, True]
 
 
-async def test_attempts_are_counted_by_address():
-    visitors = visitors_module.OwnVisitors()
-    waits = [await visitors.login_wait("here") for _ in range(visitors_module.LOGINS_PER_MINUTE + 1)]
-    assert waits[:-1] == [0] * visitors_module.LOGINS_PER_MINUTE
-    assert 0 < waits[-1] <= 3
-    assert await visitors.login_wait("elsewhere") == 0
+async def test_attempts_are_counted_by_address_and_minute(visitors, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(visitors_module.time, "time", lambda: now[0])
+    waits = [await visitors[n % 2].login_wait("here") for n in range(visitors_module.LOGINS_PER_MINUTE + 1)]
+    assert waits == [0] * visitors_module.LOGINS_PER_MINUTE + [20.0]
+    assert await visitors[0].login_wait("elsewhere") == 0
+    now[0] += 20.0
+    assert await visitors[0].login_wait("here") == 0
 
 
 class TestReplicas:
-    """Two services on one database."""
+    """Two services on one store."""
 
-    @pytest.fixture
-    def replicas(self):
-        with stores_on_postgres() as make:
-            store = PostgresUrl(make())
+    @pytest.fixture(params=["file", "postgres"])
+    def replicas(self, request, tmp_path):
+        with contextlib.ExitStack() as stack:
+            if request.param == "file":
+                store = tmp_path / "s.db"
+            else:
+                store = PostgresUrl(stack.enter_context(stores_on_postgres())())
             keys = (KEYS.ApiKey("ci", KEYS.hashed(KEY)),)
             options = app_module.ServiceOptions(store=store, keys=keys)
             with running(options) as first, running(options) as second:

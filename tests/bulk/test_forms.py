@@ -5,10 +5,9 @@ import pytest
 from pydantic_core import to_json
 
 from metajudge.bulk.forms import Forms, Own
-from metajudge.bulk.signal_texts import SignalTexts, joined, stored_keys
+from metajudge.bulk.signal_texts import SignalTexts, stored_keys
 from metajudge.evidence.facts import SignalColumn
 from metajudge.store.annotations import annotation_of
-from metajudge.store.gaps import filled, filled_annotation
 from metajudge.types import Assessment, Failure, GuaranteedThreshold, SignalValue, digest
 from metajudge.types.decision import Action, Decision, DecisionInputs
 from metajudge.vetting.finishing import stored_key
@@ -52,14 +51,12 @@ def test_bytes_are_those_of_the_object(annotation):
     texts = (to_json(final.judgment_id), b'"7"', b'"j"', b'"abc"')
     signals = b'"signals":{"order":%b}' % AGREE.model_dump_json().encode()
     gaps = Own(*texts, signals, *Own.numbers([number], [number], [None], [0.4])[0])
-    names = (own.judgment_id, own.item_id, own.judge, own.judgment_digest)
-    part = f',"order":{AGREE.model_dump_json()}'
-    assert filled(forms.payload.decode(), names, ("", part, "")) == own.model_dump_json(exclude={"do"})
+    assert forms.payload.fill(gaps).decode() == own.model_dump_json(exclude={"do"})
     assert forms.line.fill(gaps).decode() == final.model_dump_json() + "\n"
     said = annotation_of(final, own)
     assert (forms.annotation is None) == (said is None)
     if forms.annotation is not None:
-        assert filled_annotation(forms.annotation.decode(), number, (number, None, 0.4)) == said
+        assert forms.annotation.fill(gaps).decode() == said
 
 
 def test_a_judgment_without_signals():
@@ -74,7 +71,7 @@ def test_signals_and_the_keys_that_depend_on_them():
         "no_labels": SignalColumn(np.array([0, -1, -1]), [SignalValue(value=0.1234, state="no_labels")]),
     }
     texts, rows = SignalTexts(columns), np.array([2, 0, 1])
-    for row, written, keyed in zip(rows.tolist(), joined(texts.parts(rows)), texts.keyed(rows), strict=True):
+    for row, written, keyed in zip(rows.tolist(), texts.written(rows), texts.keyed(rows), strict=True):
         present = {name: value for name, column in columns.items() if (value := column.at(row)) is not None}
         whole = assessment(signals=present)
         assert f'"signals":{written},' in whole.model_dump_json()

@@ -1,16 +1,12 @@
 """Texts read again: from the temporary file, from the place in the input, in a second pass."""
 
-import duckdb
 import orjson
 import pytest
 
-from metajudge.bulk.known_lines import KnownLines
 from metajudge.bulk.reading import Reading
-from metajudge.bulk.spill import Spill, item_payload, judgment_payload
-from metajudge.bulk.texts import LineTexts
+from metajudge.bulk.texts import LineTexts, item_payload, judgment_payload
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
-from metajudge.readers.parquet_table import ParquetTable
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import raw_digest
@@ -31,12 +27,13 @@ def records(count=6):
     ]
 
 
-def line_texts(path, spill=None):
+def line_texts(path):
     """The texts of a file whose lines were all read."""
     (reader,) = open_judgments([path]).line_readers
-    texts, parse = LineTexts([reader], spill), reader.parser()
+    texts, parse = LineTexts([reader]), reader.parser()
     for line in reader.raw_lines():
-        texts.add(0, line.offset, raw_digest(line.raw), parse(line))
+        assert parse(line)
+        texts.add(0, line.offset, raw_digest(line.raw))
     return texts
 
 
@@ -56,30 +53,18 @@ def test_payloads_are_those_of_the_rows_of_a_store():
         assert item_payload(one).decode() == item_row(one)[3]
 
 
-def test_texts_come_from_the_temporary_file_and_else_from_the_place_in_the_input(path):
-    spilled, placed = line_texts(path, Spill()), line_texts(path)
+def test_texts_come_from_the_place_in_the_input(path):
+    texts = line_texts(path)
     for row in (3, 0, 5):
-        assert spilled.judgment_payload(row) == placed.judgment_payload(row)
-        assert placed.judgment(row).rationale == f"r{row}"
-    assert spilled.item_payload(2, spilled.judgment(2).item.digest) == placed.item_payload(2, "")
-    spilled.close()
-    placed.close()
+        assert orjson.loads(texts.judgment_payload(row))["rationale"] == f"r{row}"
+    assert texts.item_payload(2, "") == item_payload(texts.judgment(2))
+    texts.close()
 
 
 def test_rows_move_up_where_repeated_ones_are_left_out(path):
     texts = line_texts(path)
     texts.leave_out([1, 2])
     assert [texts.judgment(row).id for row in range(4)] == ["j0", "j3", "j4", "j5"]
-    texts.close()
-
-
-def test_a_temporary_file_without_room_is_not_used(path, monkeypatch):
-    def full(**_how):
-        raise OSError("no space")
-
-    monkeypatch.setattr("metajudge.bulk.spill.tempfile.TemporaryFile", full)
-    texts = line_texts(path, Spill())
-    assert orjson.loads(texts.judgment_payload(4))["rationale"] == "r4"
     texts.close()
 
 
@@ -92,25 +77,6 @@ def test_an_input_that_was_changed_meanwhile_is_refused(path):
     texts.close()
 
 
-async def test_a_table_is_read_once_and_its_texts_are_kept_for_the_store(tmp_path, monkeypatch):
-    file = tmp_path / "in.parquet"
-    with duckdb.connect() as connection:
-        (tmp_path / "in.jsonl").write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in records()))
-        connection.read_json(str(tmp_path / "in.jsonl"), format="newline_delimited").write_parquet(str(file))
-    source, passes, rows = open_judgments([file]), [], ParquetTable.rows
-    monkeypatch.setattr(ParquetTable, "rows", lambda table: passes.append(table) or rows(table))
-    reading = Reading(source, known=KnownLines(object()))
-    async for _ in reading.blocks():
-        pass
-    intake, given = reading.intake(), list(open_judgments([tmp_path / "in.jsonl"]))
-    assert [intake.texts.judgment_payload(row) for row in range(6)] == [judgment_payload(one) for one in given]
-    assert intake.texts.item_payload(5, given[5].item.digest) == item_payload(given[5])
-    assert len(passes) == 1
-    reading.close()
-    assert intake.texts.judgment_payload(2) == judgment_payload(given[2])
-    assert len(passes) > 1
-
-
 async def test_records_that_contradict_each_other_are_read_as_one_by_one(tmp_path):
     given = [*records(), *records(2)]  # two come twice
     given[3] = {**given[3], "id": "j1"}  # one id for two judgments
@@ -118,7 +84,7 @@ async def test_records_that_contradict_each_other_are_read_as_one_by_one(tmp_pat
     file = tmp_path / "in.json"
     file.write_bytes(orjson.dumps(given))
     source, counted = open_judgments([file]), open_judgments([file])
-    reading = Reading(source, known=KnownLines(object()))
+    reading = Reading(source)
     async for _ in reading.blocks():
         pass
     intake, one_by_one = reading.intake(), list(counted.all())

@@ -44,7 +44,7 @@ def test_a_fault_of_ours_is_one_line_that_says_where_the_state_is(metajudge):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("metajudge: unexpected error: ZeroDivisionError: a fault of ours (")
-    assert "kept in metajudge.duckdb: run the same command again to resume" in line
+    assert "kept in metajudge.db: run the same command again to resume" in line
     assert "--debug shows the trace" in line
 
 
@@ -169,7 +169,7 @@ class TestReadOnlyFolder:
         )
         assert done.returncode == 2, done.stderr
         assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert ("out.jsonl" if options else "metajudge.duckdb") in done.stderr
+        assert ("out.jsonl" if options else "metajudge.db") in done.stderr
 
 
 LEAVING = """

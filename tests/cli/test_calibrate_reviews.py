@@ -61,7 +61,7 @@ def fit(metajudge, *arguments):
 
 
 def test_labels_of_people_give_the_fit_of_true_labels(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=False)
+    fill(metajudge.folder / "metajudge.db", audited=False)
     done = fit(metajudge)
     assert done.returncode == 0, done.stderr
     assert "360 human reviews of what a policy found doubtful" in done.stdout
@@ -78,28 +78,28 @@ def test_labels_of_people_give_the_fit_of_true_labels(metajudge):
 
 
 def test_an_audited_share_is_weighted_and_said(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=True)
+    fill(metajudge.folder / "metajudge.db", audited=True)
     done = fit(metajudge)
     assert done.returncode == 0, done.stderr
     assert "360 of them a random share" in done.stdout
 
 
 def test_without_labels_it_says_where_to_get_them(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=False, decided=slice(0))
+    fill(metajudge.folder / "metajudge.db", audited=False, decided=slice(0))
     done = fit(metajudge)
     assert done.returncode == 2
     assert "metajudge review next" in done.stderr
 
 
 def test_too_few_labels_are_an_error(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=False, decided=slice(6))
+    fill(metajudge.folder / "metajudge.db", audited=False, decided=slice(6))
     done = fit(metajudge)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
 def test_records_that_nobody_reviewed(metajudge):
-    fill(metajudge.folder / "metajudge.duckdb", audited=False)
+    fill(metajudge.folder / "metajudge.db", audited=False)
     write_jsonl(metajudge.folder / "others.jsonl", crowd(5, prefix="other"))
     done = fit(metajudge, "--data", "others.jsonl")
     assert done.returncode == 2

@@ -87,7 +87,7 @@ def test_simulating_a_stricter_policy_on_judged_cases(run, cases, tmp_path):
         run("case", cases, *judge(server))
         asked = server.count
         same = json.loads(run("policy", "simulate", "risk_analysis", "--json").stdout)
-        strict = run("policy", "simulate", "strict.yaml", "--on", "metajudge.duckdb")
+        strict = run("policy", "simulate", "strict.yaml", "--on", "metajudge.db")
         assert server.count == asked
     assert (same["total"], same["changed"]) == (3, 0)
     assert "APPROVE -> REVIEW" in strict.stdout

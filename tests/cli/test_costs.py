@@ -34,7 +34,7 @@ def run(tmp_path):
     environment = kept | {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
 
     def python(*words):
-        (tmp_path / "metajudge.duckdb").unlink(missing_ok=True)
+        (tmp_path / "metajudge.db").unlink(missing_ok=True)
         done = subprocess.run(
             [sys.executable, *map(str, words)], cwd=tmp_path, env=environment, capture_output=True, text=True
         )

@@ -39,11 +39,11 @@ BlockRun._ended = stuck
 """A stretch of the command that never gives the event loop a turn."""
 
 STUCK_IN_CLOSING = """
-from metajudge.store.duckdb_store import DuckDBStore
+from metajudge.store.store import SqlStore
 def stuck(self):
     print("stuck", flush=True)
     time.sleep(600)
-DuckDBStore._close = stuck
+SqlStore._close = stuck
 """
 """A database that takes its time to close."""
 

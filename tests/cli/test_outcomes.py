@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 @pytest.fixture
 def filled(metajudge):
     async def fill():
-        store = await open_store(metajudge.folder / "metajudge.duckdb")
+        store = await open_store(metajudge.folder / "metajudge.db")
         for number, action in enumerate((Action.APPROVE, Action.REVIEW)):
             for kind in KINDS:
                 await decide(store, kind, number, action)

@@ -18,7 +18,7 @@ RECORDS = [judgment(f"j{i}", verdict="A>B") for i in range(4)]
 
 @pytest.fixture
 def queue(metajudge):
-    path = metajudge.folder / "metajudge.duckdb"
+    path = metajudge.folder / "metajudge.db"
 
     async def fill():
         async with Engine(store=path) as engine:

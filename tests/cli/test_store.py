@@ -1,7 +1,10 @@
 """``metajudge store copy``, and a PostgreSQL URL wherever a store's path can stand."""
 
+import gzip
 import json
+import tarfile
 from importlib.resources import files
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,6 +18,19 @@ SAMPLE = str(files("metajudge.benchmarks.sample") / "judgments.jsonl")
 def url():
     with stores_on_postgres() as make:
         yield make()
+
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def old(metajudge):
+    """The default store of version 0.2, with what lies beside it."""
+    with tarfile.open(TESTS / "store" / "data" / "store-0.2.tar.gz") as archive:
+        archive.extractall(metajudge.folder, filter="data")
+    for path in metajudge.folder.glob("store.duckdb*"):
+        path.rename(path.with_name(path.name.replace("store.", "metajudge.", 1)))
+    return metajudge.folder / "metajudge.duckdb"
 
 
 def free_evidence(metajudge, *more):
@@ -43,19 +59,19 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
 
 @pytest.mark.slow
 def test_copy_there_and_back(metajudge, url):
-    free_evidence(metajudge, "--store", "here.duckdb")
-    there = metajudge("store", "copy", "here.duckdb", url)
+    free_evidence(metajudge, "--store", "here.db")
+    there = metajudge("store", "copy", "here.db", url)
     assert there.returncode == 0, there.stderr
-    assert "contains all of here.duckdb" in there.stdout
+    assert "contains all of here.db" in there.stdout
     assert urlsplit(url).password not in there.stdout + there.stderr
-    back, code = metajudge.json("store", "copy", url, "back.duckdb")
+    back, code = metajudge.json("store", "copy", url, "back.db")
     assert code == 0
     rows = {one["table"]: (one["rows"], one["added"]) for one in back["tables"]}
     assert rows["assessments"][0] == rows["assessments"][1] > 90
-    again, _ = metajudge.json("store", "copy", url, "back.duckdb")
+    again, _ = metajudge.json("store", "copy", url, "back.db")
     assert all(one["added"] == 0 for one in again["tables"])
-    one, _ = metajudge.json("runs", "--store", "here.duckdb")
-    other, _ = metajudge.json("runs", "--store", "back.duckdb")
+    one, _ = metajudge.json("runs", "--store", "here.db")
+    other, _ = metajudge.json("runs", "--store", "back.db")
     assert one == other
 
 
@@ -71,8 +87,8 @@ def test_export_reads_a_postgresql_store(metajudge, url):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (("store", "copy", "nowhere.duckdb", "there.duckdb"), "nowhere.duckdb: no such store to copy from", 2),
-        (("store", "copy", "a.duckdb", "a.duckdb"), "cannot be copied into itself", 2),
+        (("store", "copy", "nowhere.db", "there.db"), "nowhere.db: no such store to copy from", 2),
+        (("store", "copy", "a.db", "a.db"), "cannot be copied into itself", 2),
         (("runs", "--store", "mysql://u:s3cret@h/db"), "not a URL with mysql://", 2),
         (
             ("runs", "--store", "postgresql://u:s3cret@127.0.0.1:1/db"),
@@ -88,3 +104,39 @@ def test_a_store_that_cannot_be_used_is_said_in_a_sentence_without_the_password(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_where_the_default_store_is_one_of_version_02_each_command_names_the_line_that_copies_it(metajudge, old):
+    line = "metajudge store copy metajudge.duckdb metajudge.db"
+    for arguments in (("runs",), ("show", "judgment-0"), ("vet", SAMPLE)):
+        done = metajudge(*arguments)
+        assert (done.returncode, line in done.stderr, "0.2" in done.stderr) == (2, True, True), done.stderr
+    checked, code = metajudge.json("doctor")
+    assert code == 1
+    assert [line in one["said"] for one in checked["checks"] if one["name"] == "store"] == [True]
+    done = metajudge(*line.split()[1:])
+    assert done.returncode == 0, done.stderr
+    assert "metajudge.db contains all of metajudge.duckdb" in done.stdout
+    found, code = metajudge.json("runs")
+    assert (code, len(found["runs"])) == (0, 5)
+    assert old.exists()
+    shown, code = metajudge.json("show", "judgment-0")
+    assert (code, len(shown["assessments"])) == (0, 1)
+
+
+def test_a_command_that_names_such_a_file_names_the_line_too_and_it_can_keep_its_name(metajudge):
+    stored = TESTS / "stored" / "data" / "store.db.gz"
+    (metajudge.folder / "team.db").write_bytes(gzip.decompress(stored.read_bytes()))
+    done = metajudge("runs", "--store", "team.db")
+    place = metajudge.folder.resolve()
+    assert f"metajudge store copy {place / 'team.db'} {place / 'team-new.db'} --rename" in done.stderr
+    assert done.returncode == 2
+    found, code = metajudge.json("store", "copy", "team.db", "team-new.db", "--rename")
+    assert (code, found["renamed"]) == (0, True)
+    rows = {one["table"]: (one["rows"], one["added"], len(one["digest"])) for one in found["tables"]}
+    assert (rows["calls"], rows["event_queue"][0]) == ((182, 182, 64), 18)
+    assert {path.name for path in metajudge.folder.glob("team*")} == {"team.db", "team.db.old"}
+    found, code = metajudge.json("runs", "--store", "team.db")
+    assert (code, len(found["runs"])) == (0, 13)
+    again = metajudge("store", "copy", "team.db.old", "team.db", "--rename")
+    assert (again.returncode, "team.db.old.old" in again.stdout) == (0, True), again.stderr

@@ -113,17 +113,15 @@ class TestUsage:
         assert message in done.stderr
 
     @pytest.mark.slow
-    def test_a_second_process_on_the_store_is_told_so(self, metajudge, sixty):
-        with LLMServer(answer=score_answer(5), latency_s=0.3) as server:
+    def test_a_second_process_works_on_the_store_at_the_same_time(self, metajudge, sixty):
+        with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
             first = metajudge.start("vet", sixty, *agents(server), "--concurrency", 2)
             while server.count == 0:
                 time.sleep(0.02)
             second = metajudge("vet", sixty, *agents(server))
-            first.kill()
             first.communicate()
-        assert second.returncode == 2
-        assert f"in use by process {first.pid}" in second.stderr
-        assert "--store" in second.stderr
+        assert (first.returncode, second.returncode) == (0, 0), second.stderr
+        assert metajudge("runs").stdout.count("finished") == 2
 
 
 @pytest.mark.slow

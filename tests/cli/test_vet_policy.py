@@ -119,7 +119,7 @@ def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, g
     assert digest == lines(tmp_path / "a.jsonl")[0]["decision"]["policy_digest"]
 
     async def kept():
-        store = await open_store(tmp_path / "metajudge.duckdb")
+        store = await open_store(tmp_path / "metajudge.db")
         try:
             return await store.audit_log.entries("policy", "mine")
         finally:

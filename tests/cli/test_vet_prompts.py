@@ -39,7 +39,7 @@ def test_the_dry_run_prices_what_is_not_stored_and_a_change_of_the_set(run, give
     with LLMServer(score_answer(5)) as server:
         asked = panel(server, tmp_path, f"prompt_version = {NEWEST}")
         before = priced(run, given, *asked)
-        assert not (tmp_path / "metajudge.duckdb").exists()
+        assert not (tmp_path / "metajudge.db").exists()
         assert run("vet", given, *asked, "--limit", 3).exit_code == 0
         rest, change = priced(run, given, *asked), priced(run, given, *asked, "--prompt-version", NEXT)
         pinned = priced(run, given, *panel(server, tmp_path, f"prompt_version = {NEXT}"))
@@ -69,7 +69,7 @@ def test_a_policy_asks_every_agent_and_counts_as_stored_what_was_asked_so(run, g
 
 
 def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, tmp_path):
-    (tmp_path / "metajudge.duckdb").write_text("no store")
+    (tmp_path / "metajudge.db").write_text("no store")
     done = run("vet", given, "--agent", "openai:gpt-4o-mini", "--dry-run")
     assert done.exit_code == 0
     assert "0 of them stored" in done.stdout

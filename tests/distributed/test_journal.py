@@ -3,10 +3,9 @@ import asyncio
 import pyarrow.parquet as pq
 import pytest
 
-from metajudge.distributed.journal import EARLIER, BatchJournal, CallJournals, gather_journals, read_journal
+from metajudge.distributed.journal import EARLIER, BatchJournal, CallJournals, encode, gather_journals, read_journal
 from metajudge.distributed.place import Place
 from metajudge.errors import FailureKind, StoreError
-from metajudge.store.rows import encode
 from metajudge.types import CallRecord, Usage
 
 

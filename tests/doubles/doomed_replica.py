@@ -1,6 +1,6 @@
 """Kills a replica after its n-th committed transaction, for n = 1, 2, 3, ... until its job ends without a kill.
 
-    python doomed_replica.py POSTGRES_URL {alone|beside}
+    python doomed_replica.py STORE {alone|beside}
 
 A replica sends a job and works on it; another one finishes what is left: it starts after the kill (alone), or works
 beside the doomed one all the time (beside). Prints a JSON line for each n. Processes are forked from this one, which
@@ -9,6 +9,7 @@ has imported everything, opens nothing and has no threads.
 
 import asyncio
 import importlib
+import itertools
 import json
 import os
 import signal
@@ -16,13 +17,11 @@ import sys
 import time
 import traceback
 
-from metajudge.store.postgres_connections import Connections
-from metajudge.store.postgres_store import open_store
+from metajudge.store import open_store
 from metajudge.types import Assessment, Status
-from metajudge.types.location import PostgresUrl
 from tests.doubles.judgments import judgment
 
-shared_jobs = importlib.import_module("metajudge.api.shared_jobs")
+jobs_module = importlib.import_module("metajudge.api.jobs")
 panels_module = importlib.import_module("metajudge.api.panels")
 options = importlib.import_module("metajudge.api.options")
 metrics = importlib.import_module("metajudge.api.metrics")
@@ -30,7 +29,7 @@ metrics = importlib.import_module("metajudge.api.metrics")
 ITEMS = 10
 LANE_ITEMS = 1
 LEASE_S = 0.4
-shared_jobs.LOOK_EVERY_S = 0.1
+jobs_module.LOOK_EVERY_S = 0.1
 WITHIN_S = 15.0
 SURVIVED, FAILED, KILLED = 0, 4, -signal.SIGKILL
 
@@ -58,10 +57,18 @@ class Panels:
         )
 
 
-async def replica(url):
-    store = await open_store(PostgresUrl(url), pooled=2)
+async def replica(place, committed=lambda: None):
+    store = await open_store(place)
+    change = store.engine.change
+
+    def told(*given, **options):
+        result = change(*given, **options)
+        committed()
+        return result
+
+    store.engine.change = told
     limits = options.Limits(job_workers=2, jobs_running=2)
-    jobs = shared_jobs.SharedJobs(Panels(), store, limits, metrics.Metrics(), lease_s=LEASE_S, lane_items=LANE_ITEMS)
+    jobs = jobs_module.JobQueue(Panels(), store, limits, metrics.Metrics(), lease_s=LEASE_S, lane_items=LANE_ITEMS)
     await jobs.start()
     return jobs, store
 
@@ -75,21 +82,15 @@ async def ended(jobs, job_id):
         await asyncio.sleep(0.02)
 
 
-async def doomed(url, number, telling):
+async def doomed(place, number, telling):
     """Sends a job and works on it until the kill after commit ``number``."""
-    commits = 0
-    once = Connections._once
+    commits = itertools.count(1)
 
-    def counted(connections, *question, transaction):
-        nonlocal commits
-        result = once(connections, *question, transaction=transaction)
-        commits += transaction
-        if commits == number:
+    def committed():
+        if next(commits) == number:
             os.kill(os.getpid(), signal.SIGKILL)
-        return result
 
-    Connections._once = counted
-    jobs, _ = await replica(url)
+    jobs, _ = await replica(place, committed)
     async with jobs.upload() as (job_id, path):
         records = [judgment(id=f"{job_id}-{n}").model_dump(mode="json") for n in range(ITEMS)]
         path.write_text("".join(json.dumps(one) + "\n" for one in records))
@@ -99,9 +100,9 @@ async def doomed(url, number, telling):
     os._exit(SURVIVED if status.state.ended else 3)
 
 
-async def survivor(url, asked, telling):
+async def survivor(place, asked, telling):
     """Works until the job whose id it reads has ended; says what became of it."""
-    jobs, store = await replica(url)
+    jobs, store = await replica(place)
     job_id = (await asyncio.to_thread(os.read, asked, 100)).decode()
     if not job_id or await jobs.state(job_id) is None:
         found = {"accepted": False}
@@ -137,14 +138,14 @@ def exit_of(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def one_round(url, number, beside):
+def one_round(place, number, beside):
     """Exit of the doomed replica, and what the survivor says."""
     asked, asking = os.pipe()
     told, telling = os.pipe()
-    start_survivor = lambda: forked(lambda: survivor(url, asked, telling))  # noqa: E731
+    start_survivor = lambda: forked(lambda: survivor(place, asked, telling))  # noqa: E731
     second = start_survivor() if beside else None
     named, naming = os.pipe()
-    exited = exit_of(forked(lambda: doomed(url, number, naming)))
+    exited = exit_of(forked(lambda: doomed(place, number, naming)))
     os.close(naming)
     os.write(asking, os.read(named, 100) or b"none")
     second = second or start_survivor()
@@ -156,9 +157,9 @@ def one_round(url, number, beside):
 
 
 def main():
-    url, beside = sys.argv[1], sys.argv[2] == "beside"
+    place, beside = sys.argv[1], sys.argv[2] == "beside"
     for number in range(1, 1000):
-        doomed_exit, survivor_exit, found = one_round(url, number, beside)
+        doomed_exit, survivor_exit, found = one_round(place, number, beside)
         print(json.dumps({"commit": number, "doomed": doomed_exit, "survivor": survivor_exit, **found}), flush=True)
         if FAILED in (doomed_exit, survivor_exit):
             sys.exit(f"a replica failed after commit {number}")

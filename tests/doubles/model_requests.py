@@ -99,6 +99,9 @@ class MemoryLedger:
     def record_call(self, call: CallRecord) -> None:
         self.calls.append(call)
 
+    async def flush(self) -> None:
+        """Everything is kept."""
+
 
 class MemoryCache:
     """Finds replies among the calls of a ledger, as the store does."""

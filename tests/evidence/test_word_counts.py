@@ -2,7 +2,6 @@
 
 import random
 
-import numpy as np
 import pytest
 
 from metajudge.evidence import format as module
@@ -54,8 +53,6 @@ def test_facts_have_the_words_of_their_own_rationales_however_they_came():
     builder = FactsBuilder()
     for one in judgments:
         builder.add(one)
-        if one.id in ("j2", "j100"):
-            builder.extend(other, np.array([0]))
         if one.id in ("j3", "j149"):
             builder.add_row(other.row(0))
     facts = builder.facts()

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.monitor import stored
 from metajudge.monitor.records import reports, watched_promises
-from metajudge.store import open_store, stamps, texts
+from metajudge.store import open_store, stamps
 from metajudge.store.annotations import annotated_data
 from metajudge.types import text_digest
 from tests.doubles.crowds import crowd
@@ -46,8 +46,7 @@ async def test_small_pages_give_what_one_page_gives(tmp_path, calibration, monke
     whole, parts = await reports(store, now=0.0), await reports(store, now=0.0, reviewed_only=True)
     assert whole[0].counts.drawn
     assert whole[0].outside == {"absent_signal": 10}
-    for place, name, value in ((stored, "PAGE", 7), (stored, "_TEXTS", 2), (texts, "_REACH", 1)):
-        monkeypatch.setattr(place, name, value)
+    monkeypatch.setattr(stored, "_MOST_ITEMS", 2)
     for place in (stored, stamps):
         monkeypatch.setattr(place, "SPAN", 16)
     assert await reports(store, now=0.0) == whole
@@ -69,12 +68,12 @@ async def test_a_database_gives_what_a_file_gives(tmp_path, calibration, postgre
 
 async def test_only_stamped_versions_are_read(tmp_path, calibration):
     store = await filled(tmp_path / "s.duckdb", calibration)
-    numbers = await store.ask(lambda connection: stamps.stamped_numbers(connection, 1))
+    found = await store.ask(lambda connection: stamps.stamped_versions(connection, 1))
     rows = await store.ask(
         lambda connection: connection.execute("SELECT annotation_id, payload FROM annotations").fetchall()
     )
     told = {number: annotated_data("{}", payload) for number, payload in rows}
-    assert {number for number, _ in numbers} == {
+    assert {one.number for one in found} == {
         number for number, one in told.items() if one.get("probability") is not None or one.get("outside_guarantee")
     }
     await store.close()

@@ -13,7 +13,7 @@ import pytest
 from metajudge.outcomes.model import Callback
 from metajudge.outcomes.sending import GIVE_UP_AFTER, Sender, receiver_of, sending
 from metajudge.store import open_store
-from metajudge.store.outbox import WAITS_S
+from metajudge.store.outcomes import WAITS_S
 from metajudge.webhooks.webhook import Delivery, Webhook, verify
 from tests.doubles.outcomes import KINDS, decide
 from tests.doubles.postgres_urls import stores_on_postgres

@@ -1,4 +1,4 @@
-"""Assessments to lines, here and in a process beside."""
+"""Assessments of a file, to lines."""
 
 import json
 
@@ -6,8 +6,7 @@ import pytest
 
 from metajudge import vet
 from metajudge.errors import InputError
-from metajudge.preferences import assessment_lines
-from metajudge.preferences.assessment_lines import writing_assessments
+from metajudge.preferences.assessment_lines import read_assessments, write_assessments
 from tests.doubles.judgments import judgment
 
 
@@ -19,94 +18,44 @@ def file(tmp_path):
     return path
 
 
-def written(file, out):
-    with writing_assessments(file, out):
-        pass
-    return out.read_bytes()
+def rows_of(path):
+    out = path.with_name("out")
+    write_assessments(read_assessments(path), out)
+    return [json.loads(line) for line in out.read_bytes().splitlines()]
 
 
-def test_a_process_beside_writes_the_same(file, tmp_path, monkeypatch):
-    here = written(file, tmp_path / "here")
-    monkeypatch.setattr(assessment_lines, "LARGE", 1)
-    assert written(file, tmp_path / "beside") == here
-    assert here.count(b"\n") == 30
+def test_each_assessment_is_a_line_in_its_order(file):
+    assert [(row["line"], row["judgment_id"]) for row in rows_of(file)] == [(i, f"j{i}") for i in range(30)]
 
 
-def test_a_bad_line_is_told_with_its_place_by_both(file, tmp_path, monkeypatch):
+def test_a_bad_line_is_told_with_its_place(file):
     with file.open("a") as stream:
         stream.write('{"judgment_id": 3}\n')
-    with pytest.raises(InputError) as here:
-        written(file, tmp_path / "here")
-    monkeypatch.setattr(assessment_lines, "LARGE", 1)
-    with pytest.raises(InputError) as beside:
-        written(file, tmp_path / "beside")
-    assert str(beside.value) == str(here.value)
-    assert f"{file}:31: no assessment" in str(here.value)
+    with pytest.raises(InputError, match="no assessment") as told:
+        rows_of(file)
+    assert f"{file}:31: no assessment" in str(told.value)
 
 
-def test_an_error_meanwhile_ends_the_process(file, tmp_path, monkeypatch):
-    monkeypatch.setattr(assessment_lines, "LARGE", 1)
-    started = []
-    real = assessment_lines.subprocess.Popen
-
-    def remembering(*arguments, **options):
-        started.append(real(*arguments, **options))
-        return started[0]
-
-    monkeypatch.setattr(assessment_lines.subprocess, "Popen", remembering)
-    with pytest.raises(KeyboardInterrupt), writing_assessments(file, tmp_path / "out"):
-        raise KeyboardInterrupt
-    assert started[0].returncode is not None
-
-
-def rows_of(path, monkeypatch, kept):
-    """The rows of a file, where so many checked lines are kept for comparison; or what is wrong with it."""
-    monkeypatch.setattr(assessment_lines, "MOST_KEPT", kept)
-    try:
-        rows = list(assessment_lines.assessment_rows(path))
-    except InputError as error:
-        return str(error)
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
-
-
-ODD = {
-    "judgment_id": [7, None, ""],
+WRONG = {
+    "judgment_id": [7, None],
     "judge": [True, ["a"]],
-    "final_score": ["high", True, 4, [1.0]],
-    "probability": ["0.5", 1, None, 0.25],
-    "signals": [
-        *(None, {}, [], {"order": None}, {"order": {"value": 1.0}}),
-        {"order": {"value": "x", "state": "s"}},
-        {"order": {"value": 1.0, "state": "s", "detail": 3}},
-        {"order": {"value": 1, "state": "s", "detail": "d"}},
-    ],
-    "threshold": ["x", 3, 3.5],
-    "status": ["failed", "unknown"],
-    "do": [None, 3, {"action": "ask"}],
-    "unknown": [1],
-    "agents": [[{"agent": "a", "model": "m", "weight": 1.0}]],
+    "final_score": ["high", [1.0]],
+    "signals": [[], {"order": None}, {"order": {"value": "x", "state": "s"}}],
+    "threshold": ["x"],
+    "status": ["unknown"],
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in ODD.items() for value in values])
-def test_a_line_is_read_the_same_after_lines_like_it(file, monkeypatch, name, value):
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {**lines[0], name: value}]))
-    assert rows_of(file, monkeypatch, 1_000) == rows_of(file, monkeypatch, 0)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+def test_a_field_that_is_wrong_is_told_after_lines_that_are_right(file, name, value):
+    first = json.loads(file.read_text().splitlines()[0])
+    file.write_text(file.read_text() + json.dumps({**first, name: value}) + "\n")
+    with pytest.raises(InputError, match=rf":31: no assessment: {name}"):
+        rows_of(file)
 
 
 @pytest.mark.parametrize("last", ["{}", "[1]", "x", '{"judgment_id": NaN}'])
-def test_what_is_no_assessment_is_told_after_lines_that_are(file, monkeypatch, last):
+def test_what_is_no_assessment_is_told_after_lines_that_are(file, last):
     file.write_text(file.read_text() + last)
-    assert rows_of(file, monkeypatch, 1_000) == rows_of(file, monkeypatch, 0)
-    assert f"{file}:31: no assessment" in rows_of(file, monkeypatch, 1_000)
-
-
-def test_lines_that_differ_in_what_is_their_own_are_checked_once(file, monkeypatch):
-    checked = []
-    monkeypatch.setattr(
-        assessment_lines, "_read", lambda *given, real=assessment_lines._read: checked.append(given) or real(*given)
-    )
-    rows = rows_of(file, monkeypatch, 1_000)
-    assert (len(rows), len(checked)) == (30, 1)
-    assert [row["judgment_id"] for row in rows] == [f"j{i}" for i in range(30)]
+    with pytest.raises(InputError, match=":31: no assessment"):
+        rows_of(file)

@@ -2,12 +2,20 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import ConfigurationError, DayBudgetExceeded, StoreUnavailableError
+from metajudge.errors import DayBudgetExceeded, StoreUnavailableError
 from metajudge.providers.budget import Amount
 from metajudge.providers.budget_book import DAY_S
-from metajudge.providers.daily_budget import DailyBudget, FileBudget
+from metajudge.providers.daily_budget import DailyBudget
+from metajudge.store import limits, open_store
 
 ONE = Amount(0.4, 1, 10)
+
+
+@pytest.fixture
+async def keeper(tmp_path):
+    store = await open_store(tmp_path / "s.db")
+    yield store.limits
+    await store.close()
 
 
 def opened(keeper, usd=1.0):
@@ -16,8 +24,7 @@ def opened(keeper, usd=1.0):
     return budget
 
 
-async def test_two_processes_share_a_keeper_and_a_waiting_call_gets_what_comes_back():
-    keeper = FileBudget(None)
+async def test_two_processes_share_a_keeper_and_a_waiting_call_gets_what_comes_back(keeper):
     one, other = opened(keeper), opened(keeper)
     await one.reserve(ONE)
     await other.reserve(ONE)
@@ -37,8 +44,7 @@ async def test_two_processes_share_a_keeper_and_a_waiting_call_gets_what_comes_b
     await one.flush(5)
 
 
-async def test_a_call_that_is_cancelled_while_it_waits_holds_nothing():
-    keeper = FileBudget(None)
+async def test_a_call_that_is_cancelled_while_it_waits_holds_nothing(keeper):
     budget = opened(keeper)
     await budget.reserve(Amount(0.9, 1, 10))
     waiting = asyncio.create_task(budget.reserve(ONE))
@@ -51,8 +57,8 @@ async def test_a_call_that_is_cancelled_while_it_waits_holds_nothing():
     assert (await budget.state()).held == 0
 
 
-async def test_a_cost_is_told_until_the_keeper_has_heard_it():
-    keeper, failures = FileBudget(None), [1, 2]
+async def test_a_cost_is_told_until_the_keeper_has_heard_it(keeper):
+    failures = [1, 2]
     settle = keeper.settle_usd
 
     async def unreliable(ticket, usd):
@@ -73,17 +79,20 @@ async def test_a_cost_is_told_until_the_keeper_has_heard_it():
     assert (await budget.state()).spent == 0.4
 
 
-async def test_a_file_keeps_the_day_s_spending_and_nothing_of_calls_in_flight(tmp_path):
-    file, now = tmp_path / "s.budget", [20_000 * DAY_S + 10.0]
-    first = FileBudget(file, clock=lambda: now[0])
-    await first.reserve_usd("a", 0.5, 1.0)
-    await first.reserve_usd("b", 0.5, 1.0)
-    await first.settle_usd("a", 0.25)
-    again = FileBudget(file, clock=lambda: now[0])
-    state = await again.spent_usd()
-    assert (state.spent, state.held) == (0.25, 0.0)
+async def test_a_restart_finds_the_day_s_spending_until_the_next_day(tmp_path, monkeypatch):
+    now = [20_000 * DAY_S + 10.0]
+    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    store = await open_store(tmp_path / "s.db")
+    await store.limits.reserve_usd("a", 0.5, 1.0)
+    await store.limits.reserve_usd("b", 0.5, 1.0)
+    await store.limits.settle_usd("a", 0.25)
+    await store.close()
+    store = await open_store(tmp_path / "s.db")
+    state = await store.limits.spent_usd()
+    assert (state.spent, state.held) == (0.25, 0.5)
+    now[0] += 11.0
+    state = await store.limits.spent_usd()
+    assert (state.spent, state.held) == (0.25, 0.0), "what a process that ended had set aside is held for ever"
     now[0] += DAY_S
-    assert (await again.spent_usd()).spent == 0
-    file.write_text("no book")
-    with pytest.raises(ConfigurationError, match="move it away"):
-        FileBudget(file)
+    assert (await store.limits.spent_usd()).spent == 0
+    await store.close()

@@ -41,6 +41,9 @@ class Ledger(list):
     def record_call(self, call):
         self.append(call)
 
+    async def flush(self):
+        pass
+
 
 def ask(i=0, **parameters):
     return ModelRequest("Be fair.", (Message("user", f"question {i}"),), SCHEMA, Parameters(**parameters))

@@ -109,9 +109,10 @@ def test_tables_are_read_alike(table: Callable[..., Path]) -> None:
 def test_an_input_without_contradictions_is_read_once_for_them(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_judgments([write("x", row(1), row(2))])
     (reader,) = source._readers
+    passes, passing = [], type(reader).read
+    monkeypatch.setattr(type(reader), "read", lambda self: passes.append(self) or passing(self))
     assert not find_contents([reader])
-    monkeypatch.setattr(type(reader), "read", lambda _: pytest.fail("our own records are compared as they stand"))
-    assert not find_contents([reader])
+    assert passes == [reader]
 
 
 def test_an_input_without_contradictions_is_collected_in_one_pass(

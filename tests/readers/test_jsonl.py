@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers import jsonl, open_judgments, write_jsonl
+from metajudge.readers import alike, open_judgments, write_jsonl
 from metajudge.readers.jsonl import JudgmentLines, SharedItems
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import FoundJudgment, why
@@ -284,9 +284,9 @@ def test_an_equal_item_of_another_type_in_meta_is_not_taken_for_the_item(tmp_pat
         assert [one.item.label for one in read[len(before) :]] == [Category(True), *[Grade(1.0)] * 3]
 
 
-def test_records_with_names_of_their_own_are_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "MOST_CHECKED", 3)
-    items = jsonl.SharedItems()
+def test_records_with_names_of_their_own_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "MOST_KEPT", 3)
+    items = SharedItems()
     for number in range(20):
         one, other = f"a{number}", f"b{number}"
         item = {"id": "q", "question": "?", "responses": {one: "x", other: "y"}}
@@ -295,8 +295,7 @@ def test_records_with_names_of_their_own_are_forgotten_again(monkeypatch: pytest
             for verdict in (f"{one}>{other}", f"{one}>>{other}", f"{other}>{one}"):
                 data = {**record, "verdict": verdict, "order": order}
                 assert items.judgment(data) == Judgment.model_validate(data)
-        assert len(items._by_rules) <= 3
-        assert all(len(checked) <= 3 for checked in items._by_rules.values())
+        assert len(items._alike._checked) <= 3
 
 
 NAMES = {"one": ("A",), "two": ("A", "B"), "three": ("A", "B", "C")}

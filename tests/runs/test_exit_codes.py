@@ -17,7 +17,6 @@ from metajudge.errors import (
     FailureKind,
     OutputError,
     RateLimitedError,
-    StoreLockedError,
     StoreUnavailableError,
     UnprovenError,
 )
@@ -63,7 +62,6 @@ def test_the_rule(counts, options, code):
     ("error", "code"),
     [
         (ConfigurationError("x"), 2),
-        (StoreLockedError("x"), 2),
         (StoreUnavailableError("x"), 1),
         (BadLineError("x"), 1),
         (OutputError("x"), 1),

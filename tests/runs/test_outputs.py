@@ -107,10 +107,15 @@ class TestAttemptFile:
         with opened(path, exclude_none=True) as again:
             assert (again.earlier, again.cut) == ([ONE], False)
             again.append(TWO)
-            assert again.appended == [TWO]
+            assert (again.appended, again.attempts) == ([TWO], [ONE, TWO])
         with opened(path, exclude_none=True) as last:
             last.append(ONE)
         assert path.read_text().splitlines()[1:] == ['{"name":"two","note":"n"}', '{"name":"one"}']
+
+    def test_without_a_path_the_attempts_are_in_memory_alone(self):
+        with opened(None) as file:
+            file.append(ONE)
+            assert (file.earlier, file.attempts, file.cut) == ([], [ONE], False)
 
     @pytest.mark.parametrize("rest", ['{"na', '{"name":"two"', "{"])
     def test_a_line_cut_off_by_a_kill_is_dropped(self, tmp_path, rest):

@@ -4,8 +4,7 @@ from random import Random
 
 from metajudge.store import Store
 from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
-from metajudge.store.bulk import AnnotationRow, Annotations, AssessmentBlock, ItemRow, JudgmentRow
-from metajudge.store.gaps import COLUMNS, DIGEST, ITEM_ID, JUDGE, JUDGMENT_ID, SIGNALS
+from metajudge.store.bulk import AnnotationRow, AssessmentBlock, ItemRow, JudgmentRow
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Assessment, Judgment, SignalValue, digest
 
@@ -59,7 +58,7 @@ def block(*assessments: Assessment, run: str = "run-1", **changes: object) -> As
         "strategies": [one.strategy for one in assessments],
         "panel_digests": [one.panel_digest for one in assessments],
         "payloads": [without_annotation(one).model_dump_json(exclude=DERIVED).encode() for one in assessments],
-        "annotations": Annotations.of([annotation(one) for one in assessments]),
+        "annotations": [annotation(one) for one in assessments],
     }
     return AssessmentBlock(**{**values, **changes})
 
@@ -69,27 +68,6 @@ async def keep(store: Store, *judgments: Judgment) -> int:
     return await store.blocks.keep_texts(
         [ItemRow(*row[:3], row[3].encode()) for row in items], [JudgmentRow(*row[:5], row[5].encode()) for row in said]
     )
-
-
-def in_parts(*assessments: Assessment, run: str = "run-1", **changes: object) -> AssessmentBlock:
-    """A block without annotations, whose payloads have gaps; two signals stand in a part of their own each."""
-    payloads, parts = [], [[""] * len(assessments) for _ in COLUMNS]
-    for place, one in enumerate(assessments):
-        names = ("judgment_id", "item_id", "judge", "judgment_digest")
-        text = one.model_copy(update={"signals": {}} | {name: f"the {name}" for name in names})
-        gapped = text.model_dump_json(exclude=DERIVED).replace('"signals":{}', f'"signals":{SIGNALS}')
-        for name, gap in zip(names, (JUDGMENT_ID, ITEM_ID, JUDGE, DIGEST), strict=True):
-            gapped = gapped.replace(f'"the {name}"', gap)
-        payloads.append(gapped.encode())
-        for part, (name, value) in zip(parts, one.signals.items(), strict=False):
-            part[place] = f',"{name}":{value.model_dump_json()}'
-    return block(*assessments, run=run, **({"payloads": payloads, "annotations": None, "parts": parts} | changes))
-
-
-def estimated(judgment: Judgment, value: float, score: float = 4.2) -> Assessment:
-    """An assessment with P(right) without labels."""
-    order = SignalValue(value=1.0, state="agree", detail="other order: A>B")
-    return found(judgment, score, signals={"order": order, "no_labels": SignalValue(value=value, state="no_labels")})
 
 
 TABLES = ("items", "judgments", "assessments", "annotations")

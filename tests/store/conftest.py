@@ -132,12 +132,12 @@ def postgres_url(postgres_urls: Callable[[], str]) -> str:
     return postgres_urls()
 
 
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new store can be, on each database."""
     if request.param == "postgres":
         return request.getfixturevalue("postgres_url")
-    return str(tmp_path / "contract.duckdb")
+    return str(tmp_path / "contract.db")
 
 
 @pytest.fixture

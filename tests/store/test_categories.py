@@ -2,7 +2,7 @@
 
 from metajudge.decision import load_policy
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.store.review_events import spellings_in
+from metajudge.store.reviews import spellings_in
 from tests.store.test_reviews import NOW, review
 
 

@@ -82,7 +82,7 @@ class TestPages:
         assert not (await page(store, AssessmentFilter(decision="APPROVE"))).lines
 
     async def test_a_rare_text_is_found_in_the_end_and_what_was_searched_is_counted(self, many, monkeypatch) -> None:
-        monkeypatch.setattr(browsing, "WINDOW", 20)
+        monkeypatch.setattr(browsing, "_CHECKED", 20)
         wanted = AssessmentFilter(text="(3)")
         looks = [await page(many, wanted, clock=itertools.count(0, 3).__next__)]
         while looks[-1].older is not None:

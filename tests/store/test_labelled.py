@@ -39,7 +39,7 @@ def fact(number, **changes):
 
 async def put(store, facts):
     adding = store.line_facts
-    await store.change(lambda c: adding._dialect.append(c, "line_facts", Fact._fields, list(facts)))
+    await store.change(lambda c: adding._dialect.insert(c, "line_facts", Fact._fields, list(facts)))
 
 
 def made(rng):
@@ -178,7 +178,6 @@ async def test_judges_who_contradict_themselves_name_no_winner(store) -> None:
 
 
 async def test_agreement_of_judges_is_as_counted_one_by_one(store, monkeypatch) -> None:
-    monkeypatch.setattr(labelled, "_ROWS", 7)
     facts = [one for one in made(random.Random(5)) if one.panel_digest == "p"]
     await put(store, facts)
     answers = defaultdict(set)
@@ -216,7 +215,6 @@ async def test_judges_of_grades_agree_by_response(store) -> None:
 
 
 async def test_agents_agree_where_they_are_on_the_same_side_of_the_threshold(store, monkeypatch) -> None:
-    monkeypatch.setattr(labelled, "_SPAN", 3)
     scores = [(5.0, 4.75), (4.5, 1.0), (4.5 + 1e-12, 5.0), (1.0, 5.0)]
     for number, (first, second) in enumerate(scores):  # exactly at the threshold is not above it
         agents = (made_agent("a", "m", (first,) * 4), made_agent("b", "m", (second,) * 4))

@@ -1,17 +1,11 @@
 """The current versions are one line each, whatever is written and by whom: as a count over all versions would have it."""
 
-import asyncio
 import random
 
 import pytest
 
-from metajudge.store import open_store
-from metajudge.store.copying import copy_store
-from metajudge.store.database import Database
-from metajudge.store.duckdb_store import opened_tables
-from metajudge.types.location import store_location
 from tests.store.blocks import write_some
-from tests.store.test_bulk import block, decided, found, keep
+from tests.store.test_bulk import keep
 
 _WANTED = """
     SELECT coalesce(n.annotation_id, a.assessment_id) AS number, a.assessment_id,
@@ -49,35 +43,3 @@ async def test_after_any_writes_there_is_a_line_for_each_judgment_and_panel(stor
             await store.close()
             store = await reopen()
     await store.close()
-
-
-async def test_lines_that_are_missing_are_built_when_the_file_is_opened(tmp_path, records) -> None:
-    path = tmp_path / "store.duckdb"
-    store = await open_store(path)
-    judgments = [records.judgment(n) for n in range(4)]
-    await keep(store, *judgments)
-    await store.blocks.append_block(block(*map(found, judgments[:3]), decided(found(judgments[3]))))
-    await store.blocks.append_block(block(found(judgments[0], 4.9), decided(found(judgments[1]))))
-    await store.close()
-    database = Database(path)
-    database.writer.execute("DELETE FROM lines WHERE number > 2")
-    database.close()
-    store = await open_store(path)
-    assert await check(store) == 4
-    await store.close()
-
-
-async def test_a_copied_store_has_its_lines(tmp_path, records, location) -> None:
-    source = tmp_path / "source.duckdb"
-    store = await open_store(source)
-    judgments = [records.judgment(n) for n in range(3)]
-    await keep(store, *judgments)
-    await store.blocks.append_block(block(decided(found(judgments[0])), *map(found, judgments[1:])))
-    await store.blocks.append_block(block(found(judgments[1], 4.9)))
-    await store.close()
-    await asyncio.to_thread(copy_store, source, store_location(location))
-    copied = await open_store(location)
-    assert await check(copied) == 3
-    await copied.close()
-    with opened_tables(source) as tables:
-        assert tables.count("lines") == 3

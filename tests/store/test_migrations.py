@@ -20,10 +20,9 @@ from metajudge.errors import AuthError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.store import browsing, dashboard, open_store
 from metajudge.store.browsing import AssessmentFilter
-from metajudge.store.database import STORAGE_VERSION
+from metajudge.store.copying import copy_store
 from metajudge.store.fitting import NewestFilter, newest_fitting
-from metajudge.store.migrating import known_migrations
-from metajudge.store.postgres_migrating import known_migrations as postgres_migrations
+from metajudge.store.migrating import steps_in
 from metajudge.types import Assessment
 from tests.doubles.crowds import crowd
 
@@ -35,9 +34,9 @@ OLD = [dict(zip(TABLES["assessments"]["columns"], row, strict=True)) for row in 
 
 
 def written_to_file(path):
-    with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
+    with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name VARCHAR)")
-        for step in known_migrations()[:4]:
+        for step in steps_in("duckdb")[:4]:
             connection.execute(step.sql)
             connection.execute("INSERT INTO migrations VALUES ($1, $2)", [step.version, step.name])
         for table, content in TABLES.items():
@@ -45,14 +44,15 @@ def written_to_file(path):
             connection.executemany(
                 f"INSERT INTO {table} ({', '.join(content['columns'])}) VALUES ({places})", content["rows"]
             )
-    return str(path)
+    copy_store(path, path.with_suffix(".db"))
+    return str(path.with_suffix(".db"))
 
 
 def written_to_postgres(url):
     with psycopg.connect(url) as connection:
         connection.execute(f"CREATE SCHEMA {connection.execute('SHOW search_path').fetchone()[0]}")
         connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name VARCHAR)")
-        for step in postgres_migrations()[:3]:
+        for step in steps_in("postgres")[:3]:
             connection.execute(step.sql)
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", [step.version, step.name])
         for table, content in TABLES.items():
@@ -67,9 +67,9 @@ def written_to_postgres(url):
     return url
 
 
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["copied", "postgres"])
 def location(request, tmp_path):
-    if request.param == "duckdb":
+    if request.param == "copied":
         return written_to_file(tmp_path / "old.duckdb")
     return written_to_postgres(request.getfixturevalue("postgres_url"))
 

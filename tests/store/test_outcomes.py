@@ -201,10 +201,7 @@ async def test_a_mistake_in_a_change_is_undone_and_told_and_the_store_goes_on(st
     assert [one.subject_digest for one in await all_of(store)] == [digest]
 
 
-@pytest.mark.parametrize("few", [0, 3, 1_000])
-async def test_the_newest_outcome_is_found_in_memory_as_in_the_database(reopen, records, monkeypatch, few):
-    """Few contents are looked up in the database, many in a map that is read from it: the same outcomes follow."""
-    monkeypatch.setattr("metajudge.store.outcome_sources.FEW", few)
+async def test_an_outcome_follows_the_newest_one_on_its_content_also_after_reopening(reopen, records):
     store = await reopen()
     for n in range(4):
         await vet(store, records, n, Action.REVIEW)

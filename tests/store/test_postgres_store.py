@@ -13,18 +13,21 @@ import pytest
 
 from metajudge.errors import ConfigurationError, StoreError, StoreUnavailableError
 from metajudge.reviews.review import HumanDecision, Outcome, Review
-from metajudge.store import RunRecord, open_store
+from metajudge.store import RunRecord, migrating, open_store
+from metajudge.store.migrating import Migration
+from metajudge.store.patience import Pauses
+from metajudge.store.store import SqlStore
 from metajudge.types.location import PostgresUrl, store_location
 from tests.doubles.postgres_server import PostgresServer
 from tests.doubles.store_script import script
 
 psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed")
-postgres_store = pytest.importorskip("metajudge.store.postgres_store")
-connections = pytest.importorskip("metajudge.store.postgres_connections")
+postgres = pytest.importorskip("metajudge.store.postgres")
 
 
 async def impatient(url: str, **options):
-    return await postgres_store.open_store(PostgresUrl(url), **{"patience_s": 1.0, **options})
+    engine = postgres.PostgresEngine(PostgresUrl(url), **{"patience_s": 1.0, **options})
+    return await asyncio.to_thread(SqlStore, engine)
 
 
 @pytest.fixture
@@ -126,21 +129,13 @@ class TestSchema:
         from metajudge.store.copying import opened_tables
         from metajudge.store.tables import CHILD, TABLES
 
-        with opened_tables(tmp_path / "s.duckdb") as one, opened_tables(PostgresUrl(postgres_url)) as other:
+        with opened_tables(tmp_path / "s.db") as one, opened_tables(PostgresUrl(postgres_url)) as other:
             for table in [*(table.name for table in TABLES), CHILD]:
                 assert one.columns(table) == other.columns(table) != []
 
-    def test_numbers_of_the_steps_have_no_gap(self) -> None:
-        from metajudge.store.postgres_migrating import known_migrations
-
-        assert [step.version for step in known_migrations()] == list(range(1, len(known_migrations()) + 1))
-
     async def test_a_failing_step_leaves_the_schema_as_it_was(self, postgres_url, monkeypatch) -> None:
-        from metajudge.store import postgres_migrating
-        from metajudge.store.migrating import Migration
-
         await (await open_store(postgres_url)).close()
-        steps = postgres_migrating.known_migrations()
+        steps = migrating.steps_in("postgres")
         number = steps[-1].version
         bad = (
             *steps,
@@ -148,7 +143,7 @@ class TestSchema:
             Migration(number + 2, "bad", "CREATE TABLE extra (a INTEGER)"),
         )
         with monkeypatch.context() as patch:
-            patch.setattr(postgres_migrating, "known_migrations", lambda: bad)
+            patch.setattr(postgres, "steps_in", lambda _: bad)
             with pytest.raises(StoreError, match="extra"):
                 await open_store(postgres_url)
         await (await open_store(postgres_url)).close()
@@ -262,7 +257,7 @@ class TestPool:
     @pytest.mark.slow
     async def test_time_in_which_others_are_served_counts(self, postgres_url, monkeypatch) -> None:
         store = await impatient(postgres_url, pooled=1, patience_s=60.0)
-        monkeypatch.setattr(store.connections, "pauses", lambda: connections.Pauses(0.0))  # as if asked for 60 s ago
+        monkeypatch.setattr("metajudge.store.store.Pauses", lambda _: Pauses(0.0))  # as if asked for 60 s ago
         assert await store.runs() == [], "a connection is free"
         slow = asyncio.create_task(store.read(lambda connection: connection.execute("SELECT pg_sleep(2)").fetchall()))
         await asyncio.sleep(0.2)
@@ -279,7 +274,7 @@ class TestPool:
                 cut = admin.execute(  # the writer's own connection: other tests use the same server
                     "SELECT pg_terminate_backend(pid) FROM pg_locks"
                     " WHERE locktype = 'advisory' AND classid = %s::BIGINT::OID AND objid = %s",
-                    [store._lock_class, store.writer_id],
+                    [store.dialect.lock_class, store.writer_id],
                 )
                 assert cut.rowcount >= 1
             store.record_call(records.call(n))

@@ -9,7 +9,6 @@ from metajudge.errors import FailureKind
 from metajudge.store import open_store
 from metajudge.store.browsing import AssessmentFilter, page_of_assessments
 from metajudge.store.repeats import same_annotation, same_payload, same_result
-from metajudge.store.rows import assessment_write, decode, encode
 from metajudge.types import Failure, SignalValue, Status, TokenUsage
 from metajudge.types.assessment import GuaranteedThreshold
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
@@ -119,16 +118,6 @@ class TestNothingNew:
             assert (found["assessments_total"], found["history_total"]) == (1, 1)
         for one in replicas:
             await one.close()
-
-    async def test_what_a_killed_process_left_in_its_log_is_compared_too(self, tmp_path) -> None:
-        store = await open_store(tmp_path / "s.duckdb")
-        await save(store, FAILED, by("x", FAILED))
-        await store.show("none")  # commits
-        write = assessment_write("key", JUDGMENT, FAILED, None, "r", again=False)
-        replayed = [decode(encode(write)), decode(encode(write))]
-        await store._writer.run(lambda: store._journal.commit(replayed, store._journal.committed_segment()))
-        assert await kept(store) == (by("x", FAILED), 1)
-        await store.close()
 
 
 class TestComparison:

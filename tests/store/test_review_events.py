@@ -1,14 +1,10 @@
 """Amendments, comments, assignments and progress: rows are added, and everything that was said stays."""
 
-import duckdb
 import pytest
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import Comment, Outcome
-from metajudge.store import open_store
-from metajudge.store.database import STORAGE_VERSION
-from metajudge.store.migrating import known_migrations
 from tests.store.test_reviews import NOW, claimed, decision, review
 
 
@@ -103,17 +99,3 @@ async def test_reviews_of_one_item_are_found(store):
     await store.reviews.open([review("r1", item_id="q"), review("r2", item_id="q"), review("r3")])
     page = await store.reviews.page(ReviewFilter(item_id="q"), now=NOW)
     assert [one.review.review_id for one in page.reviews] == ["r1", "r2"]
-
-
-async def test_an_older_file_gets_the_table_when_it_is_opened(tmp_path):
-    path = tmp_path / "old.duckdb"
-    with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
-        connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name VARCHAR)")
-        for step in known_migrations()[:5]:
-            connection.execute(step.sql)
-            connection.execute("INSERT INTO migrations VALUES ($1, $2)", [step.version, step.name])
-    store = await open_store(path)
-    await store.reviews.open([review()])
-    await decided(store)
-    assert len((await store.reviews.amend(decision(outcome=Outcome.REJECT, reason="x"), now=NOW)).history) == 2
-    await store.close()

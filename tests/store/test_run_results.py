@@ -6,8 +6,7 @@ import pytest
 
 from metajudge.store import run_results as module
 from metajudge.store.protocol import RunRecord
-from metajudge.store.run_results import KeptVerdicts, current_results, run_results
-from metajudge.store.sql import in_file
+from metajudge.store.run_results import current_results, run_results, verdicts_of
 from tests.doubles.judgments import judgment
 from tests.store.test_newest_assessments import assessment
 
@@ -55,8 +54,7 @@ async def test_an_annotation_kept_as_a_whole_assessment_counts_as_that(store) ->
     whole = decided.model_copy(update={"final_score": 4.0}).model_dump_json(exclude={"do"})
 
     def as_before(connection):
-        table = "annotation_rows" if in_file(connection) else "annotations"
-        connection.execute(f"UPDATE {table} SET payload = $1", [whole])
+        connection.execute("UPDATE annotations SET payload = $1", [whole])
 
     await store.audit_log._write(as_before)
     ((_, kept),) = await store.run_assessments("r")
@@ -71,10 +69,10 @@ async def test_verdicts_and_labels_of_judgments_whose_texts_are_kept(store) -> N
         await store.save_assessment(f"k{n}", one, assessment(one, 1.0), "r")
     await store.forget(given[2].item.id)
     digests = [one.digest for one in given]
-    found = await store.ask(partial(KeptVerdicts().among, digests=digests))
+    found = await store.ask(partial(verdicts_of, digests=digests))
     assert {digest: one[:3] for digest, one in found.items()} == {
         digests[0]: ('"A>B"', '"A>B"', None),
         digests[1]: ('"A>B"', found[digests[1]].label, None),
     }
-    assert found[digests[0]].asked == ('"What is 2 + 2? (labelled)"', "null", None, None)
+    assert found[digests[0]].asked == ('"What is 2 + 2? (labelled)"', None, None, None)
     assert found[digests[1]].label in (None, "null")

@@ -259,7 +259,7 @@ class TestStore:
     async def test_a_promise_stamped_by_an_earlier_version_does_not_come_back_from_the_store(
         self, calibration, tmp_path, monkeypatch
     ):
-        store, sure = tmp_path / "metajudge.duckdb", guaranteed(calibration, 1e-6)
+        store, sure = tmp_path / "metajudge.db", guaranteed(calibration, 1e-6)
         with monkeypatch.context() as earlier:  # which withheld nothing
             earlier.setattr("metajudge.calibration.calibration.outside_domain", lambda _marks: ())
             stamped, _ = await vetted(FITTED_ON[:6], store=store, calibration=sure)
@@ -271,7 +271,7 @@ class TestStore:
         assert newest["payload"]["guarantee"] is None
 
     async def test_a_calibration_asks_no_model_anew(self, calibration, tmp_path):
-        store = tmp_path / "metajudge.duckdb"
+        store = tmp_path / "metajudge.db"
         plain, _ = await vetted(FRESH[:12], [scripted()], store=store)
         again = scripted()
         found, summary = await vetted(FRESH[:12], [again], store=store, calibration=calibration)

@@ -30,7 +30,7 @@ case "$command" in
     each --calibration "${METAJUDGE_ACTION_CALIBRATION:-}"
     each --fail-under "${METAJUDGE_ACTION_FAIL_UNDER:-}"
     each --budget-usd "${METAJUDGE_ACTION_BUDGET_USD:-}"
-    arguments+=("--store=$out/metajudge.duckdb" "--out=$out/assessments.jsonl" "--markdown=$comment")
+    arguments+=("--store=$out/metajudge.db" "--out=$out/assessments.jsonl" "--markdown=$comment")
     ;;
   audit)
     each --fail-on "${METAJUDGE_ACTION_FAIL_ON:-}"

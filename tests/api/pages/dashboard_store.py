@@ -2,16 +2,14 @@
 
 import asyncio
 import random
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-
-import duckdb
 
 from metajudge.errors import FailureKind
 from metajudge.reviews.opening import review_of
 from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import RunRecord, open_store
-from metajudge.store.gaps import rows_of
 from metajudge.types import CallRecord, Status, Usage
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
 
@@ -103,11 +101,12 @@ def fill_dashboard(path, items=60, *, seed=1, labelled=True, decided=12, days=9)
     """Fills the store at a path and spreads what is in it over the last days."""
     with ThreadPoolExecutor(1) as thread:  # a test of a browser has an event loop of its own
         thread.submit(lambda: asyncio.run(_fill(path, items, seed, labelled, decided))).result()
-    connection = duckdb.connect(str(path))
+    connection = sqlite3.connect(path)
     now = time.time()
     for table, column, number in (("assessments", "created_at", "assessment_id"), ("calls", "started_at", "call_id")):
         connection.execute(
-            f"UPDATE {rows_of(table)} SET {column} = $1 - $2 * {DAY} * (1 - {number} / (SELECT max({number}) FROM {table}))",
+            f"UPDATE {table} SET {column} = ? - ? * {DAY} * (1 - 1.0 * {number} / (SELECT max({number}) FROM {table}))",
             [now, days],
         )
+    connection.commit()
     connection.close()

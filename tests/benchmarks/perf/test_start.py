@@ -17,7 +17,7 @@ def test_figures_are_ratios_of_what_was_measured_in_one_run():
 
 
 def test_a_command_that_fails_is_no_figure(tmp_path):
-    (tmp_path / "store.duckdb").touch()
+    (tmp_path / "store.db").touch()
     with pytest.raises(SystemExit, match="ended with 3: no luck"):
         cpu_s(["-c", "import sys; sys.stderr.write('no luck'); sys.exit(3)"], tmp_path)
-    assert not (tmp_path / "store.duckdb").exists()
+    assert not (tmp_path / "store.db").exists()

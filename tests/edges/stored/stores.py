@@ -19,6 +19,7 @@ import httpx2
 import pytest
 
 from metajudge.panels.config import load_panel_file
+from metajudge.store.copying import copy_store
 from metajudge.types.location import store_location
 from tests.api.conftest import app_module, running
 from tests.doubles.postgres_urls import NO_SERVER
@@ -143,24 +144,24 @@ def unpacked(folder: Path, kind: str) -> None:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, kind: str, *, on: str = "duckdb", proxy: str = "http://127.0.0.1:9") -> Iterator[str]:
+def opened(folder: Path, kind: str, *, on: str = "file", proxy: str = "http://127.0.0.1:9") -> Iterator[str]:
     """Works in a folder with a stored store and everything its commands need; hands out where the store is.
 
-    This is the one place that opens what 0.2 stored. A version with another kind of store brings it over here
-    (``metajudge store copy OLD NEW``).
+    This is the one place that opens what 0.2 stored: a file is brought over as ``metajudge store copy`` does.
 
     Args:
         folder: an empty one.
         kind: of :data:`KINDS`.
-        on: ``duckdb`` or ``postgres`` (skips the test where there is no server).
+        on: ``file`` or ``postgres`` (skips the test where there is no server).
         proxy: through which models are asked; nothing answers there by default.
     """
     if not (folder / "judgments.jsonl").exists():
         unpacked(folder, kind)
     with contextlib.ExitStack() as stack:
-        where = STORE if on == "duckdb" else stack.enter_context(_loaded(DATA / f"{kind}.sql.gz"))
-        if on == "duckdb" and not (folder / STORE).exists():
+        where = STORE if on == "file" else stack.enter_context(_loaded(DATA / f"{kind}.sql.gz"))
+        if on == "file" and not (folder / STORE).exists():
             (folder / STORE).write_bytes(gzip.decompress((DATA / f"{kind}.duckdb.gz").read_bytes()))
+            copy_store(folder / STORE, folder / "new.db", rename=True)
         stack.enter_context(at(folder, where, proxy))
         yield where
 

@@ -16,7 +16,7 @@ CHANGED = {"vet_shipped", "vet_calibrated", "vet_policy", "vet_promised"}
 RESUMED = ("clash.attempts.jsonl", "clash_given.attempts.jsonl", "peers.ballots.jsonl", "peers.ballots.answers.jsonl")
 
 
-def again(place, models, kind, on="duckdb"):
+def again(place, models, kind, on="file"):
     """Every command of a kind once more: what they printed, and what they found."""
     before = models.count
     with place(kind, on=on, proxy=models.url) as (folder, _):
@@ -55,7 +55,7 @@ def test_so_does_the_command_that_people_have_decided_on(fresh, models):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 def test_a_draft_in_force_asks_only_about_records_it_was_not_tried_on(fresh, models, on):
     before = models.count
     with fresh("drafts", on=on, proxy=models.url):

@@ -9,9 +9,9 @@ from tests.edges.recorded import check, numbers, steady
 from tests.edges.stored.stores import KINDS, compared, plain, records
 from tests.stored.commands import run
 
-ON = ["duckdb", pytest.param("postgres", marks=pytest.mark.slow)]
-LISTED = [(kind, on) for kind in KINDS for on in ("duckdb", "postgres")]
-FAST = {("panels", "duckdb"), ("evidence", "duckdb")}
+ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
+LISTED = [(kind, on) for kind in KINDS for on in ("file", "postgres")]
+FAST = {("panels", "file"), ("evidence", "file")}
 
 
 def marked(pairs):
@@ -42,7 +42,7 @@ SHOWN = {
 COUNTED = ("judgments", "assessments", "history", "calls", "reviews", "clashes", "cases", "outcomes", "runs", "items")
 
 
-@pytest.mark.parametrize(("kind", "on"), marked((kind, on) for kind in SHOWN for on in ("duckdb", "postgres")))
+@pytest.mark.parametrize(("kind", "on"), marked((kind, on) for kind in SHOWN for on in ("file", "postgres")))
 def test_what_is_stored_under_an_id_is_shown(fresh, kind, on):
     with fresh(kind, on=on):
         done = {name: (run("show", name, "--json"), run("show", name)) for name in SHOWN[kind]}
@@ -111,7 +111,7 @@ def people(one):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 def test_two_runs_are_compared(fresh, on):
     with fresh("panels", on=on) as (_folder, _):
         ids = [one["run_id"] for one in run("runs", "--json").json()["runs"]]
@@ -120,7 +120,7 @@ def test_two_runs_are_compared(fresh, on):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 def test_promises_feedback_and_outcomes_of_people_are_read(fresh, on):
     with fresh("people", on=on) as (folder, _):
         for name, words in {
@@ -147,7 +147,7 @@ def test_what_waits_to_be_sent_is_sent(fresh, models):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 def test_snapshots_and_drafts_are_read(fresh, on):
     with fresh("drafts", on=on) as (folder, _):
         for name, words in {

@@ -9,7 +9,7 @@ from tests.edges.stored.stores import compared, expected_results, plain, records
 from tests.stored.commands import run
 
 EXPECTED = expected_results()["removed"]["results"]
-ON = ["duckdb", pytest.param("postgres", marks=pytest.mark.slow)]
+ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
 IDS = {
     "cascade": "q1/wren/AB",
     "expected": "code-1/osprey-70b/AB",
@@ -62,7 +62,7 @@ def test_they_are_exported(fresh, on):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 def test_two_of_their_runs_are_compared(fresh, on):
     with fresh("removed", on=on):
         listed = run("runs", "--json", "--limit", "100").json()["runs"]

@@ -7,7 +7,7 @@ import pytest
 from tests.edges.recorded import check, steady
 from tests.edges.stored.stores import JOB, job_lines, posts, service
 
-ON = ["duckdb", pytest.param("postgres", marks=pytest.mark.slow)]
+ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
 PATHS = {
     "service": (
         "/v1/jobs",
@@ -31,7 +31,7 @@ PAGES = ("/", "/assessments", "/reviews", "/outcomes", "/monitor", "/jobs", "/ru
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", ["duckdb", "postgres"])
+@pytest.mark.parametrize("on", ["file", "postgres"])
 @pytest.mark.parametrize("kind", PATHS)
 def test_it_is_read_over_http(fresh, kind, on):
     with fresh(kind, on=on) as (folder, where), service(folder, where) as client:

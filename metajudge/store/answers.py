@@ -1,0 +1,103 @@
+"""Answers of the service by idempotency key, in the store."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from metajudge.store.sql import Connection
+
+if TYPE_CHECKING:
+    from metajudge.store.store import SqlStore
+
+KEEP_ANSWERS_S = 86_400.0
+TAKEN_OVER_AFTER_S = 5.0
+"""Seconds after which the key of a lost process is free again; a running one whose connection was interrupted has
+reconnected by then."""
+_CLEAR_EVERY_S: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response under an idempotency key; ``status`` is None while the request is in progress."""
+
+    fingerprint: str
+    status: int | None
+    body: bytes
+    location: str | None
+
+
+class StoredAnswers:
+    """Responses of all processes; a key belongs to one of them until it responds, releases it or is killed."""
+
+    def __init__(self, store: "SqlStore") -> None:
+        self._store = store
+        self._cleared_at = float("-inf")
+
+    async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
+        """Takes a key for a request; None if it was free, else its entry."""
+        now, dialect = time.time(), self._store.dialect
+        await self._forget_old(now)
+        mine = [owner, key, fingerprint, now, self._store.writer_id]
+
+        def take(connection: Connection) -> Answer | None:
+            added = connection.execute(
+                "INSERT INTO service_answers (owner, key, fingerprint, at, writer_id) VALUES ($1, $2, $3, $4, $5) "
+                "ON CONFLICT DO NOTHING RETURNING 1",
+                mine,
+            ).fetchall()
+            if added:
+                return None
+            rows = connection.execute(
+                "SELECT fingerprint, status, body, location, at, writer_id FROM service_answers "  # noqa: S608
+                f"WHERE owner = $1 AND key = $2 {dialect.for_update}",
+                [owner, key],
+            ).fetchall()
+            if not rows:
+                return Answer(fingerprint, None, b"", None)  # released meanwhile: the caller retries
+            first, status, body, location, at, writer = rows[0]
+            lost = status is None and at < now - TAKEN_OVER_AFTER_S and writer not in dialect.alive(connection)
+            if not lost and at >= now - KEEP_ANSWERS_S:
+                return Answer(first, status, body or b"", location)
+            connection.execute(
+                "UPDATE service_answers SET fingerprint = $3, at = $4, writer_id = $5, status = NULL, body = NULL, "
+                "location = NULL WHERE owner = $1 AND key = $2",
+                mine,
+            )
+            return None
+
+        return await self._store.change(take)
+
+    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
+        """Stores the response."""
+        await self._store.change_again(
+            lambda connection: keep_answer(connection, self._store.writer_id, owner, key, status, body, location)
+        )
+
+    async def release(self, owner: str, key: str) -> None:
+        """Releases a key whose request failed."""
+        values = [owner, key, self._store.writer_id]
+        await self._store.change_again(
+            lambda connection: connection.execute(
+                "DELETE FROM service_answers WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
+                values,
+            )
+        )
+
+    async def _forget_old(self, now: float) -> None:
+        if now - self._cleared_at < _CLEAR_EVERY_S:
+            return
+        self._cleared_at = now
+        await self._store.change_again(
+            lambda connection: connection.execute("DELETE FROM service_answers WHERE at < $1", [now - KEEP_ANSWERS_S])
+        )
+
+
+def keep_answer(
+    connection: Connection, writer_id: int, owner: str, key: str, status: int, body: bytes, location: str | None
+) -> None:
+    """Stores a response, unless another process has taken the key."""
+    connection.execute(
+        "UPDATE service_answers SET status = $4, body = $5, location = $6 "
+        "WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
+        [owner, key, writer_id, status, body, location],
+    )

@@ -1,0 +1,292 @@
+"""The store: one class over SQLite and PostgreSQL."""
+
+import asyncio
+import atexit
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import orjson
+
+from metajudge.errors import StoreError
+from metajudge.store.journal import Journal, Record
+from metajudge.store.patience import Pauses
+from metajudge.store.protocol import RunRecord
+from metajudge.store.redaction import hide_headers
+from metajudge.store.rows import REPLY_COLUMNS, assessment_write, reply_of_call, reply_of_row
+from metajudge.store.sql import Connection, Engine
+from metajudge.store.stored_queries import GatheredReads, StoredAuditLog, StoredQueries
+from metajudge.store.writer import Writer
+from metajudge.types import Assessment, CallRecord, Judgment, Reply
+
+if TYPE_CHECKING:
+    from metajudge.store.bulk import BulkStore
+    from metajudge.store.limits import StoredLimits
+    from metajudge.store.line_facts import LineFacts
+    from metajudge.store.outcomes import StoredOutcomes
+    from metajudge.store.reviews import StoredReviews
+
+T = TypeVar("T")
+
+_THREADS: Final = 12
+_WITH_TEXTS: Final = (
+    *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "review_events", "calls"),
+    *("service_answers", "service_results"),
+)
+
+
+def find_replies(connection: Connection, keys: Sequence[str]) -> dict[str, Reply]:
+    """The newest reply of each key that has one."""
+    rows = connection.execute(
+        f"SELECT {REPLY_COLUMNS} FROM calls WHERE call_id IN (SELECT max(call_id) FROM calls "  # noqa: S608 - our names
+        "WHERE key IN (SELECT unnest($1::VARCHAR[])) AND status = 'ok' AND reply_text IS NOT NULL AND NOT redacted "
+        "GROUP BY key)",
+        [list(keys)],
+    ).fetchall()
+    return {row[1]: reply_of_row(row) for row in rows}
+
+
+def find_assessments(connection: Connection, keys: Sequence[str]) -> dict[str, Assessment]:
+    """The newest assessment of each key that has one."""
+    rows = connection.execute(
+        "SELECT key, payload FROM assessments WHERE assessment_id IN (SELECT max(assessment_id) FROM assessments "
+        "WHERE key IN (SELECT unnest($1::VARCHAR[])) GROUP BY key)",
+        [list(keys)],
+    ).fetchall()
+    return {key: Assessment.model_validate_json(payload) for key, payload in rows}
+
+
+class SqlStore(StoredQueries):
+    """A :class:`~metajudge.store.protocol.Store` in a database.
+
+    One thread commits records in groups; everything else uses a connection of its own. Any number of processes may
+    have the same database open.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.dialect = engine.dialect
+        connection = engine.connect()
+        try:
+            engine.migrate(connection)
+            self.writer_id = engine.register(connection)
+            engine.claim(connection, self.writer_id)
+            with engine.transaction(connection):
+                _end_orphaned_runs(connection, self.dialect.alive(connection))
+        except engine.failures as error:
+            connection.close()
+            raise engine.store_error(error, "open") from error
+        except BaseException:
+            connection.close()
+            raise
+        engine.open_pool()
+        self._pending: dict[str, CallRecord] = {}
+        self._writer = Writer(engine, connection, Journal(engine, self.writer_id), self._committed)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metajudge-store")
+        self._reply_reads = GatheredReads(lambda keys: self.read(lambda connection: find_replies(connection, keys)))
+        self._assessment_reads = GatheredReads(
+            lambda keys: self.read(lambda connection: find_assessments(connection, keys))
+        )
+        self.audit_log = StoredAuditLog(self.change, self.ask, self.dialect)
+        atexit.register(self._close)  # a script that ends without closing loses nothing either
+
+    @cached_property
+    def reviews(self) -> "StoredReviews":
+        """What people decide; most runs import nothing of it."""
+        from metajudge.store.reviews import StoredReviews
+
+        return StoredReviews(self.change_again, self.ask, self.dialect)
+
+    @cached_property
+    def outcomes(self) -> "StoredOutcomes":
+        """What decisions came to; most runs import nothing of it."""
+        from metajudge.store.outcomes import StoredOutcomes
+
+        return StoredOutcomes(self._change_after_writes, self.ask, self.dialect, str(self.writer_id))
+
+    @cached_property
+    def blocks(self) -> "BulkStore":
+        """Blocks of assessments by free evidence."""
+        from metajudge.store.bulk import BulkStore
+
+        return BulkStore(self._change_after_writes, self.ask, self.dialect)
+
+    @cached_property
+    def line_facts(self) -> "LineFacts":
+        """What figures over verdicts and labels need."""
+        from metajudge.store.line_facts import LineFacts
+
+        return LineFacts(self.change_again, self.ask, self.dialect)
+
+    @cached_property
+    def limits(self) -> "StoredLimits":
+        """Limits and budgets that all processes on the database keep together."""
+        from metajudge.store.limits import StoredLimits
+
+        return StoredLimits(self.change_again, self.dialect)
+
+    async def find_reply(self, key: str) -> Reply | None:
+        """The newest complete reply stored under a key by any process, as a cached one."""
+        pending = self._pending.get(key)
+        return await self._reply_reads.get(key) if pending is None else reply_of_call(pending)
+
+    def record_call(self, call: CallRecord) -> None:
+        """Keeps one attempt; see :class:`~metajudge.providers.model.Ledger`."""
+        if reply_of_call(call) is not None:
+            self._pending[call.key] = call
+        self._writer.put(call)
+
+    def _committed(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record, CallRecord) and self._pending.get(record.key) is record:
+                del self._pending[record.key]
+
+    async def save_assessment(
+        self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
+    ) -> None:
+        """Keeps a judgment (once per content) and its assessment; committed when it returns; see the protocol."""
+        await self._writer.write(assessment_write(key, judgment, assessment, found, run_id))
+
+    async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
+        """Panels' assessments by key; see the protocol."""
+        if len(keys) == 1:  # the service asks for one judgment at a time
+            found = await self._assessment_reads.get(keys[0])
+            return {} if found is None else {keys[0]: found}
+        return await self.read(lambda connection: find_assessments(connection, keys)) if keys else {}
+
+    async def start_run(self, run: RunRecord) -> None:
+        """Records a run's start.
+
+        Raises:
+            StoreError: there is already a run with this id.
+        """
+        config = orjson.dumps(hide_headers(run.config)).decode()
+        values = [run.run_id, run.command, run.started_at, config, self.writer_id]
+
+        def insert(connection: Connection) -> bool:
+            added = connection.execute(
+                "INSERT INTO runs (run_id, command, started_at, config, writer_id) VALUES ($1, $2, $3, $4, $5) "
+                "ON CONFLICT DO NOTHING RETURNING 1",
+                values,
+            ).fetchall()
+            return bool(added)
+
+        if not await self.change(insert):
+            raise StoreError(f"the store {self.engine.name} already has a run {run.run_id!r}; use a new id")
+        if run.status != "running":
+            await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
+
+    async def finish_run(self, run_id: str, status: str, finished_at: float, summary: Mapping[str, Any]) -> None:
+        """Adds a run's end; the newest one counts.
+
+        Raises:
+            StoreError: no run with this id was started.
+        """
+        text = orjson.dumps(summary).decode()
+
+        def insert(connection: Connection) -> bool:
+            added = connection.execute(
+                "INSERT INTO run_events (run_id, status, occurred_at, summary) "
+                "SELECT run_id, $2, $3::FLOAT8, $4 FROM runs WHERE run_id = $1 RETURNING 1",
+                [run_id, status, finished_at, text],
+            ).fetchall()
+            return bool(added)
+
+        if not await self.change_again(insert):
+            raise StoreError(f"the store {self.engine.name} has no run {run_id!r} to finish; start it first")
+
+    async def forget(self, item_id: str) -> int:
+        """Redacts an item's texts, and removes them from the database's files; see :mod:`metajudge.store.forgetting`.
+
+        Judgments that are vetted again later are stored again. An SQLite file is written anew and its log emptied: no
+        byte of a text is left in either. On PostgreSQL old versions of rows are given up by VACUUM and overwritten in
+        time (at once by VACUUM FULL); its write-ahead log, backups and replicas are not changed. Nor are copies of the
+        store, and exports.
+
+        Returns:
+            How many rows were redacted; 0 if the item is unknown or already forgotten.
+        """
+        from metajudge.store import forgetting
+
+        await self._writer.flush()
+
+        def redact(connection: Connection) -> int:
+            if not forgetting.known(connection, item_id):
+                return 0
+            return forgetting.redact(connection, item_id)
+
+        count = await self.change_again(redact)
+        if count:
+            await self._in_thread(lambda: self.engine.forgotten(_WITH_TEXTS))
+        return count
+
+    async def flush(self) -> None:
+        """Returns when the database has everything that it was given so far."""
+        await self._writer.flush()
+
+    async def change(self, change: Callable[[Connection], T], /) -> T:
+        """Runs a change in one transaction; see :meth:`~metajudge.store.sql.Engine.change`."""
+        pauses = Pauses(self.engine.patience_s)
+        return await self._in_thread(lambda: self.engine.change(change, pauses))
+
+    async def change_again(self, change: Callable[[Connection], T], /) -> T:
+        """A change that is safe to repeat."""
+        pauses = Pauses(self.engine.patience_s)
+        return await self._in_thread(lambda: self.engine.change(change, pauses, safe=True))
+
+    async def _change_after_writes(self, change: Callable[[Connection], T], /) -> T:
+        """A change that is safe to repeat and sees everything acknowledged."""
+        await self._writer.flush()
+        return await self.change_again(change)
+
+    async def ask(self, question: Callable[[Connection], T], /) -> T:
+        """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
+        await self._writer.flush()
+        return await self.read(question)
+
+    async def read(self, question: Callable[[Connection], T], /) -> T:
+        """Runs a query at once; see :meth:`~metajudge.store.sql.Engine.read`."""
+        pauses = Pauses(self.engine.patience_s)
+        return await self._in_thread(lambda: self.engine.read(question, pauses))
+
+    async def notifications(self, told: Callable[[str], Awaitable[None]]) -> None:
+        """Passes on what processes on the database notify of; see :meth:`~metajudge.store.sql.Engine.notifications`."""
+        await self.engine.notifications(told)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except RuntimeError as error:  # the pool is shut down
+            raise self.engine.closed() from error
+
+    def hurry(self) -> None:
+        """Fails all waits for an unreachable server at once; call it before the process ends."""
+        self.engine.hurry()
+
+    async def close(self) -> None:
+        """Commits the queue and closes the connections; a second call does nothing.
+
+        Raises:
+            StoreError: queued writes were lost and this was not reported yet.
+        """
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        atexit.unregister(self._close)
+        untold = self._writer.stop()
+        self.engine.hurry()
+        self._threads.shutdown()
+        self.engine.close()
+        if untold is not None:
+            raise untold
+
+
+def _end_orphaned_runs(connection: Connection, alive: Sequence[int]) -> None:
+    """Marks runs without an end as interrupted if the store that began them is no longer open."""
+    connection.execute(
+        "INSERT INTO run_events (run_id, status) SELECT run_id, 'interrupted' FROM runs "
+        "WHERE run_id NOT IN (SELECT run_id FROM run_events) "
+        "AND (writer_id IS NULL OR writer_id NOT IN (SELECT unnest($1::BIGINT[])))",
+        [list(alive)],
+    )
