@@ -151,6 +151,25 @@ class TestSchema:
             assert connection.execute("SELECT to_regclass('extra')").fetchone() == (None,)
 
 
+async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have_ended(
+    postgres_url, monkeypatch
+) -> None:
+    steps = migrating.steps_in("postgres")
+    with monkeypatch.context() as patch:
+        patch.setattr(postgres, "steps_in", lambda _: steps[:13])
+        engine = postgres.PostgresEngine(PostgresUrl(postgres_url))
+        earlier = engine.connect()
+        engine.migrate(earlier)
+    assert engine.claim(earlier, engine.register(earlier))
+    earlier.execute("INSERT INTO service_jobs VALUES ('job', 'ada', '{}', 1, 'queued', NULL, 1, NULL)")
+    with pytest.raises(StoreError, match="1 of its processes have it open: stop them"):
+        await open_store(postgres_url)
+    earlier.close()
+    store = await open_store(postgres_url)
+    assert await store.read(lambda c: c.execute("SELECT state FROM service_jobs").fetchall()) == [("queued",)]
+    await store.close()
+
+
 async def test_forgetting_reaches_what_replicas_of_the_service_share(postgres_url, records) -> None:
     store = await open_store(postgres_url)
     kept = []
