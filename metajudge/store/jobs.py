@@ -31,7 +31,7 @@ LANES: Final = 8
 LEASE_S: Final = 8.0
 """Seconds after which a process that has not renewed its lease is considered dead."""
 FREE: Final = ""
-"""What is told of a free lane; else the ids of changed jobs are told."""
+"""The notification for a free lane; other notifications are ids of changed jobs."""
 _ARRIVING_S: Final = 3_600.0
 """Seconds after which a job whose items are not all stored is given up."""
 _ITEMS_AT_ONCE: Final = 1_000
@@ -105,7 +105,7 @@ class StoredJobs:
     async def add(self, job: JobRow, upload: Path, key: str | None, body: bytes, location: str) -> None:
         """Stores a job with its items, one on each line of a file, its lanes and its response under a key.
 
-        The items take a transaction for some at a time, so that nobody waits; until the last one there is no such job.
+        The items are stored some at a time, each a short transaction; the job exists once the last one is stored.
 
         Raises:
             StoreError: it took longer than an hour.
@@ -270,7 +270,7 @@ class StoredJobs:
         await self._store.change_again(forget)
 
     async def leftovers(self) -> list[str]:
-        """Jobs with rows that nobody needs any more: those deleted, uploads of jobs that ended or never began."""
+        """Jobs with rows to delete: those of deleted jobs, and uploads of jobs that ended or never began."""
 
         def find(connection: Connection) -> list[str]:
             connection.execute(
@@ -286,7 +286,7 @@ class StoredJobs:
         return await self._store.change_again(find)
 
     async def sweep(self, job_id: str) -> bool:
-        """Deletes some of a job's leftovers, few enough that nobody waits; returns whether there may be more."""
+        """Deletes some of a job's leftovers in a short transaction; returns whether there may be more."""
 
         def sweep(connection: Connection) -> bool:
             rows = connection.execute("SELECT state FROM service_jobs WHERE job_id = $1", [job_id]).fetchall()

@@ -130,7 +130,7 @@ def opened(path: Path, folder: Path | None, state: Path | None = None) -> Iterat
 
 
 def unreadable(path: Path, error: Exception) -> StoreError:
-    """What is said of an old store that cannot be read."""
+    """The error of an old store that cannot be read."""
     return StoreError(
         f"cannot read the store {path} of metajudge 0.2 or earlier: {error}. If it, or a file beside it, is damaged, "
         "restore it from a copy"
@@ -138,7 +138,7 @@ def unreadable(path: Path, error: Exception) -> StoreError:
 
 
 def _copy(path: Path, copy: Path, state: Path | None) -> None:
-    """Copies the file and its side files, which nobody may open meanwhile."""
+    """Copies the file and its side files; no other process may open them meanwhile."""
     try:
         with path.open("rb") as file:
             if sys.platform != "win32":
@@ -222,7 +222,7 @@ def _add(connection: "DuckDBPyConnection", records: Sequence[Record], at: float)
     new = rows_to_add(connection, dialect, writes)
     numbers = dialect.numbers(connection, "calls", "call_id", len(calls))
     for table in ("calls", "assessment_rows"):
-        connection.execute(f"ALTER TABLE {table} ALTER COLUMN key_hash SET DEFAULT 0")  # nobody will look it up
+        connection.execute(f"ALTER TABLE {table} ALTER COLUMN key_hash SET DEFAULT 0")  # it is not read
     numbered = [(number, *call_row(call)) for number, call in zip(numbers, calls, strict=True)]
     _insert(connection, "calls", ("call_id", *CALLS), numbered)
     _insert(connection, "assessments", ASSESSMENTS, [assessment_row(n, write, at) for n, write in new.assessments])

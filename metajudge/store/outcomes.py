@@ -4,7 +4,7 @@ Nothing is lost when a process is killed: a decision is stored first, and whatev
 yet becomes one when anybody collects next, under an id that follows from the decisions alone.
 
 An event is claimed before it is sent and removed from the claims after the receiver accepted it. What a killed process
-had claimed is claimed again, under the same event id, by whoever comes next.
+had claimed is claimed again, under the same event id, by the next sender.
 """
 
 import asyncio

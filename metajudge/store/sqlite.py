@@ -378,7 +378,7 @@ class SqliteEngine:
                 if not pauses.wait(self._ending):
                     raise StoreUnavailableError(
                         f"the texts are deleted from {self.name}, but another process is reading it, so that its log "
-                        f"({self.path.name}-wal) still has them: run the same command again when that has ended"
+                        f"({self.path.name}-wal) still has them: forget the item again (--yes) when that has ended"
                     )
 
     def hurry(self) -> None:

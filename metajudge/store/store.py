@@ -211,15 +211,13 @@ class SqlStore(StoredQueries):
 
         await self._writer.flush()
 
-        def redact(connection: Connection) -> int:
-            if not forgetting.known(connection, item_id):
-                return 0
-            return forgetting.redact(connection, item_id)
+        def redact(connection: Connection) -> int | None:
+            return forgetting.redact(connection, item_id) if forgetting.known(connection, item_id) else None
 
         count = await self.change_again(redact)
-        if count:
+        if count is not None:  # also where an earlier one was cut off between the redaction and the files
             await self._in_thread(lambda: self.engine.forgotten(_WITH_TEXTS))
-        return count
+        return count or 0
 
     async def flush(self) -> None:
         """Returns when the database has everything that it was given so far."""

@@ -71,7 +71,7 @@ def is_old_store(path: Path) -> bool:
 
 
 def copy_first(old: Path) -> StoreError:
-    """What is said where such a file would be used."""
+    """The error of a command that would use such a file."""
     renamed = old.suffix != ".duckdb"
     new = old.with_name(f"{old.stem}-new{old.suffix}") if renamed else old.with_suffix(".db")
     line = shlex.join(["metajudge", "store", "copy", str(old), str(new), *(["--rename"] if renamed else [])])

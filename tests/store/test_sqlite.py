@@ -134,6 +134,9 @@ class TestTexts:
         with pytest.raises(StoreUnavailableError, match="another process is reading it"):
             await store.forget(judgment.item.id)
         reader.close()
+        assert await store.forget(judgment.item.id) == 0
+        assert sum(one.stat().st_size for one in path.parent.glob("*-wal")) == 0
+        assert not found(path, "forget me")
         await store.close()
 
 
