@@ -301,3 +301,35 @@ class TestLookedUpAgain:
         assert await store.forget(judgment.item.id) > 0
         found = await store.find_assessments(["key"])
         assert "secret" not in "".join(one.model_dump_json() for one in found.values())
+
+
+async def test_forgetting_reaches_results_and_answers_of_the_service(store, records) -> None:
+    kept = []
+    for n, mark in ((1, "SECRET"), (2, "public")):
+        judgment = records.judgment(n, mark=mark)
+        assessment = records.assessment(judgment, n, mark)
+        await store.save_assessment(f"key-{n}", judgment, assessment, "run-1")
+        kept.append((n, judgment.id, assessment.model_dump_json().encode()))
+
+    def fill(connection) -> None:
+        job = ("job", "ada", "{}", 2, "done", None, 1.0, 2.0)
+        columns = ("job_id", "owner", "request", "items", "state", "detail", "created_at", "ended_at")
+        store.dialect.insert(connection, "service_jobs", columns, [job])
+        columns = ("job_id", "item", "seq", "judgment_id", "status", "payload")
+        results = [("job", n, n, judgment_id, "assessed", body) for n, judgment_id, body in kept]
+        store.dialect.insert(connection, "service_results", columns, results)
+        columns = ("owner", "key", "fingerprint", "status", "body", "at", "writer_id")
+        answers = [("ada", f"key-{n}", "f", 200, body, 1.0, 1) for n, _, body in kept]
+        store.dialect.insert(connection, "service_answers", columns, answers)
+
+    def left(connection) -> tuple[list, list]:
+        results = connection.execute("SELECT payload FROM service_results ORDER BY item").fetchall()
+        return results, connection.execute("SELECT key, body FROM service_answers").fetchall()
+
+    await store.change(fill)
+    assert await store.forget("item-1") == 3
+    results, answers = await store.read(left)
+    assert b"SECRET" not in bytes(results[0][0])
+    assert b'"final_score":4.2' in bytes(results[0][0])
+    assert b"public" in bytes(results[1][0])
+    assert [(key, bytes(body)) for key, body in answers] == [("key-2", kept[1][2])]

@@ -185,31 +185,6 @@ async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have
     await store.close()
 
 
-async def test_forgetting_reaches_what_replicas_of_the_service_share(postgres_url, records) -> None:
-    store = await open_store(postgres_url)
-    kept = []
-    for n, mark in ((1, "SECRET"), (2, "public")):
-        judgment = records.judgment(n, mark=mark)
-        assessment = records.assessment(judgment, n, mark)
-        await store.save_assessment(f"key-{n}", judgment, assessment, "run-1")
-        kept.append((n, judgment.id, assessment.model_dump_json().encode()))
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("INSERT INTO service_jobs VALUES ('job', 'ada', '{}', 2, 'done', NULL, 1, 2)")
-        for n, judgment_id, body in kept:
-            result = [n, n, judgment_id, body]
-            connection.execute("INSERT INTO service_results VALUES ('job', %s, %s, %s, 'assessed', %s)", result)
-            answer = [f"key-{n}", body]
-            connection.execute("INSERT INTO service_answers VALUES ('ada', %s, 'f', 200, %s, NULL, 1, 1)", answer)
-        assert await store.forget("item-1") == 3
-        results = connection.execute("SELECT payload FROM service_results ORDER BY item").fetchall()
-        answers = connection.execute("SELECT key, body FROM service_answers").fetchall()
-    await store.close()
-    assert b"SECRET" not in results[0][0]
-    assert b'"final_score":4.2' in results[0][0]
-    assert b"public" in results[1][0]
-    assert answers == [("key-2", kept[1][2])]
-
-
 class TestSharing:
     async def test_what_one_keeps_the_other_finds_at_once(self, reopened_twice, records) -> None:
         one, other = reopened_twice
