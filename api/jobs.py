@@ -29,8 +29,7 @@ from .limits import Limits
 from .metrics import Metrics
 from .panels import Choice, Panels
 from .queue import JobState, JobStatus
-from .tasks import Asked, Found, Tasks, asked_of, record_type, to_text
-from .uploads import Numbered
+from .tasks import Asked, Found, Record, Tasks, asked_of, record_type, to_text
 
 LANE_ITEMS = 32
 """Items of a lane that are worked on before other jobs' lanes have their turn."""
@@ -350,8 +349,8 @@ class JobQueue:
     async def _run(self, row: JobRow, found: Sequence[tuple[int, str]], stop: Stop) -> RunEnd:
         choice = asked_of(row.request)
         record = record_type(choice)
-        items = [Numbered(item, record.model_validate_json(text)) for item, text in found]
-        around = await self._evidence(row.job_id, choice, items)
+        items: list[tuple[int, Record]] = [(item, record.model_validate_json(text)) for item, text in found]
+        around = await self._evidence(row.job_id, choice, [one for _, one in items])
         done: dict[str, tuple[int, str, str, bytes]] = {}
 
         async def keep_all(keys: Sequence[str]) -> dict[str, bool]:
@@ -360,10 +359,11 @@ class JobQueue:
 
         kept = GatheredReads(keep_all)  # batches results that arrive during a commit
 
-        async def work(job: Job[Numbered, Found]) -> Found:
-            result = await self._result(job.record, choice, around)
-            key = str(job.record.item)
-            done[key] = (job.record.item, result.subject_id, result.status, result.payload)
+        async def work(job: Job[tuple[int, Record], Found]) -> Found:
+            item, one = job.record
+            result = await self._result(one, choice, around)
+            key = str(item)
+            done[key] = (item, result.subject_id, result.status, result.payload)
             if not await kept.get(key):
                 stop.ask(RunEnd.INTERRUPTED)
             return result
@@ -377,21 +377,20 @@ class JobQueue:
             grace_s=1.0,
         )
 
-    async def _evidence(self, job_id: str, choice: Asked, items: Sequence[Numbered]) -> dict[str, list[Judgment]]:
+    async def _evidence(self, job_id: str, choice: Asked, records: Sequence[Record]) -> dict[str, list[Judgment]]:
         """The upload's judgments about the same items, by the item's id, if they can change a result."""
         found: dict[str, list[Judgment]] = {}
         if isinstance(choice, Choice) and self._panels.reads_evidence(choice):
-            about = [one.record.item.id for one in items if isinstance(one.record, Judgment)]
+            about = [one.item.id for one in records if isinstance(one, Judgment)]
             for item_id, text in await self._rows.items_of(job_id, about):
                 found.setdefault(item_id, []).append(Judgment.model_validate_json(text))
         return found
 
-    async def _result(self, one: Numbered, choice: Asked, evidence: dict[str, list[Judgment]]) -> Found:
+    async def _result(self, judgment: Record, choice: Asked, evidence: dict[str, list[Judgment]]) -> Found:
         """The result of an item; a judgment that contradicts most of those about its item is not vetted."""
         if not isinstance(choice, Choice):
             assert self._tasks is not None
-            return await self._tasks.item(one.record, choice)
-        judgment = one.record
+            return await self._tasks.item(judgment, choice)
         assert isinstance(judgment, Judgment)
         around = evidence.get(judgment.item.id, ())
         contents = ItemContents.among(around)

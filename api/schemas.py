@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from metajudge.types import Judgment
 
@@ -51,6 +51,12 @@ EXAMPLE_CASE: dict[str, Any] = {
         {"name": "risk_analysis", "output": "Yields fall by a tenth."},
     ],
 }
+
+
+class Strict(BaseModel):
+    """A request that refuses unknown fields."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class VetRequest(Choice):

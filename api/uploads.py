@@ -2,8 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from fastapi import HTTPException, Request
@@ -20,14 +19,6 @@ from .tasks import Record
 MOST_PROBLEMS = 20
 AT_ONCE = 100
 """Records of a JSON array that are validated before other requests get a turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """A judgment, or another record, and its place in the upload."""
-
-    item: int
-    record: Record
 
 
 class Upload:
@@ -81,34 +72,6 @@ class Upload:
         if not items:
             raise HTTPException(422, f"the upload is empty: send at least one {self._noun}")
         return items, seen.digest()
-
-    def without(self, done: Collection[int]) -> Iterator[Numbered]:
-        """The records whose positions are not in ``done``."""
-        with self.path.open("rb") as file:
-            for item, line in enumerate(file):
-                if item not in done:
-                    yield Numbered(item, self._record.model_validate_json(line))
-
-    def places(self) -> dict[str, list[int]]:
-        """Item id -> byte offsets of its lines."""
-        found: dict[str, list[int]] = {}
-        at = 0
-        with self.path.open("rb") as file:
-            for line in file:
-                found.setdefault(Judgment.model_validate_json(line).item.id, []).append(at)
-                at += len(line)
-        return found
-
-    def read(self, places: Sequence[int]) -> list[Judgment]:
-        """The judgments at these byte offsets."""
-        if not places:
-            return []
-        found = []
-        with self.path.open("rb") as file:
-            for at in places:
-                file.seek(at)
-                found.append(Judgment.model_validate_json(file.readline()))
-        return found
 
 
 def problems_of(error: ValidationError) -> list[str]:

@@ -12,7 +12,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import SAID, Counts
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers import JudgmentSource
+from metajudge.readers import JudgmentSource, Reject
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
 from metajudge.stats.bootstrap import SharedDraws
@@ -29,7 +29,6 @@ from .own_files import NAME, OwnFiles
 from .own_judges import WithOwnJudges
 from .population import Population, named
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
-from .reading import Read
 from .records import Records
 from .selections import (
     COVERAGES,
@@ -123,21 +122,20 @@ class Bench:
         self._draws = SharedDraws(SEED, RESAMPLES)
         self.grid = None if request.grid is None else load_grid(request.grid)
         self.population = Population() if self.grid is None else self.grid.population
-        self.records = self._read()
-        if self._rules.scales.unlike_people():
-            raise InputError(" ".join(self._rules.scales.sentences()))
-        self.rules: Mapping[VerdictKind, Right] = self._rules.rules()
+        self.records = Records.of(self.source, request.rule, self.population, sampled=request.limit is not None)
+        self.census, rules = self.records.census, self.records.rules
+        if rules.scales.unlike_people():
+            raise InputError(" ".join(rules.scales.sentences()))
+        self.rules: Mapping[VerdictKind, Right] = rules.rules()
         self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
         self.card = self.benchmark.card
         self.judges = self._judges()
         self._sample = None if request.limit is None else self.census.sample(self.judges, request.limit, request.seed)
         wanted = self._wanted()
-        watched = [(row, one) for row, one in self.records if wanted(one)]
-        self.observations = observed(
-            self.records, watched, request.signals,
-            rules=self.rules, peers=self._peers, wrong=self.population.wrong(own=recorded is None),
-        )  # fmt: skip
-        self._raw = "raw judgments" if self.population.wrong(own=recorded is None) else "decided verdicts"
+        watched = [(row, one) for row, one in enumerate(self.records.judgments) if wanted(one)]
+        wrong = self.population.wrong(own=recorded is None)
+        self.observations = observed(self.records, watched, request.signals, rules=self.rules, wrong=wrong)
+        self._raw = "raw judgments" if wrong else "decided verdicts"
         self._games, self._candidates = JudgedGames(), set[str]()
         self._counted: dict[tuple[str, VerdictKind], Counts] = {}
         for _, judgment in watched:
@@ -147,7 +145,7 @@ class Bench:
             self._games.add(judgment)
             self._candidates.update((judgment.item.models or {}).values())
         self._accuracy = self.benchmark.accuracy((one for _, one in watched), self.folder)
-        if not self.observations.rows:
+        if not len(self.observations):
             raise InputError(f"{self.name}: {self._nothing()}")
 
     @property
@@ -169,11 +167,10 @@ class Bench:
 
         return wanted
 
-    def _read(self) -> Records:
-        """Every record, and a count of the judges there are."""
-        found = Read.of(self.source, self.request.rule, self.population, sampled=self.request.limit is not None)
-        self._rules, self._peers, self.census, self.first_reject = found.rules, found.peers, found.census, found.reject
-        return found.records
+    @property
+    def first_reject(self) -> Reject | None:
+        """The first bad line."""
+        return self.records.reject
 
     def _judges(self) -> tuple[str, ...] | None:
         """Whose judgments are reported; without a choice, a grid reports its own judges, as far as they are there."""
@@ -197,7 +194,8 @@ class Bench:
         Where ties count as wrong they are vetted, too. A missing verdict cannot be vetted: it is never kept.
         """
         found: dict[str, list[Judgment]] = {judge: [] for judge in self.observations.judges}
-        ids = {row.judgment_id for row in self.observations.rows if row.verdict != "none"}
+        seen = self.observations
+        ids = {name for name, ended in zip(seen.ids, seen.ended.tolist(), strict=True) if ended != "none"}
         for judgment in self.reported():
             if judgment.id in ids:
                 found[judgment.judge].append(judgment)
@@ -211,7 +209,7 @@ class Bench:
         """
         request, there = self.request, self.observations.judges
         if self.grid is not None:
-            most = Counter(row.judge for row in self.observations.rows).most_common(1)[0][0]
+            most = Counter(self.observations.of("judge")).most_common(1)[0][0]
             stand_in = most if dry_run else None
             plan = plan_grid(self.grid, there, request.judges, present=self.census.present, stand_in=stand_in)
             kin = family_note(plan.rows, self._candidates)
@@ -233,7 +231,7 @@ class Bench:
 
     def _counts(self) -> str:
         """Every judge of the data with its number, and how many of them are vetted."""
-        mine = Counter(row.judge for row in self.observations.rows)
+        mine = Counter(self.observations.of("judge"))
         said = [
             f"{judge} {count:,}" + (f" ({mine[judge]:,} in the figures)" if mine[judge] else " (none in the figures)")
             for judge, count in self.census.present.items()
@@ -251,7 +249,7 @@ class Bench:
         found = []
         for group in self._groups(judges):
             mine = self.observations.only(group.judges, group.kind)
-            if mine.rows:
+            if len(mine):
                 judged = [result for result in results if [result.row.judge] == list(group.judges)]
                 full = by_category or len(group.judges) > 1
                 found.append(self._judge(group, mine, games, judged, plan, calibrated, by_category=full))
@@ -281,7 +279,7 @@ class Bench:
         kinds = self.observations.kinds
         found = []
         for kind in kinds:
-            there = [judge for judge in judges if self.observations.only({judge}, kind).rows]
+            there = [judge for judge in judges if len(self.observations.only({judge}, kind))]
             suffix = f", {kind}" if len(kinds) > 1 else ""
             if len(there) > 1:
                 found.append(_Group(f"{ALL_JUDGES}{suffix}", tuple(there), kind))
@@ -308,7 +306,7 @@ class Bench:
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
         undecided = sum(mine.undecided.values(), Counter[str]())
-        wrong = Counter(row.verdict for row in mine.rows)
+        wrong = Counter(mine.ended.tolist())
         pairs = [pair for name in mine.judges for pair in games.get(name, ())]
         return JudgeFindings(
             judge=group.name,
@@ -318,7 +316,7 @@ class Bench:
             decided=wrong["decided"],
             ties=undecided["tie"] + wrong["tie"],
             without_verdict=undecided["none"] + wrong["none"],
-            questions=len(set(mine.questions)),
+            questions=len(set(mine.of("question"))),
             rows=tuple(precision_rows(mine, selections, self._categories(), self._draws, by_category=by_category)),
             curves=tuple(curve for curve in curves if curve is not None),
             reliability=tuple(series for series in stated if series is not None),
@@ -349,7 +347,7 @@ class Bench:
         return [one for one in self._accuracy if one.judge in judges | strategies]
 
     def _categories(self) -> tuple[str, ...]:
-        there = self.observations.values("category") - {""}
+        there = set(self.observations.of("category")) - {""}
         known = [name for name in self.card.categories if name in there]
         return (*known, *sorted(there - set(known)))
 
@@ -358,12 +356,12 @@ class Bench:
     ) -> GridFindings | None:
         if self.grid is None:
             return None
-        from .grid_findings import grid_findings
+        from .grid_findings import GridTables
 
-        return grid_findings(self.grid, plan, judges, results, self.observations)
+        return GridTables(self.grid, plan, judges, results, self.observations).findings()
 
     def _provenance(self, calibrated: "Probabilities | None") -> dict[str, str]:
-        rows = self.observations.rows
+        names, questions = self.observations.ids, set(self.observations.of("question"))
         found = {
             "metajudge": __version__,
             "benchmark": f"{self.card.title}; {self.card.citation}",
@@ -372,9 +370,8 @@ class Bench:
             f"read as "
             f"{', '.join(self.source.formats.values())}, {self.source.rejects} bad lines, {self.source.duplicates} "
             "repeated",
-            "judgments reported": f"{len(rows)}, digest {digest([row.judgment_id for row in rows])}",
-            "questions": f"{len(set(self.observations.questions))}, digest "
-            f"{digest(sorted(set(self.observations.questions)))}",
+            "judgments reported": f"{len(names)}, digest {digest(names)}",
+            "questions": f"{len(questions)}, digest {digest(sorted(questions))}",
             "intervals": f"by question; precision {clustered.RESAMPLES:,} resamples, seed {clustered.SEED}, or "
             f"Wilson's with the effective number of questions; differences {RESAMPLES:,} resamples, seed {SEED}",
         }

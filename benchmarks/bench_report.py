@@ -11,7 +11,6 @@ from metajudge.report.document import (
     Column,
     CoverageChart,
     Mark,
-    Measured,
     ReliabilityChart,
     Report,
     Section,
@@ -28,7 +27,6 @@ from .findings import (
     BenchFindings,
     JudgeFindings,
     PrecisionCell,
-    PrecisionDifference,
     PrecisionRow,
     Proportion,
 )
@@ -86,7 +84,7 @@ def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
     """Precision by category."""
     there = [name for name in (*findings.categories, OVERALL) if name in judge.rows[0].cells]
     columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
-    rows = [(row.name, *(_precision(row.cells[name]) for name in there)) for row in judge.rows]
+    rows = [(row.name, *(row.cells[name].precision for name in there)) for row in judge.rows]
     return Table(
         caption=f"{judge.judge}: precision in % (95 % interval by question)",
         columns=tuple(columns),
@@ -163,7 +161,7 @@ def measures_table(findings: BenchFindings) -> Table:
     for one in findings.accuracy:
         cells = [one.measures.get(name, {}).get(OVERALL, NOT_MEASURED) for name in findings.measures]
         if any(isinstance(cell, Proportion) for cell in cells):
-            rows.append((one.judge, *(_measured(cell) for cell in cells)))
+            rows.append((one.judge, *cells))
     columns = (Column(title="Judge"), *(Column(title=name, kind="percent") for name in findings.measures))
     return Table(caption="Further shares in % (95 % interval by question)", columns=columns, rows=tuple(rows))
 
@@ -235,11 +233,11 @@ def _overall_row(row: PrecisionRow, cell: PrecisionCell) -> tuple[Cell, ...]:
         cell.n,
         cell.selected,
         cell.precision.questions if isinstance(cell.precision, Proportion) else 0,
-        _measured(cell.precision),
+        cell.precision,
         cell.coverage,
         cell.recall,
-        _difference(cell.against_raw),
-        _difference(cell.against_baseline),
+        cell.against_raw,
+        cell.against_baseline,
         threshold,
         row.unscored,
         row.calls,
@@ -253,7 +251,7 @@ def _accuracy_section(findings: BenchFindings) -> Section:
         blocks.append(measures_table(findings))
     pairs = [one for one in findings.accuracy if len(one.cells) > 1]
     if 0 < len(pairs) <= 24:
-        series = BarSeries(name="accuracy", values=tuple(_measured(one.cells[OVERALL]) for one in pairs))
+        series = BarSeries(name="accuracy", values=tuple(one.cells[OVERALL] for one in pairs))
         names = tuple(one.judge for one in pairs)
         blocks.append(
             BarChart(
@@ -301,7 +299,7 @@ def _order_table(judge: JudgeFindings) -> Table:
 
 
 def _order_cells(cell: PrecisionCell) -> tuple[Cell, Cell]:
-    return cell.selected, _measured(cell.precision)
+    return cell.selected, cell.precision
 
 
 def coverage_chart(judge: JudgeFindings) -> CoverageChart:
@@ -335,8 +333,7 @@ def _category_chart(judge: JudgeFindings, categories: Sequence[str]) -> BarChart
         description="Share of right ones among the judgments kept, with 95 % intervals by question.",
         groups=groups,
         series=tuple(
-            BarSeries(name=row.name, values=tuple(_measured(row.cells[name].precision) for name in groups))
-            for row in chosen
+            BarSeries(name=row.name, values=tuple(row.cells[name].precision for name in groups)) for row in chosen
         ),
     )
 
@@ -365,9 +362,9 @@ def compact_table(judges: Sequence[JudgeFindings]) -> Table:
         found = {row.column or row.name: row.cells[OVERALL] for row in judge.rows}
         for name in names:
             cell = found.get(name)
-            cells.append(NO_SELECTION if cell is None else _measured(cell.precision))
+            cells.append(NO_SELECTION if cell is None else cell.precision)
             if name != raw:
-                cells += [NO_SELECTION] * 2 if cell is None else [cell.coverage, _difference(cell.against_raw)]
+                cells += [NO_SELECTION] * 2 if cell is None else [cell.coverage, cell.against_raw]
         rows.append(tuple(cells))
     caption = "One line a judge, all categories together"
     return Table(caption=caption, columns=tuple(columns), rows=tuple(rows), notes=(BY_QUESTION,))
@@ -402,19 +399,5 @@ def _swap_table(chart: ShareChart) -> Table:
     return Table(caption=chart.title, columns=columns, rows=tuple((row.name, *row.counts) for row in chart.rows))
 
 
-def _precision(cell: PrecisionCell) -> Cell:
-    return _measured(cell.precision)
-
-
-def _measured(found: Proportion | Absent) -> Measured | Absent:
-    if isinstance(found, Absent):
-        return found
-    return Measured(value=found.share, low=found.low, high=found.high)
-
-
 def _share(found: Proportion | Absent) -> Cell:
     return found if isinstance(found, Absent) else found.share
-
-
-def _difference(found: PrecisionDifference | Absent) -> Cell:
-    return found if isinstance(found, Absent) else Measured(value=found.value, low=found.low, high=found.high)

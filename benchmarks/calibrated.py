@@ -40,11 +40,12 @@ def load_calibrated(
         InputError: no calibration, one for something else, or a signal that the data lack.
     """
     calibration = load_calibration(path)
-    wanted = {row.judgment_id for row in bench.observations.rows}
+    seen = bench.observations
+    wanted = set(seen.ids)
     known = set(calibration.identity.judges)
     chosen = bench.request.judges is not None or allow_other_identity
-    if not chosen and known & set(bench.observations.judges):
-        wanted = {row.judgment_id for row in bench.observations.rows if row.judge in known}
+    if not chosen and known & set(seen.judges):
+        wanted = {name for name, judge in zip(seen.ids, seen.of("judge"), strict=True) if judge in known}
     signals = bench.request.signals or calibration.identity.signals
     rewards = find_reward_scores(bench.folder)
     facts = bench.records.facts

@@ -11,7 +11,7 @@ from metajudge.calibration.domain import MEANINGS, Mark, outside_domain
 from metajudge.calibration.promise import Promise
 
 from .findings import Threshold
-from .observations import Observation, Observations
+from .observations import Observations
 from .selections import COVERAGES, Score, Selection, keep_share
 
 SCORE_NAME = "calibrated probability"
@@ -42,12 +42,12 @@ class Calibrated:
 
     def score(self, observations: Observations) -> Score:
         """[n] probabilities of some observations; None if missing."""
-        values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
+        values = [self.probabilities.get(name) for name in observations.ids]
         return Score(SCORE_NAME, values, probability=True)
 
-    def promise_of(self, row: Observation) -> Promise | None:
+    def promise_of(self, name: str, judge: str, category: str) -> Promise | None:
         """The promise that covers a judgment; None without one, and outside the calibration's domain."""
-        return self.calibration.promise_for(row.judge, self.marks.get(row.judgment_id, ()), row.category)
+        return self.calibration.promise_for(judge, self.marks.get(name, ()), category)
 
     @property
     def meaning(self) -> tuple[str, ...]:
@@ -64,18 +64,18 @@ class Calibrated:
 
     def notes(self, observations: Observations) -> tuple[str, ...]:
         """How far the probabilities can be trusted, and what a guarantee means."""
-        counts = Counter(mark for row in observations.rows for mark in self.marks.get(row.judgment_id, ()))
+        counts = Counter(mark for name in observations.ids for mark in self.marks.get(name, ()))
         notes = [
             f"{count} of {len(observations)} judgments {MEANINGS[mark]}." for mark, count in sorted(counts.items())
         ]
-        without = sum(row.judgment_id not in self.probabilities for row in observations.rows)
+        without = sum(name not in self.probabilities for name in observations.ids)
         if without:
             notes.append(f"{without} of {len(observations)} judgments have no calibrated probability.")
         if without == len(observations):
             return tuple(notes)
         promised = [self.calibration.promise_for(judge, ()) is not None for judge in observations.judges]
         if any(promised):
-            outside = sum(bool(outside_domain(self.marks.get(row.judgment_id, ()))) for row in observations.rows)
+            outside = sum(bool(outside_domain(self.marks.get(name, ()))) for name in observations.ids)
             notes += [
                 f"No guarantee covers {outside} of {len(observations)} judgments, which lie outside its domain."
             ] * (outside > 0)
@@ -90,7 +90,8 @@ class Calibrated:
 
     def _guaranteed(self, observations: Observations, score: Score) -> Selection | None:
         """The judgments that a guarantee covers, against its threshold; None where it covers none."""
-        promises = [self.promise_of(row) for row in observations.rows]
+        about = zip(observations.ids, observations.of("judge"), observations.of("category"), strict=True)
+        promises = [self.promise_of(*one) for one in about]
         known = set(filter(None, promises))
         if not known:
             return None

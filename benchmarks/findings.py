@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
-from pydantic import Field
+from pydantic import Field, model_serializer
 
 from metajudge.evidence.counting import Counted
-from metajudge.report.document import Absent, Curve, ReliabilitySeries
+from metajudge.report.document import Absent, Curve, Measured, ReliabilitySeries
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import VerdictKind
 from metajudge.types.frozen import Finite
@@ -28,21 +28,39 @@ Origin = Literal[
 """Where a selection's threshold comes from."""
 
 
-class Proportion(Finite):
-    """``successes`` of ``n``, with a 95 % interval by question (:mod:`metajudge.stats.clustered`).
+class Share(Measured):
+    """A share of n observations, with a 95 % interval by question; ``share`` in what is written.
 
     Attributes:
         questions: the n observations come from so many questions, the unit of independence.
+    """
+
+    WRITTEN: ClassVar[tuple[str, ...]] = ("share", "low", "high", "n", "questions")
+
+    value: float = Field(alias="share")
+    n: int
+    questions: int
+
+    @property
+    def share(self) -> float:
+        return self.value
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.WRITTEN}
+
+
+class Proportion(Share):
+    """``successes`` of ``n``, with a 95 % interval by question (:mod:`metajudge.stats.clustered`).
+
+    Attributes:
         effective_n: independent observations that would know as much.
         method: how the interval was made.
     """
 
+    WRITTEN = ("successes", "n", "share", "low", "high", "questions", "effective_n", "method")
+
     successes: int
-    n: int
-    share: float
-    low: float
-    high: float
-    questions: int
     effective_n: float
     method: str
 
@@ -110,12 +128,9 @@ class Accuracy(Finite):
     agreeing: Proportion | Absent
 
 
-class PrecisionDifference(Finite):
+class PrecisionDifference(Measured):
     """Precision of a selection minus another one's, with a 95 % interval from resampled questions."""
 
-    value: float
-    low: float
-    high: float
     questions: int
     resamples: int
 
@@ -202,20 +217,6 @@ class JudgeFindings(Finite):
     compact: bool = Field(default=False, description="Whether there are many judges, and this one gets one line.")
 
 
-class WeightedPrecision(Finite):
-    """Category precisions weighted by the pairs of each category, with a 95 % interval (see ``size_weighted``).
-
-    Attributes:
-        n: judgments kept over all categories, on so many ``questions``.
-    """
-
-    share: float
-    low: float
-    high: float
-    n: int
-    questions: int
-
-
 CostFormula: TypeAlias = Literal["sum", "2 sum", "sum + summariser", "2 sum + summariser", "both orders"]
 
 
@@ -246,7 +247,7 @@ class GridRow(Finite):
         judge: as the grid names it; ``vetted`` is whose judgments are vetted, by the name in the data, absent where
             there are none; ``own`` whether that is the judge the grid means.
         cells: category -> cell, :data:`OVERALL` (pooled) included; empty where nothing was run.
-        by_size: Overall as the mean of the category precisions weighted by pairs.
+        by_size: Overall as the mean of the category precisions weighted by pairs (see ``size_weighted``).
         published: the paper's cells, as shares; ``published_overall`` says which Overall it prints.
         not_compared: why they are not shown beside ours; empty where population and rule are the paper's.
         caveats: what a reader of the row has to know.
@@ -260,7 +261,7 @@ class GridRow(Finite):
     rubric: str
     variant: bool = False
     cells: dict[str, PrecisionCell] = Field(default_factory=dict)
-    by_size: WeightedPrecision | Absent
+    by_size: Share | Absent
     published: dict[str, float] = Field(default_factory=dict)
     published_overall: Literal["by size", "pooled", "both", ""] = ""
     not_compared: str = ""

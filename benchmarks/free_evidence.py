@@ -14,15 +14,15 @@ from typing import Annotated, Any, Final
 import numpy as np
 import typer
 
-from metajudge.bulk.correctness import correctness
-from metajudge.bulk.outcomes import outcomes_of
 from metajudge.evidence.columns import compare
+from metajudge.evidence.correctness import correctness
 from metajudge.evidence.dependence import dependence_of
-from metajudge.evidence.facts import collected
+from metajudge.evidence.verdicts import collected
 from metajudge.readers import open_judgments
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Judgment, kind_of
+from metajudge.vetting.outcomes import outcomes_of
 
 from .benchmark import find_folder
 from .catalogue import BENCHMARKS
@@ -41,8 +41,7 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
     right = correctness(facts, {kind: rules.of(kind) for kind in rules.kinds})
     known = right >= 0
     kept = np.array([one.accepted is True for one in found.results], dtype=bool)[found.codes] & known
-    recorded = replace(facts.recorded, copies=dependence_of(facts, rules).copies)
-    compared = compare(recorded, rules)
+    compared = compare(replace(facts, copies=dependence_of(facts, rules).copies), rules)
     each = np.array([np.nan if one.share is None else one.share for one in compared.supports])[compared.support]
     told = known & ~np.isnan(each)
     share, said = each[told], right[told] == 1

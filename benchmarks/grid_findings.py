@@ -1,6 +1,7 @@
 """A grid's tables in the layout of its source: every row with its figures, the printed ones, and what to know of it."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from .findings import (
     PrecisionRow,
     Proportion,
     RowCost,
-    WeightedPrecision,
+    Share,
 )
 from .grid import Configuration, Grid, GridJudge, GridTable, Published
 from .grid_costs import Ledger
@@ -26,9 +27,7 @@ from .grid_run import RowResult
 from .observations import Observations
 
 
-def size_weighted(
-    precisions: Mapping[str, Proportion | Absent], sizes: Mapping[str, int]
-) -> WeightedPrecision | Absent:
+def size_weighted(precisions: Mapping[str, Proportion | Absent], sizes: Mapping[str, int]) -> Share | Absent:
     """``sum_c w_c p_c`` with ``w_c = size_c / sum of sizes``, and its 95 % interval.
 
     The categories share no question, so their precisions are independent. The interval recovers variances from theirs
@@ -53,9 +52,9 @@ def size_weighted(
             return Absent(absent=f"nothing selected in {name}: the weighted mean has no value")
         found[name] = one
     share = sum(sizes[name] * one.share for name, one in found.items()) / total
-    below = math.sqrt(sum((sizes[name] * (one.share - one.low) / total) ** 2 for name, one in found.items()))
-    above = math.sqrt(sum((sizes[name] * (one.high - one.share) / total) ** 2 for name, one in found.items()))
-    return WeightedPrecision(
+    below = math.sqrt(sum((sizes[name] * (one.share - one.interval[0]) / total) ** 2 for name, one in found.items()))
+    above = math.sqrt(sum((sizes[name] * (one.interval[1] - one.share) / total) ** 2 for name, one in found.items()))
+    return Share(
         share=share,
         low=max(0.0, share - below),
         high=min(1.0, share + above),
@@ -80,18 +79,13 @@ class _Judged:
     pairs: Mapping[str, int]
 
 
-def grid_findings(
-    grid: Grid, plan: Plan, judges: Sequence[JudgeFindings], results: Sequence[RowResult], observations: Observations
-) -> GridFindings:
-    """All tables of a grid.
+class GridTables:
+    """What becomes of a grid.
 
     Args:
         judges: the findings of each judge's judgments, rows by the names of the plan.
     """
-    return _Builder(grid, plan, judges, results, observations).findings()
 
-
-class _Builder:
     def __init__(
         self,
         grid: Grid,
@@ -120,6 +114,7 @@ class _Builder:
         self.sizes = grid.category_sizes
 
     def findings(self) -> GridFindings:
+        """All tables."""
         tables = self.grid.tables or (GridTable(name=ALL, caption=self.grid.title),)
         found = tuple(self._table(table) for table in tables)
         return GridFindings(
@@ -157,10 +152,8 @@ class _Builder:
     def _raw(self, judge: GridJudge, name: str | None) -> GridRow:
         judged = self.judged.get(name or "")
         row = None if judged is None else next(iter(judged.rows.values()))
-        return self._made(
-            judge.name, name, row, judge.published, configuration=RAW, agents=(), rubric="", cost=NO_MODEL,
-            caveats=self._caveats_of_judge(judge.name, judged, kept=False),
-        )  # fmt: skip
+        caveats = self._caveats_of_judge(judge.name, judged, kept=False)
+        return self._made(judge.name, name, row, judge.published, None, configuration=RAW, caveats=caveats)
 
     def _row(self, row: Configuration, name: str | None) -> GridRow:
         judged = self.judged.get(name or "")
@@ -174,10 +167,8 @@ class _Builder:
             caveats.append(f"{undecided} judgments got no decision from the agents: they are not kept")
         caveats += _without_rationale(self.results.get(place))
         caveats += _incomplete(self.results.get(place))
-        return self._made(
-            row.judge, name, found, row.published, configuration=row.name, agents=row.agents,
-            rubric=row.rubrics, cost=self.costs.get(place, NO_RUN), caveats=caveats, variant=row.variant,
-        )  # fmt: skip
+        made = self._made(row.judge, name, found, row.published, row, configuration=row.name, caveats=caveats)
+        return made.model_copy(update={"cost": self.costs.get(place, NO_RUN), "variant": row.variant})
 
     def _silent(self, judged: _Judged) -> int:
         """Judgments of the population that cannot be vetted, because they have no verdict."""
@@ -191,17 +182,7 @@ class _Builder:
         what = f"calibrated out of fold on free evidence and the scores of {row.name!r}"
         caveats = [what, *self._caveats_of_judge(row.judge, judged, kept=True)]
         return [
-            self._made(
-                row.judge,
-                name,
-                found,
-                None,
-                configuration=found.name,
-                agents=row.agents,
-                rubric=row.rubrics,
-                cost=NO_MODEL,
-                caveats=caveats,
-            )
+            self._made(row.judge, name, found, None, row, configuration=found.name, caveats=caveats)
             for found in judged.rows.values()
             if found.kind == "calibrated"
         ]
@@ -212,13 +193,10 @@ class _Builder:
         name: str | None,
         found: PrecisionRow | None,
         published: Published | None,
+        row: Configuration | None,
         *,
         configuration: str,
-        agents: tuple[str, ...],
-        rubric: str,
-        cost: RowCost | Absent,
         caveats: Sequence[str],
-        variant: bool = False,
     ) -> GridRow:
         why = self.plan.missing.get(judge, "")
         missing = Absent(absent=why or "no judgments by this judge")
@@ -227,19 +205,18 @@ class _Builder:
             judge=judge,
             vetted=missing if name is None else name,
             own=name is None or self.plan.vetted.get(judge) == name,
-            agents=agents,
-            rubric=rubric,
-            variant=variant,
+            agents=() if row is None else row.agents,
+            rubric="" if row is None else row.rubrics,
             cells={} if found is None else found.cells,
             by_size=self._by_size(found),
             published={} if published is None else published.shares,
             published_overall="" if published is None else published.overall,
             not_compared="" if published is None else self._not_compared(judge, name, found),
             caveats=tuple(dict.fromkeys(caveats)),
-            cost=cost,
+            cost=NO_MODEL,
         )
 
-    def _by_size(self, found: PrecisionRow | None) -> WeightedPrecision | Absent:
+    def _by_size(self, found: PrecisionRow | None) -> Share | Absent:
         if found is None:
             return NO_RUN
         return size_weighted({name: cell.precision for name, cell in found.cells.items()}, self.sizes)
@@ -316,11 +293,7 @@ def _in(table: GridTable, tables: Sequence[str]) -> bool:
 
 def _pairs(observations: Observations) -> dict[str, int]:
     """Category -> pairs."""
-    items = {row.item_id: row.category for row in observations.rows}
-    counts: dict[str, int] = {}
-    for category in items.values():
-        counts[category] = counts.get(category, 0) + 1
-    return counts
+    return dict(Counter(dict(zip(observations.of("item"), observations.of("category"), strict=True)).values()))
 
 
 def _counts(pairs: Mapping[str, int]) -> str:

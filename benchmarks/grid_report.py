@@ -5,10 +5,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Measured, Section, Table
+from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Section, Table
 from metajudge.report.tables import table_to_text
 
-from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, Proportion, RowCost
+from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, RowCost, Share
 from .grid_findings import ALL, overall_of
 
 BY_SIZE, POOLED, ALONE = "Overall by size", "Overall pooled", OVERALL
@@ -212,19 +212,15 @@ def _named(row: GridRow) -> str:
     return f"{row.configuration} ({'; '.join(parts)})"
 
 
-def _found(row: GridRow, name: str) -> tuple[float, float, float] | Absent:
-    """Our precision with its interval, in per cent."""
+def _found(row: GridRow, name: str) -> Share | Absent:
+    """Our precision."""
     if name == BY_SIZE:
-        one = row.by_size
-        return one if isinstance(one, Absent) else (100 * one.share, 100 * one.low, 100 * one.high)
+        return row.by_size
     cell: PrecisionCell | None = row.cells.get(OVERALL if name == POOLED else name)
-    if cell is None:
-        why = row.vetted.absent if isinstance(row.vetted, Absent) else "the row was not run"
-        return Absent(absent=why if not row.cells else "no judgment of this category")
-    precision = cell.precision
-    if not isinstance(precision, Proportion):
-        return precision
-    return 100 * precision.share, 100 * precision.low, 100 * precision.high
+    if cell is not None:
+        return cell.precision
+    why = row.vetted.absent if isinstance(row.vetted, Absent) else "the row was not run"
+    return Absent(absent=why if not row.cells else "no judgment of this category")
 
 
 class _Figures(NamedTuple):
@@ -237,11 +233,10 @@ class _Figures(NamedTuple):
 def _figures(row: GridRow, names: Sequence[str]) -> list[_Figures]:
     """Ours, the intervals, the printed cells where they are the same rule and population's, the differences."""
     found = [_found(row, name) for name in names]
-    ours = tuple(one if isinstance(one, Absent) else f"{one[0]:.2f}" for one in found)
+    ours = tuple(one if isinstance(one, Absent) else f"{100 * one.share:.2f}" for one in found)
     lines = [_Figures("here", ours)]
     if row.cells:
-        ends = tuple("" if isinstance(one, Absent) else f"{one[1]:.0f} to {one[2]:.0f}" for one in found)
-        lines.append(_Figures("95 % interval", ends))
+        lines.append(_Figures("95 % interval", tuple("" if isinstance(one, Absent) else _ends(one) for one in found)))
     if row.published and not row.not_compared:
         printed = [_printed(row, name) for name in names]
         both = zip(found, printed, strict=True)
@@ -263,13 +258,15 @@ def _percent(share: float | Absent) -> Cell:
     return share if isinstance(share, Absent) else f"{100 * share:.2f}"
 
 
-def _difference(found: tuple[float, float, float] | Absent, printed: float | Absent) -> Cell:
+def _ends(one: Share) -> str:
+    low, high = one.interval
+    return f"{100 * low:.0f} to {100 * high:.0f}"
+
+
+def _difference(found: Share | Absent, printed: float | Absent) -> Cell:
     if isinstance(found, Absent) or isinstance(printed, Absent):
         return ""
-    return _signed(found[0] - 100 * printed)
-
-
-def _signed(points: float) -> str:
+    points = 100 * found.share - 100 * printed
     return f"{0.0 if math.isclose(round(points, 1), 0) else points:+.1f}"
 
 
@@ -295,15 +292,8 @@ def _chart(grid: GridFindings, table: GridTableFindings, categories: Sequence[st
         description="Precision of what is kept, with 95 % intervals by question, by task and over all.",
         groups=tuple(groups),
         series=tuple(
-            BarSeries(name=row.configuration, values=tuple(_measured(row, name) for name in groups)) for row in rows
+            BarSeries(name=row.configuration, values=tuple(_found(row, name) for name in groups)) for row in rows
         ),
-    )
-
-
-def _measured(row: GridRow, name: str) -> Measured | Absent:
-    found = _found(row, name)
-    return (
-        found if isinstance(found, Absent) else Measured(value=found[0] / 100, low=found[1] / 100, high=found[2] / 100)
     )
 
 

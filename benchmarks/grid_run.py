@@ -168,7 +168,7 @@ def _collector(
 
 def selection_of(result: RowResult, observations: Observations) -> Selection:
     """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
-    assessments = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    assessments = [result.assessments.get(name) for name in observations.ids]
     spent = list(result.assessments.values())
     costs = [assessment.cost_usd for assessment in spent]
     unknown = Absent(absent="a price or the usage is unknown")
@@ -185,5 +185,5 @@ def selection_of(result: RowResult, observations: Observations) -> Selection:
 
 def score_of(result: RowResult, observations: Observations) -> Score:
     """A configuration's final scores; None where it gave none."""
-    assessments = [result.assessments.get(row.judgment_id) for row in observations.rows]
+    assessments = [result.assessments.get(name) for name in observations.ids]
     return Score(result.row.name, [None if one is None else one.final_score for one in assessments])

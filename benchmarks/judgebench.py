@@ -68,13 +68,9 @@ def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accu
     tally = Tally(kind)
     for pair in pairs:
         tally.add(pair.category, pair.correct, pair.question)
-        for game in pair.decided:
-            tally.decided.add(game == pair.label, pair.question)
+        tally.play(pair.games, pair.label, pair.question)
         if pair.agree:
             tally.agreeing.add(pair.correct, pair.question)
-        tally.games += len(pair.games)
-        tally.ties += pair.games.count(PairGames.TIE)
-        tally.without_verdict += pair.games.count(None)
     return tally.accuracy(
         judged.judge,
         alike="no pair was judged alike in both orders",

@@ -126,12 +126,7 @@ def _accuracy(judge: str, pairs: list[_Pair]) -> Accuracy:
                 tally.measure(name, pair.category, value, pair.question)
         for name in (FIRST, SWAPPED):
             tally.add(pair.category, found[name][0], pair.question)
-        for game in games:
-            if game is not None and game != PairGames.TIE:
-                tally.decided.add(game == pair.label, pair.question)
+        tally.play(games, pair.label, pair.question)
         if found[AGREE][0] and pair.games["AB"] in ("A", "B"):
             tally.agreeing.add(pair.games["AB"] == pair.label, pair.question)
-        tally.games += len(games)
-        tally.ties += games.count(PairGames.TIE)
-        tally.without_verdict += games.count(None)
     return tally.accuracy(judge, alike="no pair was judged alike in both orders", decided="no verdict names a winner")

@@ -100,12 +100,8 @@ def _accuracy(judge: str, pairs: Iterable[_Pair], pointwise: bool) -> Accuracy:
 
 def _count(tally: Tally, pair: _Pair, label: str, games: list[str | None]) -> None:
     """Adds a pair whose label names a winner."""
-    tally.games += len(games)
-    tally.ties += games.count(PairGames.TIE)
-    tally.without_verdict += games.count(None)
+    tally.play(games, label, pair.question)
     decided = [game for game in games if game is not None and game != PairGames.TIE]
-    for game in decided:
-        tally.decided.add(game == label, pair.question)
     if len(decided) == len(games) and len(set(decided)) == 1:
         tally.add(pair.category, decided[0] == label, pair.question)
         if len(games) == 2:

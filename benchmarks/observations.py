@@ -1,117 +1,44 @@
-"""The decided judgments of a benchmark as columns, with their free evidence."""
+"""The rows of a benchmark's table that are right or wrong, with their free evidence."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from metajudge.evidence.counting import compared, compared_by, said_by
 from metajudge.stats.arrays import Bools, Indices
-from metajudge.types import (
-    AnyVerdict,
-    Judgment,
-    Pairwise,
-    Ranking,
-    Right,
-    SignalValue,
-    VerdictKind,
-    is_right,
-    kind_of,
-    text_digest,
-)
-from metajudge.types.grade_scales import GradeScales
+from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind, kind_of, text_digest
 from metajudge.types.right import DEFAULTS
 
 from .records import Records
 
-
-@dataclass(slots=True)
-class PeerAgreement:
-    """Verdicts by item and judge, without texts.
-
-    Judges of one model (``meta["judge_model"]``) are no peers of one another, nor are judges on two scales of grades.
-    """
-
-    _verdicts: dict[str, dict[str, Counter[AnyVerdict]]] = field(default_factory=dict)
-    _models: dict[str, str] = field(default_factory=dict)
-    _scales: GradeScales = field(default_factory=GradeScales)
-    _group: dict[str, int] | None = None
-    _known: dict[tuple[str, str, AnyVerdict, Right, int], float | None] = field(default_factory=dict)
-
-    def add(self, judgment: Judgment) -> None:
-        """Notes one verdict."""
-        self._models[judgment.judge] = str(judgment.meta.get("judge_model") or judgment.judge)
-        self._scales.add(judgment.judge, judgment.verdict, judgment.item)
-        self._group = None
-        if judgment.verdict is not None:
-            item = self._verdicts.setdefault(judgment.item.id, defaultdict(Counter))
-            item[judgment.judge][judgment.verdict] += 1
-
-    def share(self, judgment: Judgment, rule: Right) -> float | None:
-        """Mean over the peers of the share of a peer's verdicts on the item that are right by this verdict, in [0, 1].
-
-        None without a verdict, and where no peer gave one that the rule can compare.
-        """
-        own, model = judgment.verdict, self._models.get(judgment.judge, judgment.judge)
-        if own is None:
-            return None
-        if self._group is None:
-            self._group = self._scales.groups()
-        key = (judgment.item.id, model, own, rule, self._group.get(judgment.judge, 0))
-        if key not in self._known:
-            self._known[key] = self._share(*key)
-        return self._known[key]
-
-    def _share(self, item: str, model: str, own: AnyVerdict, rule: Right, scale: int) -> float | None:
-        votes = []
-        for judge, verdicts in self._verdicts.get(item, {}).items():
-            if self._models[judge] == model or (self._group or {}).get(judge, 0) != scale:
-                continue
-            compared = [(is_right(other, own, rule), count) for other, count in verdicts.items()]
-            known = [(agrees, count) for agrees, count in compared if agrees is not None]
-            if known:
-                votes.append(sum(count for agrees, count in known if agrees) / sum(count for _, count in known))
-        return sum(sorted(votes)) / len(votes) if votes else None
+Name = Literal["judge", "category", "item", "question", "order"]
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One judgment that is right or wrong: for pairs and rankings a verdict and a label that each name a winner.
-
-    Attributes:
-        agreement: share of the peers that agree, in [0, 1]; None for pairs, whose peers are in ``signals``, and without
-            peers.
-        verdict: ``tie`` and ``none`` (no verdict) only where the population counts them as wrong.
-    """
-
-    judgment_id: str
-    item_id: str
-    question: str
-    judge: str
-    category: str
-    order: str
-    correct: bool
-    signals: dict[str, SignalValue]
-    heuristic: float | None
-    kind: VerdictKind = "pairwise"
-    agreement: float | None = None
-    verdict: Literal["decided", "tie", "none"] = "decided"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observations:
-    """Decided judgments in the order of the input, and what was left out.
+    """Rows of a table, each right or wrong: for pairs and rankings a verdict and a label that each name a winner.
 
     Attributes:
+        records: what the rows are of.
+        rows: [n] places in its table, in the order of the input.
+        correct: [n] whether each is right.
+        ended: [n] ``decided``; ``tie`` and ``none`` (no verdict) only where the population counts them as wrong.
+        weighed: names of the signals that the score of free evidence may weigh; None for all.
         undecided: judge -> how its other judgments ended (``tie``, ``none``, ``no label``, ``tied label``,
             ``not comparable``).
     """
 
-    rows: Sequence[Observation] = ()
-    undecided: Mapping[str, Counter[str]] = field(default_factory=dict)
+    records: Records
+    rows: Indices
+    correct: Bools
+    ended: NDArray[np.str_]
+    weighed: Collection[str] | None
+    undecided: Mapping[str, Counter[str]]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -119,62 +46,75 @@ class Observations:
     @property
     def judges(self) -> list[str]:
         """Judges in the order of the input, those without a decided judgment included."""
-        return list(dict.fromkeys([judge for judge, _ in self._places] + list(self.undecided)))
-
-    @cached_property
-    def correct(self) -> Bools:
-        """[n] whether each is right."""
-        return np.array([row.correct for row in self.rows], dtype=bool)
-
-    @cached_property
-    def questions(self) -> list[str]:
-        """[n] the question of each."""
-        return [row.question for row in self.rows]
-
-    def values(self, name: Literal["category", "order"]) -> set[str]:
-        """The different categories, or orders."""
-        return set(self._coded(name)[0])
-
-    def where(self, **wanted: str) -> Bools:
-        """[n] which rows have these values of ``category`` or ``order``."""
-        found = np.ones(len(self), dtype=bool)
-        for name, value in wanted.items():
-            names, codes = self._coded(name)
-            found &= codes == names.get(value, -1)
-        return found
+        return list(dict.fromkeys([*self.of("judge"), *self.undecided]))
 
     @property
     def kinds(self) -> tuple[VerdictKind, ...]:
         """The kinds of verdicts, in the order of the input."""
-        first = sorted((places[0], kind) for (_, kind), places in self._places.items())
-        return tuple(dict.fromkeys(kind for _, kind in first))
+        return tuple(VERDICT_KINDS[code] for code in dict.fromkeys(self.kind.tolist()))
+
+    @cached_property
+    def kind(self) -> Indices:
+        """[n] place of the kind in :data:`~metajudge.types.VERDICT_KINDS`: of the verdict, else of the label."""
+        facts = self.records.facts
+        of_truth = [VERDICT_KINDS.index(kind_of(truth)) for truth in facts.truths]
+        said, right = facts.kind[self.rows], np.array([*of_truth, -1], dtype=np.intp)[facts.truth[self.rows]]
+        return np.where(said < 0, right, said)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """[n] the id of each judgment."""
+        return [self.records.facts.judgment_ids[row] for row in self.rows.tolist()]
+
+    def of(self, name: Name) -> list[str]:
+        """[n] the judge, the item, the question or the category of each ("" without one), or the order shown."""
+        if name not in self._named:
+            facts, rows = self.records.facts, self.rows
+            if name == "order":
+                found = [order_of(self.records.judgments[row]) for row in rows.tolist()]
+            elif name in ("item", "question"):
+                items = [facts.items[code] for code in facts.item[rows].tolist()]
+                found = [one.id if name == "item" else one.question for one in items]
+            else:
+                judged = name == "judge"
+                names, codes = (facts.judges, facts.judge) if judged else ([*facts.categories, ""], facts.category)
+                found = [names[code] for code in codes[rows].tolist()]
+            self._named[name] = found
+        return self._named[name]
+
+    def where(self, name: Name, value: str) -> Bools:
+        """[n] which rows have this value."""
+        return np.array([one == value for one in self.of(name)], dtype=bool)
 
     def only(self, judges: Collection[str], kind: VerdictKind | None = None) -> "Observations":
         """The rows of some judges, of one kind where it is named."""
-        chosen = [at for (judge, own), at in self._places.items() if judge in judges and kind in (None, own)]
-        return Observations(
-            [self.rows[place] for place in sorted(chain(*chosen))],
-            {judge: counts for judge, counts in self.undecided.items() if judge in judges},
+        facts = self.records.facts
+        codes = [code for code, judge in enumerate(facts.judges) if judge in judges]
+        chosen = np.isin(facts.judge[self.rows], codes)
+        if kind is not None:
+            chosen &= self.kind == VERDICT_KINDS.index(kind)
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            correct=self.correct[chosen],
+            ended=self.ended[chosen],
+            undecided={judge: counts for judge, counts in self.undecided.items() if judge in judges},
         )
 
-    @cached_property
-    def _places(self) -> dict[tuple[str, VerdictKind], list[int]]:
-        """Judge and kind -> the places of its rows."""
-        found: dict[tuple[str, VerdictKind], list[int]] = {}
-        for place, row in enumerate(self.rows):
-            found.setdefault((row.judge, row.kind), []).append(place)
-        return found
+    @property
+    def agreement(self) -> list[float | None]:
+        """[n] share of the peers that agree (:attr:`~.records.Records.agreement`)."""
+        every = self.records.agreement
+        found = zip(self.rows.tolist(), self.ended.tolist(), strict=True)
+        return [every[row] if ended == "decided" else None for row, ended in found]
 
-    def _coded(self, name: str) -> tuple[dict[str, int], Indices]:
-        """The different values of a column, and [n] their places."""
-        if name not in self._columns:
-            names: dict[str, int] = {}
-            codes = [names.setdefault(getattr(row, name), len(names)) for row in self.rows]
-            self._columns[name] = (names, np.array(codes, dtype=np.intp))
-        return self._columns[name]
+    @property
+    def heuristic(self) -> list[float | None]:
+        """[n] the score of free evidence."""
+        return [self.records.heuristic(row, self.weighed) for row in self.rows.tolist()]
 
     @cached_property
-    def _columns(self) -> dict[str, tuple[dict[str, int], Indices]]:
+    def _named(self) -> dict[Name, list[str]]:
         return {}
 
 
@@ -186,46 +126,28 @@ def question_of(judgment: Judgment) -> str:
 def observed(
     records: Records,
     judgments: Iterable[tuple[int, Judgment]],
-    signals: Collection[str] | None = None,
+    weighed: Collection[str] | None = None,
     *,
     rules: Mapping[VerdictKind, Right] = DEFAULTS,
-    peers: PeerAgreement | None = None,
     wrong: Collection[str] = (),
 ) -> Observations:
-    """Judgments as rows with their evidence.
+    """The rows of judgments that are right or wrong.
 
     Args:
-        signals: names of the signals the heuristic may weigh; None for all.
-        peers: every verdict of the input; None where agreement with peers is not asked for.
         wrong: which of ``tie`` and ``none`` (no verdict) are wrong judgments instead of being left out.
     """
-    rows, left = list[Observation](), dict[str, Counter[str]]()
-    evidence, facts = records.evidence, records.facts
-    for at, judgment in judgments:
-        why, truth = undecided(judgment, rules), judgment.item.truth
-        open_: Literal["tie", "none"] | None = "tie" if why == "tie" else "none" if why == "none" else None
-        if truth is None or (why is not None and open_ not in wrong):
-            left.setdefault(judgment.judge, Counter())[why or "no label"] += 1
-            continue
-        kind = kind_of(judgment.verdict or truth)
-        agrees = None if peers is None or kind == "pairwise" or open_ else peers.share(judgment, rules[kind])
-        rows.append(
-            Observation(
-                judgment_id=judgment.id,
-                item_id=judgment.item.id,
-                question=facts.items[facts.item[at]].question,
-                judge=judgment.judge,
-                category=judgment.item.category or "",
-                order=order_of(judgment),
-                correct=why is None and bool(judgment.right(rules[kind])),
-                signals=evidence.signals(at),
-                heuristic=evidence.heuristic(at, signals),
-                kind=kind,
-                agreement=agrees,
-                verdict=open_ or "decided",
-            )
-        )
-    return Observations(rows, left)
+    left: dict[str, Counter[str]] = {}
+    found: list[tuple[int, bool, str]] = []
+    for row, judgment in judgments:
+        why = undecided(judgment, rules)
+        if why is None or why in wrong:
+            found.append((row, compared_by(judgment, rules) is True, why or "decided"))
+        else:
+            left.setdefault(judgment.judge, Counter())[why] += 1
+    rows, correct, ended = zip(*found, strict=True) if found else ((), (), ())
+    return Observations(
+        records, np.array(rows, dtype=np.intp), np.array(correct, dtype=bool), np.array(ended, dtype=str), weighed, left
+    )
 
 
 def order_of(judgment: Judgment) -> str:
@@ -233,22 +155,16 @@ def order_of(judgment: Judgment) -> str:
     return "pointwise" if judgment.meta.get("pointwise") else "".join(judgment.order)
 
 
-def signal_data(row: Observation) -> dict[str, Any]:
-    """A row's signals for a file: value and state by name."""
-    return {name: {"value": signal.value, "state": signal.state} for name, signal in row.signals.items()}
-
-
 def undecided(judgment: Judgment, rules: Mapping[VerdictKind, Right] = DEFAULTS) -> str | None:
     """Why a judgment is neither right nor wrong; None where it is one of both."""
-    truth, verdict = judgment.item.truth, judgment.verdict
+    verdict, truth = judgment.verdict, judgment.item.truth
     if truth is None:
         return "no label"
     rule = rules.get("pairwise" if verdict is None else kind_of(verdict))
-    winners = rule is None or rule.name == "top1"
-    if winners and isinstance(truth, Pairwise | Ranking) and truth.winner is None:
-        return "tied label"
-    if verdict is None:
-        return "none"
-    if winners and isinstance(verdict, Pairwise | Ranking) and verdict.winner is None:
-        return "tie"
-    return "not comparable" if rule is None or judgment.right(rule) is None else None
+    if rule is None or rule.name == "top1":  # it asks for a winner
+        if said_by(truth) == "undecided":
+            return "tied label"
+        if said_by(verdict) == "undecided":
+            return "tie"
+    found = compared(verdict, truth, rule)
+    return None if isinstance(found, bool) else "none" if found == "no verdict" else found

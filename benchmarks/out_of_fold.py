@@ -63,8 +63,7 @@ def _table(bench: "Bench", kind: VerdictKind, scores: AgentScores | None) -> Sig
     signals = bench.request.signals
     if scores is not None and signals is None:
         signals = (*DEFAULT_SIGNALS[kind], "agents")
-    wanted = {row.judgment_id for row in bench.observations.rows if row.kind == kind}
-    every = bench.records.facts
+    every, wanted = bench.records.facts, set(bench.observations.only(bench.observations.judges, kind).ids)
     facts = every.select(np.flatnonzero((every.kind < 0) | (every.kind == VERDICT_KINDS.index(kind))))
     table = table_of(
         facts,

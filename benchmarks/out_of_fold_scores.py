@@ -13,7 +13,7 @@ from metajudge.calibration.quality import precision_at
 from metajudge.stats.arrays import Bools, Floats
 
 from .findings import Threshold
-from .observations import Observation, Observations
+from .observations import Observations
 from .selections import COVERAGES, Score, Selection, keep_share
 
 SCORE_NAME = "calibrated out of fold"
@@ -63,10 +63,10 @@ class OutOfFold:
 
     def score(self, observations: Observations) -> Score:
         """[n] probabilities of some observations; None if missing."""
-        values = [self.probabilities.get(row.judgment_id) for row in observations.rows]
+        values = [self.probabilities.get(name) for name in observations.ids]
         return Score(SCORE_NAME, values, probability=True)
 
-    def promise_of(self, row: Observation) -> Promise | None:
+    def promise_of(self, name: str, judge: str, category: str) -> Promise | None:
         """None: the thresholds of a run hold for its own questions, not for a judgment."""
         return None
 
@@ -86,16 +86,16 @@ class OutOfFold:
 
     def notes(self, observations: Observations) -> tuple[str, ...]:
         """How much the figures vary with the seed."""
-        fitted = any(row.judgment_id in self.probabilities for row in observations.rows)
+        fitted = any(name in self.probabilities for name in observations.ids)
         return (_by_seed(observations, self.runs),) if fitted and len(self.runs) > 1 else ()
 
 
 def _aimed(observations: Observations, score: Score, target: float) -> Selection | None:
     """Each half of the questions against the threshold that the other half's labels guarantee."""
-    if len(set(observations.questions)) < 2:
+    if len(set(observations.of("question"))) < 2:
         return None
     values: Floats = np.array(score.values, dtype=np.float64)
-    half = question_split(observations.questions, 0.5, SPLIT_SEED)
+    half = question_split(observations.of("question"), 0.5, SPLIT_SEED)
     kept: Bools = np.zeros(len(values), dtype=bool)
     for part in (0, 1):
         threshold = _threshold(observations, values, half != part, target)
@@ -106,7 +106,7 @@ def _aimed(observations: Observations, score: Score, target: float) -> Selection
 
 
 def _threshold(observations: Observations, values: Floats, at: Bools, target: float) -> float | None:
-    questions = [question for question, chosen in zip(observations.questions, at, strict=True) if chosen]
+    questions = [question for question, chosen in zip(observations.of("question"), at, strict=True) if chosen]
     found = guaranteed_threshold(
         values[at], observations.correct[at], questions, target=target, delta=DELTA, approximate=True
     )
@@ -115,13 +115,10 @@ def _threshold(observations: Observations, values: Floats, at: Bools, target: fl
 
 def _by_seed(observations: Observations, runs: Sequence[Mapping[str, float]]) -> str:
     """Mean and standard deviation over single seeds of the precision at each coverage."""
-    at = [index for index, row in enumerate(observations.rows) if row.judgment_id in runs[0]]
-    correct = observations.correct[at]
+    names = [name for name in observations.ids if name in runs[0]]
+    correct = observations.correct[[name in runs[0] for name in observations.ids]]
     cells = []
     for share in COVERAGES:
-        found = [
-            100 * precision_at(np.array([run[observations.rows[index].judgment_id] for index in at]), correct, share)
-            for run in runs
-        ]
+        found = [100 * precision_at(np.array([run[name] for name in names]), correct, share) for run in runs]
         cells.append(f"best {100 * share:.0f} % {np.mean(found):.1f} (sd {np.std(found, ddof=1):.2f})")
     return f"Each of the {len(runs)} seeds by itself, mean precision in % and standard deviation: {', '.join(cells)}."

@@ -17,9 +17,7 @@ from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.bootstrap import BootstrapEstimate, Ratio, SharedDraws, bootstrap_differences
 
 from .findings import OVERALL, PrecisionCell, PrecisionDifference, PrecisionRow, Proportion, SwapCounts
-from .observations import (
-    Observations,
-)
+from .observations import Observations
 from .selections import Score, Selection
 
 SEED = 20_260_101
@@ -47,10 +45,10 @@ def precision_rows(
     """
     groups = {OVERALL: np.ones(len(observations), dtype=bool)}
     if by_category:
-        groups |= {name: mask for name in categories if (mask := observations.where(category=name)).any()}
-    orders = {order: observations.where(order=order) for order in sorted(observations.values("order"))}
+        groups |= {name: mask for name in categories if (mask := observations.where("category", name)).any()}
+    orders = {order: observations.where("order", order) for order in sorted(set(observations.of("order")))}
     baseline = next((s for s in selections if s.kind == "baseline"), None)
-    correct, questions = observations.correct, np.array(observations.questions)
+    correct, questions = observations.correct, np.array(observations.of("question"))
     frame = _Frame(correct, questions, baseline, draws or SharedDraws(SEED, RESAMPLES))
     columns = {name: frame.cells(selections, mask) for name, mask in groups.items()}
     of_orders = {name: frame.cells(selections, mask) for name, mask in orders.items()}
@@ -165,19 +163,20 @@ def coverage_curve(observations: Observations, score: Score, steps: int = 20) ->
     thresholds = sorted(
         {ranked[count - 1] for count in counts if FEWEST_SELECTED <= count <= len(ranked)}, reverse=True
     )
-    if not thresholds or len(set(observations.questions)) < FEWEST_QUESTIONS:
+    if not thresholds or len(set(observations.of("question"))) < FEWEST_QUESTIONS:
         return None
     points = [_curve_point(observations, values >= threshold) for threshold in thresholds]
     return Curve(name=score.name, points=tuple(points))
 
 
 def _curve_point(observations: Observations, kept: Bools) -> CurvePoint:
-    found = Proportion.of(observations.correct[kept], np.array(observations.questions)[kept])
+    found = Proportion.of(observations.correct[kept], np.array(observations.of("question"))[kept])
+    low, high = found.interval
     return CurvePoint(
         coverage=float(kept.mean()),
         precision=found.share,
-        low=min(found.low, found.share),
-        high=max(found.high, found.share),
+        low=min(low, found.share),
+        high=max(high, found.share),
         selected=found.n,
     )
 
@@ -191,7 +190,7 @@ def reliability(observations: Observations, score: Score, bins: int = 10) -> Rel
     if not present.any():
         return None
     values: Floats = np.array([value for value in score.values if value is not None])
-    correct, questions = observations.correct[present], np.array(observations.questions)[present]
+    correct, questions = observations.correct[present], np.array(observations.of("question"))[present]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")
     found = []

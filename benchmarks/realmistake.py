@@ -67,14 +67,11 @@ class ReaLMistake:
 
 
 def _count(tally: Tally, judgment: Judgment) -> None:
-    category, question, right = judgment.item.category or "", question_of(judgment), judgment.correct
-    tally.games += 1
-    tally.add(category, right is True, question)
-    if judgment.verdict is None:
-        tally.without_verdict += 1
-        return
-    tally.decided.add(right is True, question)
-    tally.measure(SAYS_ERROR, category, judgment.verdict == Category("error"), question)
+    question = question_of(judgment)
+    tally.judge(judgment, judgment.correct is True, question)
+    if judgment.verdict is not None:
+        says = judgment.verdict == Category("error")
+        tally.measure(SAYS_ERROR, judgment.item.category or "", says, question)
 
 
 class _Votes:

@@ -73,15 +73,10 @@ class RewardBench2:
 
 
 def _count(tally: Tally, judgment: Judgment) -> None:
-    category, question, right = judgment.item.category or "", question_of(judgment), judgment.correct is True
-    tally.games += 1
-    tally.add(category, right, question)
-    if judgment.verdict is None:
-        tally.without_verdict += 1
-    else:
-        tally.decided.add(right, question)
+    question, right = question_of(judgment), judgment.correct is True
+    tally.judge(judgment, right, question)
     if judgment.meta.get("phase") == FIRST_SET:
-        tally.measure(PLACES[judgment.order.index(RIGHT)], category, right, question)
+        tally.measure(PLACES[judgment.order.index(RIGHT)], judgment.item.category or "", right, question)
 
 
 def _reward_models(folder: Path, items: Mapping[str, Judgment]) -> Iterator[Accuracy]:

@@ -7,7 +7,7 @@ import orjson
 
 from metajudge.scoring.formulas import exceeds
 
-from .observations import Observation, signal_data
+from .observations import Observations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,30 +28,33 @@ def score_lines(
     score. ``renormalised`` says that an agent gave no score and the others' weights were scaled up. What is absent is
     null.
     """
-    for row in bench.observations.rows:
-        mine: list[RowResult | None] = [result for result in results if result.row.judge == row.judge]
+    seen = bench.observations
+    for at, judge in enumerate(seen.of("judge")):
+        mine: list[RowResult | None] = [result for result in results if result.row.judge == judge]
         for result in mine or [None]:
-            data = _line(row, result, bench.request.threshold)
+            data = _line(seen, at, result, bench.request.threshold)
             if calibrated is not None:
-                data |= _calibrated(row, calibrated)
+                data |= _calibrated(seen, at, calibrated)
             yield orjson.dumps(data).decode() + "\n"
 
 
-def _line(row: Observation, result: "RowResult | None", threshold: float) -> dict[str, Any]:
+def _line(seen: Observations, at: int, result: "RowResult | None", threshold: float) -> dict[str, Any]:
+    name, row = seen.ids[at], int(seen.rows[at])
+    score = seen.records.heuristic(row, seen.weighed)
     data: dict[str, Any] = {
-        "judgment_id": row.judgment_id,
-        "item_id": row.item_id,
-        "judge": row.judge,
-        "category": row.category or None,
-        "order": row.order,
-        "correct": row.correct,
-        "final_score": row.heuristic,
+        "judgment_id": name,
+        "item_id": seen.of("item")[at],
+        "judge": seen.of("judge")[at],
+        "category": seen.of("category")[at] or None,
+        "order": seen.of("order")[at],
+        "correct": bool(seen.correct[at]),
+        "final_score": score,
         "probability": None,
-        "accepted": None if row.heuristic is None else bool(exceeds(row.heuristic, threshold)),
-        "signals": signal_data(row),
+        "accepted": None if score is None else bool(exceeds(score, threshold)),
+        "signals": {one: {"value": said.value, "state": said.state} for one, said in seen.records.signals(row).items()},
     }
     if result is not None:
-        assessment = result.assessments.get(row.judgment_id)
+        assessment = result.assessments.get(name)
         data["configuration"] = result.row.name
         data["final_score"] = None if assessment is None else assessment.final_score
         data["accepted"] = None if assessment is None else assessment.accepted
@@ -59,14 +62,15 @@ def _line(row: Observation, result: "RowResult | None", threshold: float) -> dic
     return data
 
 
-def _calibrated(row: Observation, calibrated: "Calibrated | OutOfFold") -> dict[str, Any]:
-    probability = calibrated.probabilities.get(row.judgment_id)
+def _calibrated(seen: Observations, at: int, calibrated: "Calibrated | OutOfFold") -> dict[str, Any]:
+    name = seen.ids[at]
+    probability = calibrated.probabilities.get(name)
+    promise = calibrated.promise_of(name, seen.of("judge")[at], seen.of("category")[at])
     data: dict[str, Any] = {
         "probability": probability,
-        "probability_marks": [mark.value for mark in calibrated.marks.get(row.judgment_id, ())],
+        "probability_marks": [mark.value for mark in calibrated.marks.get(name, ())],
+        "guaranteed": promise is not None,
     }
-    promise = calibrated.promise_of(row)
-    data["guaranteed"] = promise is not None
     if promise is not None:
         data["accepted"] = None if probability is None else promise.stamp().keeps(probability)
     return data

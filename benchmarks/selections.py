@@ -12,9 +12,7 @@ from metajudge.scoring.formulas import exceeds
 from metajudge.stats.arrays import Bools
 
 from .findings import Threshold
-from .observations import (
-    Observations,
-)
+from .observations import Observations
 
 Kind = Literal["raw", "baseline", "evidence", "configuration", "calibrated"]
 
@@ -74,9 +72,10 @@ def keep_all(observations: Observations, name: str = "raw judgments") -> Selecti
 
 def keep_order_consistent(observations: Observations) -> Selection:
     """Those whose judge named the same winner in the other order."""
-    states = [row.signals["order"].state for row in observations.rows]
-    kept = np.array([state == "agree" for state in states], dtype=bool)
-    known = np.array([row.signals["order"].value is not None for row in observations.rows], dtype=bool)
+    order = observations.records.evidence["order"]
+    found = [order.at(row) for row in observations.rows.tolist()]
+    kept = np.array([one is not None and one.state == "agree" for one in found], dtype=bool)
+    known = np.array([one is not None and one.value is not None for one in found], dtype=bool)
     return Selection("both orders agree", "evidence", kept, known)
 
 
@@ -114,7 +113,7 @@ def keep_share(score: Score, share: float, kind: Kind) -> Selection | None:
 
 def keep_majority(observations: Observations) -> Selection:
     """Those that more than half of the peers agree with; every peer has one vote."""
-    shares = [row.agreement for row in observations.rows]
+    shares = observations.agreement
     kept = np.array([share is not None and share > 0.5 for share in shares], dtype=bool)
     known = np.array([share is not None for share in shares], dtype=bool)
     return Selection("majority of peers agrees", "evidence", kept, known)
@@ -122,9 +121,9 @@ def keep_majority(observations: Observations) -> Selection:
 
 def agreement_score(observations: Observations) -> Score:
     """The share of the peers that agree."""
-    return Score("peers that agree", [row.agreement for row in observations.rows])
+    return Score("peers that agree", observations.agreement)
 
 
 def heuristic_score(observations: Observations) -> Score:
     """The uncalibrated score of free evidence (see :func:`metajudge.evidence.score.signal_score`)."""
-    return Score("free evidence", [row.heuristic for row in observations.rows])
+    return Score("free evidence", observations.heuristic)

@@ -1,9 +1,13 @@
 """Outcomes of one judge under a benchmark's own rule, category by category."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from metajudge.types import Judgment
+
 from .findings import OVERALL, Accuracy, AccuracyKind, Outcomes, Proportion
+from .judged_games import PairGames
 
 
 def _cells() -> defaultdict[str, Outcomes]:
@@ -38,6 +42,24 @@ class Tally:
         """Counts one outcome of a further share."""
         for name in (category, OVERALL):
             self.measures.setdefault(measure, _cells())[name].add(right, question)
+
+    def judge(self, judgment: Judgment, right: bool, question: str) -> None:
+        """Counts a judgment; one without a verdict is an outcome that is not right."""
+        self.games += 1
+        self.add(judgment.item.category or "", right, question)
+        if judgment.verdict is None:
+            self.without_verdict += 1
+        else:
+            self.decided.add(right, question)
+
+    def play(self, games: Sequence[str | None], label: str, question: str) -> None:
+        """Counts the games of a pair by themselves (:func:`~.judged_games.game_of`)."""
+        self.games += len(games)
+        self.ties += games.count(PairGames.TIE)
+        self.without_verdict += games.count(None)
+        for game in games:
+            if game is not None and game != PairGames.TIE:
+                self.decided.add(game == label, question)
 
     def accuracy(
         self,

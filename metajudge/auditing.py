@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from metajudge.audit.card import AuditReport
+from metajudge.audit.card import AuditDocument
 from metajudge.audit.report import FREE, audit
 from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
@@ -22,7 +22,7 @@ from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
 from metajudge.readers.reasons import JudgmentLike, as_judgment, as_record
 from metajudge.readers.vocabulary import without_silent_verdicts
-from metajudge.report.audit.published import AuditDocument, published
+from metajudge.report.audit.published import published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite
 from metajudge.types.right import Right, parse_right
@@ -38,7 +38,7 @@ class Audited:
         notices: sentences on the labels.
     """
 
-    found: AuditReport
+    found: AuditDocument
     judgments: Sequence[Judgment]
     notices: tuple[str, ...] = field(default=())
 
@@ -140,7 +140,7 @@ def audited_by(
     whole = isinstance(judgments, JudgmentSource) and judgments.judges is None and judgments.limit is None
     given: Sequence[Judgment]
     if isinstance(judgments, JudgmentSource):
-        given = judgments.collect(_Kept).judgments if whole else list(judgments)
+        given = judgments.collect(_Kept) if whole else list(judgments)
         own = all(name == JudgmentLines.format for name in judgments.formats.values())
     else:
         plain = list(judgments)
@@ -156,24 +156,21 @@ def audited_by(
         given, joined = join(given, labels, on)
         notices += joined.notices()
     found = audit(given, right=rule, unit=unit)
-    why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next_steps) else None
+    why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next) else None
     if why is not None:
-        steps = tuple(step for step in found.next_steps if step.goal not in ("calibrate", "guarantee"))
-        found = found.model_copy(update={"next_steps": (*steps, FREE)})
+        steps = tuple(step for step in found.next if step.goal not in ("calibrate", "guarantee"))
+        found = found.model_copy(update={"next": (*steps, FREE)})
         notices.append(f"No calibration is advised: {why}.")
     return Audited(found, given, tuple(notices))
 
 
-class _Kept:
+class _Kept(list[Judgment]):
     """The judgments among records."""
-
-    def __init__(self) -> None:
-        self.judgments: list[Judgment] = []
 
     def add(self, record: Judgment | Reject) -> None:
         """Takes one record."""
         if isinstance(record, Judgment):
-            self.judgments.append(record)
+            self.append(record)
 
 
 def demo_judgments() -> Iterator[Judgment]:

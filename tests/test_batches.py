@@ -18,8 +18,6 @@ from tests.doubles.llm_server import score_answer
 pytestmark = pytest.mark.slow
 
 EACH = pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-BOTH = pytest.mark.parametrize("protocol", ["openai", pytest.param("anthropic", marks=pytest.mark.slow)])
-"""Where the protocols differ little, the second one is left to the slow tests."""
 
 UNLIKE = {"latency_s", "cost_usd", "calls", "panel_digest", "prompt_digest"}
 """What depends on the server's port, or on how a reply was got."""
@@ -95,7 +93,6 @@ def custom_keys(server):
     return [name.partition("_")[2] for batch in server.batches for name in batch.bodies]
 
 
-@pytest.mark.slow
 @EACH
 async def test_results_and_bodies_equal_those_of_a_live_run_at_half_the_price(protocol, tmp_path):
     (tmp_path / "live").mkdir()
@@ -119,10 +116,9 @@ CURED = ("expired", "missing", "contradictory", "429", "500", "malformed", "unkn
     "faults",
     [
         pytest.param(dict(enumerate(CURED)), id="all"),
-        *(pytest.param({2: one, 5: one}, id=one, marks=pytest.mark.slow) for one in CURED),
+        *(pytest.param({2: one, 5: one}, id=one) for one in CURED),
     ],
 )
-@pytest.mark.slow
 async def test_what_a_batch_did_not_answer_is_asked_again_in_another_and_the_rest_is_not(faults, protocol, tmp_path):
     (tmp_path / "calm").mkdir()
     with BatchServer(varied) as calm, BatchServer(varied, line_faults=faults) as server:
@@ -135,7 +131,7 @@ async def test_what_a_batch_did_not_answer_is_asked_again_in_another_and_the_res
     assert left_over(tmp_path) == []
 
 
-@BOTH
+@EACH
 async def test_a_request_answered_twice_alike_counts_once(protocol, tmp_path):
     said = []
     with BatchServer(varied, line_faults={0: "duplicate"}) as server:
@@ -145,7 +141,7 @@ async def test_a_request_answered_twice_alike_counts_once(protocol, tmp_path):
     assert any("1 requests answered more than once" in one for one in said)
 
 
-@BOTH
+@EACH
 async def test_a_request_the_provider_rejects_fails_typed_and_is_not_asked_again(protocol, tmp_path):
     with BatchServer(line_faults={3: "400"}) as server:
         summary, found = await vet(server, tmp_path, protocol)
@@ -154,8 +150,7 @@ async def test_a_request_the_provider_rejects_fails_typed_and_is_not_asked_again
     assert sum(one.failure is not None for one in found) == 1
 
 
-@pytest.mark.slow
-@BOTH
+@EACH
 async def test_what_keeps_expiring_ends_as_a_time_out_after_three_batches(protocol, tmp_path):
     with BatchServer(line_faults=lambda body, _n: "expired" if "(j7)" in json.dumps(body) else None) as server:
         summary, _ = await vet(server, tmp_path, protocol)
@@ -163,7 +158,7 @@ async def test_what_keeps_expiring_ends_as_a_time_out_after_three_batches(protoc
     assert dict(summary.failures) == {"timeout": 1}
 
 
-@BOTH
+@EACH
 async def test_a_batch_canceled_at_the_provider_fails_typed_and_the_next_run_asks_again(protocol, tmp_path):
     with BatchServer(polls=10_000) as server:
         running = asyncio.ensure_future(vet(server, tmp_path, protocol))
@@ -176,7 +171,7 @@ async def test_a_batch_canceled_at_the_provider_fails_typed_and_the_next_run_ask
         assert (summary.assessed, len(server.batches)) == (12, 2)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("fault", ["429", "500", "cut"])
 async def test_a_submission_that_failed_is_made_again(fault, protocol, tmp_path):
     with BatchServer(submit_faults=[fault, fault]) as server:
@@ -192,7 +187,7 @@ async def test_a_submission_whose_answer_was_lost_is_found_and_never_made_twice(
         assert len(set(custom_keys(server))) == 11
 
 
-@BOTH
+@EACH
 async def test_results_cut_in_the_middle_are_fetched_again(protocol, tmp_path):
     with BatchServer(varied, cut_results=2, cut_bodies=1, look_faults=2) as server:
         summary, _ = await vet(server, tmp_path, protocol)
@@ -200,8 +195,7 @@ async def test_results_cut_in_the_middle_are_fetched_again(protocol, tmp_path):
         assert server.fetches >= 3
 
 
-@pytest.mark.slow
-@BOTH
+@EACH
 async def test_results_that_stay_cut_cost_one_further_batch_for_what_is_missing(protocol, tmp_path):
     with BatchServer(varied, cut_results=3) as server:
         summary, _ = await vet(server, tmp_path, protocol, batches={"attempts": 3})
@@ -209,8 +203,7 @@ async def test_results_that_stay_cut_cost_one_further_batch_for_what_is_missing(
         assert [len(batch.lines) for batch in server.batches] == [11, 1]
 
 
-@pytest.mark.slow
-@BOTH
+@EACH
 async def test_batches_are_split_by_number_and_by_bytes(protocol, tmp_path, monkeypatch):
     with BatchServer(varied) as server:
         await vet(server, tmp_path, protocol, batches={"max_requests": 4})
@@ -232,7 +225,6 @@ async def test_batches_are_split_by_number_and_by_bytes(protocol, tmp_path, monk
     assert dict(summary.failures) == {"context_too_long": 11}
 
 
-@pytest.mark.slow
 @EACH
 async def test_a_run_that_does_not_wait_leaves_batches_pending_and_the_same_run_collects_them(protocol, tmp_path):
     with BatchServer(varied, polls=10_000) as server:
@@ -251,7 +243,7 @@ async def test_a_run_that_does_not_wait_leaves_batches_pending_and_the_same_run_
     assert left_over(tmp_path) == []
 
 
-@BOTH
+@EACH
 async def test_an_interrupted_run_ends_at_once_and_the_same_run_goes_on(protocol, tmp_path):
     with BatchServer(varied, polls=10_000) as server:
         stop = Stop()
@@ -270,8 +262,7 @@ async def test_an_interrupted_run_ends_at_once_and_the_same_run_goes_on(protocol
         assert (summary.assessed, len(server.batches)) == (12, 1)
 
 
-@pytest.mark.slow
-@BOTH
+@EACH
 async def test_a_panel_discussion_runs_as_rounds_of_batches_and_ends_as_a_live_one(protocol, tmp_path):
     def panel(server):
         agents = [{"name": name, "model": f"{protocol}:{name}@{server.url}"} for name in ("a", "b")]
@@ -292,8 +283,7 @@ async def test_a_panel_discussion_runs_as_rounds_of_batches_and_ends_as_a_live_o
         assert server.live == []
 
 
-@pytest.mark.slow
-@BOTH
+@EACH
 async def test_a_reply_without_use_is_repaired_in_another_batch_or_live(protocol, tmp_path):
     def answer(body):
         bad = "(j4)" in json.dumps(body) and len(body["messages"]) < (4 if protocol == "openai" else 3)
@@ -310,7 +300,7 @@ async def test_a_reply_without_use_is_repaired_in_another_batch_or_live(protocol
     assert summary.assessed == 12
 
 
-@BOTH
+@EACH
 async def test_a_server_without_schemas_is_asked_in_a_plainer_form(protocol, tmp_path):
     with BatchServer(varied, line_faults=lambda _body, _n: "no_json_schema") as server:
         summary, _ = await vet(server, tmp_path, protocol)
@@ -318,7 +308,7 @@ async def test_a_server_without_schemas_is_asked_in_a_plainer_form(protocol, tmp
         assert [len(batch.lines) for batch in server.batches] == [11, 11]
 
 
-@BOTH
+@EACH
 async def test_a_server_without_a_batch_api_ends_the_run_and_says_what_to_do(protocol, tmp_path):
     with BatchServer(submit_faults=["404"]) as server, pytest.raises(ConfigurationError, match="Leave out --batch"):
         await vet(server, tmp_path, protocol)
@@ -340,7 +330,7 @@ async def test_a_wrong_key_shows_with_the_first_request_and_nothing_is_put_into_
         assert (dict(summary.failures), server.batches) == ({"auth": 12}, [])
 
 
-@BOTH
+@EACH
 async def test_a_budget_stops_the_run_before_what_it_cannot_pay_and_collects_what_is_paid(protocol, tmp_path):
     with BatchServer(varied) as server:
         budget = open_budget(calls=7, file=tmp_path / "b.sqlite")
@@ -405,7 +395,6 @@ async def test_a_record_that_cannot_be_read_is_named_and_not_passed_over(tmp_pat
     assert server.live == []
 
 
-@pytest.mark.slow
 async def test_batches_of_another_command_are_left_alone_and_said(tmp_path):
     with BatchServer(polls=10_000) as server:
         await vet(server, tmp_path, batches={"wait_s": 0})

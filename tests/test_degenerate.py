@@ -96,11 +96,11 @@ def audited(shape, kind="pairwise"):
 
 def test_the_card_of_a_judge_that_never_varies_has_its_figures():
     for judge in audited("constant").judges:
-        assert (judge.accuracy.estimate, judge.accuracy.n, judge.kappa.estimate) == (0.5, 60, 0.0)
+        assert (judge.accuracy, judge.figures["accuracy"].n, judge.kappa) == (0.5, 60, 0.0)
         copy = next(check for check in judge.checks if check.name == "copy")
         assert (copy.status, copy.estimate, copy.p_value) == ("not_estimable", None, None)
         assert copy.sentence.startswith("No estimate: for every label, it and ")
-    assert {judge.accuracy.estimate for judge in audited("constant_wrong").judges} == {0.0}
+    assert {judge.accuracy for judge in audited("constant_wrong").judges} == {0.0}
 
 
 def test_a_file_without_a_verdict_has_a_card_that_says_so():

@@ -7,7 +7,6 @@ from metajudge.errors import ConfigurationError
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.providers.stack import Resources
-from metajudge.runs.loop import RunEnd
 from metajudge.store import open_store
 from metajudge.types import Status
 from metajudge.vetting.estimate import estimate_vetting
@@ -68,17 +67,6 @@ class TestDraws:
         assert (second.status, second.agents[0].valid_samples) == (Status.ASSESSED, 3)
         assert (second.calls, second.cached_calls) == (2, 1)
 
-    async def test_the_budget_ends_the_run_and_no_half_sampled_judgment_is_kept(self):
-        options = {"samples": 4, "price": {"input": 100.0, "output": 100.0}, "max_tokens": 50}
-        with LLMServer() as server:
-            config = panel(server, options=options)
-            summary, found, _ = await run(config, concurrency=1, budget_usd=1.0)
-            cost = summary.known_cost_usd
-            assert 0 < server.count < 16
-        assert summary.end is RunEnd.BUDGET
-        assert cost <= 1.0
-        assert all(one.agents[0].valid_samples == 4 for one in found)
-
     async def test_all_draws_stand_under_the_judgment_and_are_forgotten_with_it(self, tmp_path):
         with LLMServer() as server:
             await run(panel(server, options={"samples": 3}), store=tmp_path / "s.duckdb")
@@ -106,19 +94,6 @@ def build(config):
 def test_rejudge_has_no_scores_to_make_finer():
     with pytest.raises(ConfigurationError, match="verdicts and not for scores, but mini has samples set"):
         build(panel_config({"strategy": "rejudge", "agents": [{"name": "mini", "model": "openai:m", "samples": 2}]}))
-
-
-def test_finer_scores_are_another_panel():
-    plain = panel_config({"agents": [{"model": "openai:m"}]})
-    changed = panel_config({"agents": [{"model": "openai:m", "samples": 2}]})
-    assert build(plain).digest != build(changed).digest
-    assert build(plain).digest == build(panel_config({"agents": [{"model": "openai:m", "samples": 1}]})).digest
-
-
-def test_one_model_twice_is_one_answer_however_finely_it_scores():
-    agents = [{"name": "a", "model": "openai:m"}, {"name": "b", "model": "openai:m", "samples": 3}]
-    with pytest.raises(ConfigurationError, match="one answer would count twice"):
-        build(panel_config({"agents": agents}))
 
 
 @pytest.mark.parametrize(

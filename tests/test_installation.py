@@ -40,7 +40,7 @@ def test_from_a_checkout_that_is_gone_the_command_speaks_of_a_checkout(installed
 
 def test_from_git_the_command_names_url_and_revision(installed_from):
     installed_from({"url": "https://git.example/me/metajudge", "vcs_info": {"vcs": "git", "commit_id": "abc"}})
-    assert install_command("ray") == "pip install 'metajudge-vet[ray] @ git+https://git.example/me/metajudge@abc'"
+    assert install_command("api") == "pip install 'metajudge-vet[api] @ git+https://git.example/me/metajudge@abc'"
 
 
 @pytest.mark.parametrize("said", [None, "text", {"url": 3}, {}])

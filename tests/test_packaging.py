@@ -65,7 +65,7 @@ def test_every_data_file_matches_a_package_data_pattern():
 LOCKED = {
     "base": (),
     "service": ("api", "otel", "postgres"),
-    "dev": ("api", "dev", "inputs", "inspect", "mcp", "otel", "postgres", "ray"),
+    "dev": ("api", "dev", "inputs", "inspect", "mcp", "otel", "postgres"),
 }
 
 

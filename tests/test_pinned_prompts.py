@@ -7,7 +7,6 @@ import pytest
 from metajudge import Engine
 from metajudge.cases.run import judge_case
 from metajudge.clashes.run import clash_item
-from metajudge.errors import ConfigurationError
 from metajudge.judging.run import grade_item, judge_item
 from metajudge.panels.config import panel_config
 from metajudge.peers.run import run_peers
@@ -56,10 +55,3 @@ async def test_an_engine_that_vets_by_the_newest_set_judges_by_the_first_unless_
             assert engine.vetter.default.prompt_version == NEWEST
             await judge_item(engine, ITEM)
     assert token_lengths(server) == {DIGITS[FIRST]}
-
-
-async def test_an_unknown_set_is_refused():
-    with LLMServer() as server:
-        async with Session(panel=panel(server, prompt_version=9)) as session:
-            with pytest.raises(ConfigurationError, match="prompt_version 9"):
-                await judge_item(session, ITEM)

@@ -6,12 +6,6 @@ import sys
 import metajudge
 
 
-def test_names_are_sorted_and_all_there():
-    assert metajudge.__all__ == sorted(metajudge.__all__)
-    for name in metajudge.__all__:
-        assert getattr(metajudge, name) is not None
-
-
 def test_the_import_alone_loads_nothing_heavy():
     code = "import sys, metajudge; print(*(name for name in ('asyncio', 'numpy', 'pydantic') if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

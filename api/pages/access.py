@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
+from metajudge.reviews.seen import Onlooker, remember_seen
 from metajudge.store.protocol import Store
 
 from ..audit import Changes
@@ -107,11 +107,6 @@ async def hidden_subjects(store: Store, one: Viewer) -> frozenset[str]:
     """
     undecided = await one.sight.undecided(store)
     return undecided.subjects if one.session.blind else undecided.blind
-
-
-async def decides_blind(store: Store, one: Viewer, subject_id: str) -> bool:
-    """Whether a person has not seen the machine results of a judgment, a case or a clash."""
-    return not await has_seen(store.audit_log, subject_id, one.person)
 
 
 async def viewer(request: Request) -> Viewer:

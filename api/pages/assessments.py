@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from typing import Annotated, Literal
 
 import orjson
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from metajudge.calibration.domain import outside_domain
 from metajudge.calibration.promise import Promise
@@ -22,8 +21,8 @@ from metajudge.types.decision import Action, Decision
 from ..deps import StoreDep
 from .access import Viewer, ViewerDep, hidden_subjects, show_machine
 from .case_view import Side, panel_of
-from .page_route import PageRoute
-from .rendering import page, verdict_words
+from .page_route import Filters, PageRoute
+from .rendering import indented, page, verdict_words
 
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -38,10 +37,10 @@ OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "w
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Wish(BaseModel):
+class Wish(Filters):
     """The filters of the list of assessments."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    PATH = "/assessments"
 
     judge: Name = ""
     outcome: Literal["", "kept", "not_kept", "asked", "unscored", "failed"] = ""
@@ -54,12 +53,6 @@ class Wish(BaseModel):
     q: Name = ""
     since: date | None = None
     until: date | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _left_empty(cls, given: Any) -> Any:
-        """Drops empty fields, which browsers send as well."""
-        return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
 
     @property
     def filter(self) -> AssessmentFilter:
@@ -77,17 +70,6 @@ class Wish(BaseModel):
             since=None if self.since is None else _midnight(self.since),
             until=None if self.until is None or self.until == date.max else _midnight(self.until + timedelta(days=1)),
         )
-
-    @property
-    def given(self) -> dict[str, str]:
-        """The filters that are set, as query parameters."""
-        chosen = self.model_dump(mode="json", exclude_defaults=True)
-        return {name: str(value) for name, value in chosen.items() if value not in ("", None)}
-
-    def address(self, **more: int) -> str:
-        """The address of the list with these filters."""
-        given = {**self.given, **more}
-        return "/assessments?" + urlencode(given) if given else "/assessments"
 
 
 def _midnight(day: date) -> float:
@@ -170,8 +152,8 @@ async def assessment(
         policy=None if one.decision is None else await _policy(store, one.decision),
         outcomes=OUTCOMES,
         outcome_tones=OUTCOME_TONES,
-        raw=_indented(orjson.loads(found.payload)),
-        raw_judgment=None if judgment is None else _indented(judgment.model_dump(mode="json")),
+        raw=indented(orjson.loads(found.payload)),
+        raw_judgment=None if judgment is None else indented(judgment.model_dump(mode="json")),
     )
 
 
@@ -204,8 +186,4 @@ async def _policy(store: Store, decision: Decision) -> str | None:
     """The content of the policy version that decided, if it is stored."""
     entries = await store.audit_log.entries("policy", decision.policy)
     digest = decision.policy_digest
-    return next((_indented(entry.payload) for entry in entries if entry.payload.get("digest") == digest), None)
-
-
-def _indented(data: object) -> str:
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+    return next((indented(entry.payload) for entry in entries if entry.payload.get("digest") == digest), None)

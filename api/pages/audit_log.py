@@ -1,10 +1,9 @@
 """``/audit-log``: every record of the audit log, by kind, subject and person."""
 
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from metajudge.reviews.seen import KIND as SEEN
 from metajudge.store import overview
@@ -12,7 +11,7 @@ from metajudge.store import overview
 from ..deps import StoreDep
 from .access import ViewerDep
 from .entries import KINDS, entry_line
-from .page_route import PageRoute
+from .page_route import Filters, PageRoute
 from .rendering import page
 
 router = APIRouter(prefix="/audit-log", include_in_schema=False, route_class=PageRoute)
@@ -21,26 +20,15 @@ WATCH = "watch"
 """Kind of entries that version 0.2 kept of the systems it watched."""
 
 
-class Wish(BaseModel):
+class Wish(Filters):
     """The filters of the audit log."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    PATH = "/audit-log"
 
     kind: str = Field(default="", max_length=100)
     subject: str = Field(default="", max_length=300)
     person: str = Field(default="", max_length=200)
     before: int | None = Field(default=None, ge=1, le=2**62)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _left_empty(cls, given: Any) -> Any:
-        """Drops empty fields, which browsers send as well."""
-        return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
-
-    def address(self, **more: int) -> str:
-        """The address of the list with these filters."""
-        given = {**self.model_dump(exclude_defaults=True, exclude={"before"}), **more}
-        return "/audit-log?" + urlencode(given) if given else "/audit-log"
 
 
 @router.get("")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, HTTPException, Query, Request, Response, UploadFile
 
-from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, concordance
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, concordance, words
 from metajudge.clashes.reviews import PANEL, calls_of, clash_of, clashes_in, is_clash, read_clashes, review_of_clash
 from metajudge.clashes.sheet import triage_of, verdict_of
 from metajudge.errors import InputError
@@ -68,6 +68,7 @@ async def people(request: Request, viewer: ViewerDep, store: StoreDep) -> Respon
         "clash_people.html",
         viewer,
         found=concordance(calls) if calls else None,
+        words=words,
         waiting=sum(state.status.value != "decided" for state in states),
         prior_work=PRIOR_WORK,
         source=SOURCE,

@@ -36,7 +36,7 @@ def columns(name: str, title: str, description: str, days: Sequence[str], parts:
     canvas.patterns(max((part.series for part in parts), default=0) + 1)
     totals = [sum(part.values[place] for part in parts) for place in range(len(days))]
     top = round_above(max(totals, default=0))
-    y = Axis(0, top, 240 - 30, TOP)
+    y = Axis((0, top), 240 - 30, TOP)
     for quarter in range(5):
         value = top * quarter / 4
         canvas.line(LEFT, y.at(value), WIDTH - RIGHT, y.at(value), "grid")
@@ -89,7 +89,7 @@ class Plane:
 def plane_of(ladder: Ladder) -> Plane:
     """The axes of a ladder's curve."""
     y = share_axis([point.precision.low for point in thinned(curve(ladder))], HEIGHT - BOTTOM, TOP)
-    return Plane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, y.low)
+    return Plane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, y.span[0])
 
 
 def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: float) -> Markup:
@@ -100,7 +100,7 @@ def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: fl
         "judgments that is kept. The line marks the chosen threshold; the figures next to it give its values."
     )
     canvas = Canvas(WIDTH, HEIGHT, name, "Precision against coverage", description)
-    x, y = Axis(0, 1, plane.left, plane.right), Axis(plane.lowest, 1, plane.bottom, plane.top)
+    x, y = Axis((0, 1), plane.left, plane.right), Axis((plane.lowest, 1), plane.bottom, plane.top)
     frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of kept judgments, %")
     upper = [plane.at(point.coverage, point.precision.high) for point in points]
     lower = [plane.at(point.coverage, point.precision.low) for point in reversed(points)]

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from metajudge.store import dashboard, overview
@@ -22,7 +21,7 @@ from .access import ChangesDep, Viewer, ViewerDep, hidden_subjects, show_machine
 from .dashboard_view import OUTCOMES
 from .login import go_to
 from .page_route import PageRoute
-from .rendering import page
+from .rendering import indented, page
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -247,8 +246,8 @@ async def run(request: Request, viewer: ViewerDep, store: StoreDep, run_id: str)
         judges=(await _judges(store, viewer, [run_id])).get(run_id),
         outcomes=OUTCOMES,
         totals=totals[run_id],
-        config=_indented(found.config),
-        summary=None if found.summary is None or viewer.session.blind else _indented(found.summary),
+        config=indented(found.config),
+        summary=None if found.summary is None or viewer.session.blind else indented(found.summary),
         blind=viewer.session.blind,
         run_tones=RUN_TONES,
     )
@@ -259,7 +258,3 @@ async def _judges(store: Store, viewer: Viewer, run_ids: list[str]) -> dict[str,
     if await hidden_subjects(store, viewer):
         return {}
     return await store.ask(lambda connection: overview.run_judges(connection, run_ids))
-
-
-def _indented(data: object) -> str:
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2, default=str).decode()

@@ -1,18 +1,17 @@
 """``/outcomes``: what became of judgments, clashes and cases in the end, by machines and by people."""
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from metajudge.outcomes.model import By, FinalOutcome, Kind, OutcomeCount, OutcomeFilter, OutcomeName
 from metajudge.store.outcomes import AT_ONCE
 
 from ..deps import StoreDep
 from .access import ViewerDep, hidden_subjects, show_machine
-from .page_route import PageRoute
+from .page_route import Filters, PageRoute
 from .rendering import page
 
 router = APIRouter(prefix="/outcomes", include_in_schema=False, route_class=PageRoute)
@@ -25,10 +24,10 @@ TONES = {
 }
 
 
-class Wish(BaseModel):
+class Wish(Filters):
     """The filters of the list."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    PATH = "/outcomes"
 
     kind: Kind | None = None
     outcome: OutcomeName | None = None
@@ -36,12 +35,6 @@ class Wish(BaseModel):
     policy: Annotated[str, Field(max_length=200)] = ""
     since: date | None = None
     history: Literal["", "1"] = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _left_empty(cls, given: Any) -> Any:
-        """Drops empty fields, which browsers send as well."""
-        return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
 
     @property
     def filter(self) -> OutcomeFilter:
@@ -55,17 +48,6 @@ class Wish(BaseModel):
             since=None if since is None else since.timestamp(),
             current=not self.history,
         )
-
-    @property
-    def given(self) -> dict[str, str]:
-        """The filters that are set, as query parameters."""
-        chosen = self.model_dump(mode="json", exclude_defaults=True)
-        return {name: str(value) for name, value in chosen.items()}
-
-    def address(self, **more: object) -> str:
-        """The address of the list with these filters and further ones."""
-        given = {**self.given, **more}
-        return "/outcomes?" + urlencode(given) if given else "/outcomes"
 
 
 @router.get("")

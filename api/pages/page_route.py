@@ -1,13 +1,14 @@
 """What all pages share: security headers, form tokens, the session cookie, and error pages."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
-from urllib.parse import quote
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ..admission import ClientGoneError
 from ..errors import ProblemError, status_of
@@ -29,6 +30,30 @@ RELOAD = '<!doctype html><html lang="en"><title>metajudge</title><a href="">Cont
 TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Filters(BaseModel):
+    """The filters of a list on a page, from its query string; unknown ones are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    PATH: ClassVar[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _left_empty(cls, given: Any) -> Any:
+        """Drops empty fields, which browsers send as well."""
+        return {name: value for name, value in given.items() if value != ""} if isinstance(given, dict) else given
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The filters that are set, as query parameters."""
+        chosen = self.model_dump(mode="json", exclude_defaults=True, exclude={"before"})
+        return {name: str(value) for name, value in chosen.items()}
+
+    def address(self, **more: object) -> str:
+        """The address of the list with these filters and further ones."""
+        given = {**self.given, **more}
+        return f"{self.PATH}?{urlencode(given)}" if given else self.PATH
 
 
 class PageRoute(APIRoute):

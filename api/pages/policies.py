@@ -1,9 +1,8 @@
 """Policies with their bands, versions and simulations; proposals with evidence, which an administrator activates."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import yaml
 from fastapi import APIRouter, Form, HTTPException, Request, Response
@@ -14,11 +13,13 @@ from metajudge.feedback.loop import ACTIVATION, BACKTEST, POLICY, FeedbackLoop
 from metajudge.feedback.proposals import Proposal
 from metajudge.feedback.simulation import Simulation, simulate
 from metajudge.store import overview
-from metajudge.store.protocol import AuditEntry, Store
+from metajudge.store.protocol import Store
 
 from ..audit import Action
 from ..authorization import ROUTES
 from ..deps import ServiceDep, StoreDep
+from ..panels import policy_names
+from ..routes.feedback import existing_proposal
 from .access import ChangesDep, Viewer, ViewerDep
 from .login import go_to
 from .page_route import PageRoute
@@ -93,10 +94,9 @@ class ProposalLine:
 @router.get("/policies")
 async def policies(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
     loop = FeedbackLoop(store, clock=time.time)
-    kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
     waiting = [line.proposal.name for line in await _proposals(loop) if line.status == "waits"]
     lines = []
-    for name in [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]:
+    for name in await policy_names(store):
         built_in, count = name in BUILTIN_POLICIES, waiting.count(name)
         try:
             lines.append(PolicyLine(name, await loop.active(name), built_in, count))
@@ -212,7 +212,7 @@ async def backtest(
     request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str
 ) -> Response:
     """Tests a proposal on all cases decided by now."""
-    loop, found = await _existing(store, proposal_id)
+    loop, found = await existing_proposal(store, proposal_id)
     try:
         made = await running.computing.ask(lambda: loop.backtest(proposal_id))
     except (InputError, PolicyError) as error:
@@ -226,7 +226,7 @@ async def activate(
     request: Request, viewer: ViewerDep, store: StoreDep, changes: ChangesDep, proposal_id: str, reason: Reason = ""
 ) -> Response:
     """Puts a proposal in force, under the person's name."""
-    loop, found = await _existing(store, proposal_id)
+    loop, found = await existing_proposal(store, proposal_id)
     try:
         made = await loop.activate(proposal_id, by=viewer.reviewer or viewer.caller.name, reason=reason.strip())
     except (InputError, PolicyError) as error:
@@ -249,7 +249,7 @@ async def _proposal_page(
     problem: str = "",
     reason: str = "",
 ) -> Response:
-    loop, found = await _existing(store, proposal_id)
+    loop, found = await existing_proposal(store, proposal_id)
     line = next(one for one in await _proposals(loop) if one.proposal.proposal_id == proposal_id)
     tests = await store.audit_log.entries(BACKTEST, proposal_id)
     return page(
@@ -266,14 +266,6 @@ async def _proposal_page(
         reason=reason,
         tones_of=STATUS_TONES,
     )
-
-
-async def _existing(store: Store, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:
-    loop = FeedbackLoop(store, clock=time.time)
-    try:
-        return loop, await loop.proposal(proposal_id)
-    except InputError as error:
-        raise HTTPException(404, str(error)) from None
 
 
 async def _proposals(loop: FeedbackLoop) -> list[ProposalLine]:
@@ -295,19 +287,17 @@ async def _versions(store: Store, name: str, in_force: str) -> list[Version]:
     stored = await store.audit_log.entries(POLICY, name)
     activated = await store.audit_log.entries(ACTIVATION, name)
     found = sorted((*stored, *activated), key=lambda entry: entry.entry_id, reverse=True)
-    return [_version(entry, in_force) for entry in found]
-
-
-def _version(entry: AuditEntry, in_force: str) -> Version:
-    payload: Mapping[str, Any] = entry.payload
-    return Version(
-        str(payload.get("digest", "")),
-        entry.recorded_at,
-        payload.get("by"),
-        str(payload.get("reason", "")),
-        payload.get("proposal_id"),
-        payload.get("digest") == in_force,
-    )
+    return [
+        Version(
+            str(entry.payload.get("digest", "")),
+            entry.recorded_at,
+            entry.payload.get("by"),
+            str(entry.payload.get("reason", "")),
+            entry.payload.get("proposal_id"),
+            entry.payload.get("digest") == in_force,
+        )
+        for entry in found
+    ]
 
 
 async def _content(store: Store, name: str, digest: str) -> Policy | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
+import orjson
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -169,18 +170,14 @@ def page(
         given: the template's variables.
     """
     loaded = environment().get_template(template)
-    context = {"viewer": viewer, "navigation": _navigation(viewer), "path": request.url.path, **given}
+    navigation = [] if viewer is None else [one for one in NAVIGATION if permits(viewer.caller, one[1])]
+    context = {"viewer": viewer, "navigation": navigation, "path": request.url.path, **given}
     if part is not None and wants_part(request):
         block_context = loaded.new_context(context)
         text = "".join(loaded.blocks[part](block_context))
     else:
         text = loaded.render(context)
     return HTMLResponse(text, http_status, headers={"Vary": "HX-Request"})
-
-
-def _navigation(viewer: Viewer | None) -> list[tuple[str, str, str]]:
-    """The pages the caller may open."""
-    return [] if viewer is None else [one for one in NAVIGATION if permits(viewer.caller, one[1])]
 
 
 def error_page(request: Request, viewer: Viewer | None, status: int, detail: str, errors: list[str]) -> Response:
@@ -211,6 +208,11 @@ def when(at: float | None) -> Markup:
 def number(value: float | None, digits: int = 3) -> str:
     """A number with at most ``digits`` significant digits; "none" if missing."""
     return "none" if value is None else f"{value:.{digits}g}"
+
+
+def indented(data: object) -> str:
+    """Data as JSON on several lines."""
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2, default=str).decode()
 
 
 def percent(value: float | None) -> str:

@@ -19,10 +19,9 @@ from metajudge.reviews.review import Comment, Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry, Store
 
 from ..audit import KIND as CHANGE
-from ..audit import Action, Changes
+from ..audit import Action
 from ..deps import ServiceDep, StoreDep
-from ..routes.reviews import existing, look_for_patterns
-from ..service import Service
+from ..routes.reviews import existing, note_decisions
 from .access import ChangesDep, Viewer, ViewerDep
 from .case_view import Event
 from .login import go_to
@@ -103,7 +102,7 @@ async def decide_review(
             made = Carried((await decide(store, review_id, viewer.person, answer),), {})
     except (ReviewError, InputError) as error:
         return await _refused(request, viewer, store, wish, review_id, error, draft)
-    await _note(running, store, changes, made)
+    await note_decisions(running, store, changes, made.recorded)
     following = wish.model_copy(update={"status": "open"})
     return await to_next(store, viewer, changes, following, done=review_id, item=state.review.item_id)
 
@@ -127,7 +126,7 @@ async def amend_review(
         made = await amend(store, review_id, viewer.person, answer)
     except (ReviewError, InputError) as error:
         return await _refused(request, viewer, store, wish, review_id, error, draft, amending=True)
-    await _note(running, store, changes, Carried((made,), {}))
+    await note_decisions(running, store, changes, [made])
     return go_to(f"/reviews/{review_id}{wish.query}")
 
 
@@ -194,16 +193,6 @@ def _answer(draft: Draft, *, blind: bool) -> Answer:
     modifies = draft.outcome == Outcome.MODIFY
     verdict = (draft.verdict or draft.typed or None) if modifies or not draft.outcome else None
     return Answer(draft.outcome or None, verdict, scores if modifies else (), draft.reason, blind)
-
-
-async def _note(running: Service, store: Store, changes: Changes, made: Carried) -> None:
-    for one in made.recorded:
-        decision = one.decision
-        if one.new:
-            action = Action.REVIEW_DECIDE if decision.amends is None else Action.REVIEW_AMEND
-            await changes.note(action, decision.review_id, reviewer=decision.reviewer, outcome=decision.outcome.value)
-        if one.state.review.policy is not None:
-            look_for_patterns(running, store, one.state.review.policy.name)
 
 
 async def _refused(

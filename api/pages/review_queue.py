@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.reviewables.deciding import machine_said
-from metajudge.reviewables.opening import is_settled, must_be_blind, reviewable_of, subject_of, view_of
+from metajudge.reviewables.opening import is_settled, must_be_blind, reviewable_of, view_of
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
@@ -215,6 +215,3 @@ async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
         about=about if len(about) <= SHOWN else about[: SHOWN - 1] + "…",
         mine=any(claimed.reviewer == viewer.reviewer for claimed in state.claims),
     )
-
-
-__all__ = ["Done", "Wish", "WishDep", "decided_just_now", "hides", "named", "router", "subject_of", "take", "to_next"]

@@ -4,21 +4,20 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from metajudge.store.fitting import NewestFilter, newest_fitting
 from metajudge.store.redaction import without_labels
 from metajudge.types import Assessment, Status
 
 from ..deps import SightDep, StoreDep
+from ..schemas import Strict
 
 router = APIRouter(prefix="/v1/assessments", tags=["assessments"])
 
 
-class Filters(BaseModel):
+class Filters(Strict):
     """Filters of assessments; missing ones select all."""
-
-    model_config = ConfigDict(extra="forbid")
 
     judge: str | None = None
     category: str | None = None

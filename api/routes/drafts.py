@@ -4,7 +4,7 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import InputError
@@ -20,6 +20,7 @@ from metajudge.store.protocol import Store
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
 from ..rubrics import NAME
+from ..schemas import Strict
 from .feedback import ActivateRequest, too_early
 
 router = APIRouter(prefix="/v1/feedback/drafts", tags=["feedback"])
@@ -37,10 +38,8 @@ class DraftState(BaseModel):
     comparison: Comparison | None
 
 
-class RejudgeRequest(BaseModel):
+class RejudgeRequest(Strict):
     """Who judges the held-out records anew, and what it may cost."""
-
-    model_config = ConfigDict(extra="forbid")
 
     panel: str | None = Field(
         default=None, description="Its agents are the judges; default: the first panel.", examples=["careful"]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.backtest import Backtest
@@ -18,15 +18,14 @@ from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, SightDep, StoreDep
 from ..encoding import plain_json
 from ..rubrics import NAME
+from ..schemas import Strict
 
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
 PolicyName = Annotated[str, Query(pattern=NAME, examples=["verdict"])]
 
 
-class ActivateRequest(BaseModel):
+class ActivateRequest(Strict):
     """The reason for an activation; the person is the key's name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(default="", max_length=10_000, examples=["Fewer wrong approvals on 240 decided cases."])
 
@@ -75,7 +74,7 @@ async def activations(store: StoreDep) -> list[Activation]:
 @router.post("/proposals/{proposal_id}/backtest", summary="Test a proposal again")
 async def backtest(running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str) -> Backtest:
     """Compares it with the version in force on all cases decided so far."""
-    loop, proposal = await _loop(store, proposal_id)
+    loop, proposal = await existing_proposal(store, proposal_id)
     found = await running.computing.ask(lambda: loop.backtest(proposal_id))
     await changes.note(Action.FEEDBACK_BACKTEST, proposal_id, policy=proposal.name, better=found.better)
     return found
@@ -86,7 +85,7 @@ async def activate(
     store: StoreDep, changes: ChangesDep, caller: CallerDep, proposal_id: str, body: ActivateRequest
 ) -> Activation:
     """Applies from now on; assessments keep the version they were decided with. The change log records it."""
-    loop, proposal = await _loop(store, proposal_id)
+    loop, proposal = await existing_proposal(store, proposal_id)
     found = await loop.activate(proposal_id, by=caller.name, reason=body.reason)
     await changes.note(
         Action.FEEDBACK_ACTIVATE, proposal.name, proposal_id=proposal_id, digest=found.digest, before=found.base_digest
@@ -109,7 +108,12 @@ def too_early() -> Iterator[None]:
         raise HTTPException(409, str(error)) from None
 
 
-async def _loop(store: StoreDep, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:
+async def existing_proposal(store: StoreDep, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:
+    """The feedback loop of a store, and a proposal of it.
+
+    Raises:
+        HTTPException: 404.
+    """
     loop = FeedbackLoop(store, clock=time.time)
     try:
         return loop, await loop.proposal(proposal_id)

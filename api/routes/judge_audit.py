@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from starlette.requests import ClientDisconnect
 
+from metajudge.audit.card import AuditDocument
 from metajudge.auditing import PersonLabel, audit_judgments
 from metajudge.readers.joined_labels import On
 from metajudge.readers.vocabulary import without_silent_verdicts
-from metajudge.report.audit.published import AuditDocument
 from metajudge.types import Judgment
 
 from ..admission import ClientGoneError
 from ..deps import ServiceDep
 from ..errors import ProblemError
-from ..schemas import EXAMPLE_JUDGMENT
+from ..schemas import EXAMPLE_JUDGMENT, Strict
 from ..uploads import MOST_PROBLEMS, first_problem, problems_of, receive_lines
 
 router = APIRouter(prefix="/v1", tags=["audit"])
@@ -31,10 +31,8 @@ Rule = Annotated[str, Field(max_length=50)]
 Unit = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class AuditRequest(BaseModel):
+class AuditRequest(Strict):
     """Judgments, and people's labels unless the judgments hold them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     judgments: list[Judgment] = Field(min_length=1)
     labels: list[PersonLabel] = Field(default=[], max_length=MOST_LABELS)
@@ -103,49 +101,33 @@ async def audit(
     if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
         raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
     lines = kind != "application/json"
-    limits = running.options.limits
-    longest = running.options.max_body_bytes
     folder = Path(tempfile.mkdtemp(prefix="metajudge-audit-"))
     try:
         with running.admission.place():
-            if lines:
-                await _receive_lines(request, folder / "body", longest)
-            else:
-                await _receive(request, folder / "body", longest)
+            await _receive(request, folder / "body", running.options.max_body_bytes, lines=lines)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    most = limits.batch_items if lines else None
+    most = running.options.limits.batch_items if lines else None
     content = await running.computing.work(lambda: _answer(folder, on, right, unit, most), held=folder)
     return Response(content, media_type="application/json")
 
 
-async def _receive(request: Request, path: Path, longest: int) -> None:
+async def _receive(request: Request, path: Path, longest: int, *, lines: bool) -> None:
+    if lines:
+        pieces, end, most = receive_lines(request.stream(), longest), b"\n", MOST_BYTES
+        too_long = f"an audit of more than {most} bytes: run `metajudge audit` on the file"
+    else:
+        pieces, end, most = request.stream(), b"", longest
+        too_long = f"a JSON object of more than {most} bytes: send JSONL (application/x-ndjson)"
     size = 0
     try:
         with path.open("wb") as file:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > longest:
-                    raise HTTPException(
-                        413, f"a JSON object of more than {longest} bytes: send JSONL (application/x-ndjson)"
-                    )
-                file.write(chunk)
-    except ClientDisconnect:
-        raise ClientGoneError from None
-
-
-async def _receive_lines(request: Request, path: Path, longest: int) -> None:
-    size = 0
-    try:
-        with path.open("wb") as file:
-            async for line in receive_lines(request.stream(), longest):
-                size += len(line)
-                if size > MOST_BYTES:
-                    raise HTTPException(
-                        413, f"an audit of more than {MOST_BYTES} bytes: run `metajudge audit` on the file"
-                    )
-                file.write(line + b"\n")
+            async for piece in pieces:
+                size += len(piece)
+                if size > most:
+                    raise HTTPException(413, too_long)
+                file.write(piece + end)
     except ClientDisconnect:
         raise ClientGoneError from None
 

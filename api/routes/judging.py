@@ -5,7 +5,7 @@ from functools import partial
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
@@ -18,16 +18,14 @@ from metajudge.types import Failure, Judgment
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep
 from ..idempotency import IdempotencyKey, answered_once, fingerprint
-from ..schemas import EXAMPLE_CASE
+from ..schemas import EXAMPLE_CASE, Strict
 from ..tasks import CaseChoice, ClashRequest, JudgedItem
 
 router = APIRouter(prefix="/v1", tags=["judging"])
 
 
-class JudgeRequest(BaseModel):
+class JudgeRequest(Strict):
     """An item to judge."""
-
-    model_config = ConfigDict(extra="forbid")
 
     panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
     item: JudgedItem

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from metajudge.outcomes.model import By, FinalOutcome, Kind, OutcomeCount, OutcomeFilter, OutcomeName
 from metajudge.store.outcomes import AT_ONCE
-from metajudge.store.protocol import Store
 
 from ..deps import ServiceDep, StoreDep
 
@@ -84,7 +83,8 @@ async def events(
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + STREAM_S
     while not running.outcomes.closing and loop.time() < ends_at:
-        page = await new_outcomes(store, seen, every)
+        await store.outcomes.collect_all(AT_ONCE)
+        page = await store.outcomes.since(seen, every, limit=100)
         for one in page:
             seen = one.number
             yield ServerSentEvent(event=one.outcome.value, id=str(one.number), data=shown(one))
@@ -92,12 +92,6 @@ async def events(
             return
         if not page:
             await asyncio.sleep(POLL_S)
-
-
-async def new_outcomes(store: Store, seen: int, only: OutcomeFilter) -> list[FinalOutcome]:
-    """Outcomes above a number, with what was decided just now."""
-    await store.outcomes.collect_all(AT_ONCE)
-    return await store.outcomes.since(seen, only, limit=100)
 
 
 def shown(one: FinalOutcome) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from metajudge.store.protocol import Store
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, StoreDep
+from ..panels import policy_names
 from ..rubrics import Name
 
 EXAMPLES: Any = {
@@ -35,9 +36,7 @@ class PolicyInForce(BaseModel):
 @router.get("", summary="The policies in force")
 async def policies(store: StoreDep) -> list[PolicyInForce]:
     """Built-in policies, then those that have decided judgments or were added here."""
-    kept = {entry.subject for entry in await store.audit_log.entries(POLICY)}
-    names = [*BUILTIN_POLICIES, *sorted(kept - set(BUILTIN_POLICIES))]
-    return [await _in_force(store, name) for name in names]
+    return [await _in_force(store, name) for name in await policy_names(store)]
 
 
 @router.get("/{name}", summary="The version of a policy in force")

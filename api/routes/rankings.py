@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.peers import Ballot, Options, PeerFindings, analyse, counted_ballots
 from metajudge.voting.options import Rule, TieOption, UnrankedOption
@@ -12,6 +12,7 @@ from metajudge.voting.rank import rank as count
 
 from ..deps import ServiceDep
 from ..encoding import plain_json
+from ..schemas import Strict
 
 router = APIRouter(prefix="/v1", tags=["rankings"])
 NameIn = Annotated[str, Field(min_length=1, max_length=200)]
@@ -19,10 +20,8 @@ Group = Annotated[list[NameIn], Field(min_length=1, max_length=60)]
 SEARCH_S = 10.0
 
 
-class RankRequest(BaseModel):
+class RankRequest(Strict):
     """Rankings, best first, as groups of tied candidates."""
-
-    model_config = ConfigDict(extra="forbid")
 
     rankings: list[Annotated[list[Group], Field(min_length=1, max_length=60)]] = Field(
         min_length=1, max_length=10_000, examples=[[[["a"], ["b", "c"]], [["b"], ["a"], ["c"]]]]
@@ -35,10 +34,8 @@ class RankRequest(BaseModel):
     prior: float | None = Field(default=None, ge=0, le=1e6)
 
 
-class PeersRequest(BaseModel):
+class PeersRequest(Strict):
     """Rankings of anonymised answers, one for each question and evaluator."""
-
-    model_config = ConfigDict(extra="forbid")
 
     ballots: list[Ballot] = Field(
         min_length=1,

@@ -5,10 +5,11 @@ What a review shows is its sheet: blind, or in full.
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.reviewables.deciding import Carried, Recorded, amend, decide, decide_item, decide_several
@@ -26,6 +27,7 @@ from metajudge.types import Judgment, parse_verdict
 from ..audit import Action, Changes
 from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
 from ..keys import ANYBODY, Caller
+from ..schemas import Strict
 from ..service import Service
 
 router = APIRouter(prefix="/v1/reviews", tags=["reviews"])
@@ -50,27 +52,21 @@ class ReviewPage(BaseModel):
     next_cursor: str | None = None
 
 
-class ClaimRequest(BaseModel):
+class ClaimRequest(Strict):
     """The reviewer and the duration of the claim."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reviewer: Reviewer = None
     lease_s: float = Field(default=LEASE_S, ge=1, le=86_400)
     blind: Blind = False
 
 
-class ReleaseRequest(BaseModel):
+class ReleaseRequest(Strict):
     """The reviewer who releases it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reviewer: Reviewer = None
 
 
-class _AnswerRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _AnswerRequest(Strict):
     reviewer: Reviewer = None
     outcome: str | None = Field(default=None, examples=["approve"], max_length=50)
     verdict: Annotated[str, Field(max_length=1000)] | bool | float | None = Field(
@@ -113,19 +109,15 @@ class BulkRequest(_AnswerRequest):
     reviews: list[Annotated[str, Field(max_length=200)]] = Field(min_length=1, max_length=500)
 
 
-class CommentRequest(BaseModel):
+class CommentRequest(Strict):
     """A remark; it is kept and never changed."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reviewer: Reviewer = None
     text: str = Field(min_length=1, max_length=10_000)
 
 
-class AssignmentRequest(BaseModel):
+class AssignmentRequest(Strict):
     """To whom a review is offered."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reviewer: Annotated[str, Field(min_length=1, max_length=200, examples=["ada"])]
     remove: bool = False
@@ -213,8 +205,9 @@ async def decide_many(
     An own verdict is recorded only where the reviews are about the same responses to the same question.
     """
     done = await decide_several(store, body.reviews, Onlooker(reviewer_of(caller, body.reviewer)), body.answer)
-    await _note(running, store, changes, done.recorded)
-    return _several(done)
+    await note_decisions(running, store, changes, done.recorded)
+    records = [record_of(one.state, one.decision.reviewer, blind=False) for one in done.recorded]
+    return SeveralDecided(recorded=records, left_out=done.left_out)
 
 
 @router.post("/{review_id}/claim", summary="Claim a review")
@@ -261,7 +254,7 @@ async def decide_review(
         done = await decide_item(store, review_id, person, body.answer)
     else:
         done = Carried((await decide(store, review_id, person, body.answer),), {})
-    await _note(running, store, changes, done.recorded)
+    await note_decisions(running, store, changes, done.recorded)
     found = await _case(store, done.recorded[0].state, person.reviewer, blind=False)
     also = {one.decision.review_id: one.decision.outcome.value for one in done.recorded[1:]}
     return found.model_copy(update={"also": also, "left_out": done.left_out, "seen": done.recorded[0].seen})
@@ -280,7 +273,7 @@ async def amend_review(
     person = Onlooker(reviewer_of(caller, body.reviewer))
     await existing(store, review_id)
     done = await amend(store, review_id, person, body.answer)
-    await _note(running, store, changes, [done])
+    await note_decisions(running, store, changes, [done])
     return await _case(store, done.state, person.reviewer, blind=False)
 
 
@@ -322,27 +315,20 @@ def reviewer_of(caller: Caller, named: str | None) -> str:
     return caller.name
 
 
-def look_for_patterns(running: Service, store: Store, policy: str) -> None:
-    """Schedules the feedback loop's check for due proposals, and the promises'; the decision is kept either way."""
-    running.promises.check_later()
-    loop = FeedbackLoop(store, clock=time.time)
-    running.computing.later(lambda: loop.look_if_due([policy]), f"proposals for policy {policy}")
+async def note_decisions(running: Service, store: Store, changes: Changes, recorded: Sequence[Recorded]) -> None:
+    """Notes new decisions in the change log.
 
-
-async def _note(running: Service, store: Store, changes: Changes, recorded: Sequence[Recorded]) -> None:
-    """Notes new decisions in the change log and looks for patterns in them."""
+    Schedules the feedback loop's check for due proposals, and the promises'; the decisions are kept either way.
+    """
     for one in recorded:
         made = one.decision
         if one.new:
             action = Action.REVIEW_DECIDE if made.amends is None else Action.REVIEW_AMEND
             await changes.note(action, made.review_id, reviewer=made.reviewer, outcome=made.outcome.value)
+    loop = FeedbackLoop(store, clock=time.time)
     for policy in {one.state.review.policy.name for one in recorded if one.state.review.policy is not None}:
-        look_for_patterns(running, store, policy)
-
-
-def _several(done: Carried) -> SeveralDecided:
-    records = [record_of(one.state, one.decision.reviewer, blind=False) for one in done.recorded]
-    return SeveralDecided(recorded=records, left_out=done.left_out)
+        running.promises.check_later()
+        running.computing.later(partial(loop.look_if_due, [policy]), f"proposals for policy {policy}")
 
 
 async def _case(store: Store, state: ReviewState, reviewer: str | None, *, blind: bool) -> ReviewCase:

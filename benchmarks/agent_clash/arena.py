@@ -5,8 +5,8 @@ from typing import Any
 
 from metajudge.stats.intervals import two_proportion_z
 
-from ..figure import NO_ROWS, Figure, Figures
-from .figures import PUBLISHED, Explanation, absent, compare, count, kappa, share
+from ..figure import NO_ROWS, SEED, Figure, Figures, absent, resampled_share
+from .figures import PUBLISHED, Explanation, compare, compared, count, kappa, share
 from .records import LoggedEvaluation, Study, by_id
 
 FEWEST = 3
@@ -15,7 +15,6 @@ FEWEST = 3
 CHRONIC = 2
 """A pair is chronic where at least so many of its evaluations are wrong in both runs."""
 
-SEED = 20
 FAMILIES = {"gpt": ("gpt", "chatgpt"), "claude": ("claude",), "gemini": ("gemini",)}
 
 
@@ -30,7 +29,6 @@ def figures(study: Study) -> Figures:
         **_sample(study, first, second),
         "families": _families(first),
         "elo.direction": absent(
-            "elo.direction",
             "arena run 1 disagreements by whether the panel chose the model of higher Elo rating",
             "The Elo ratings behind the paper's figure (Chatbot Arena, circa August 2024) are not published with it.",
         ),
@@ -42,7 +40,7 @@ def _run(study: Study, run: int) -> Figures:
     name, judged = f"t6.run{run}", study.judged("arena", run)
     rows, matches = study.of("arena", run), sum(row.match for row in judged)
     which = f"arena run {run} rows with a verdict"
-    whole = share(f"{name}.wilson", matches, len(judged), "")
+    whole = share(matches, len(judged), "")
     text = f"95 % Wilson interval of the share of {which} that name the human winner, [low, high] in percent"
     sides = [(row.side(row.human_winner), row.side(row.ai_winner)) for row in judged]
     uniform = Explanation(
@@ -50,13 +48,12 @@ def _run(study: Study, run: int) -> Figures:
         value=2 * matches / max(1, len(judged)) - 1,
     )
     return {
-        f"{name}.matches": count(f"{name}.matches", matches, len(judged), f"{which} that name the human winner"),
-        f"{name}.wilson": compare(f"{name}.wilson", list(whole.interval), len(judged), text, whole.interval)
+        f"{name}.matches": count(matches, len(judged), f"{which} that name the human winner"),
+        f"{name}.wilson": compare(list(whole.interval), len(judged), text, whole.interval)
         if whole.interval
-        else absent(f"{name}.wilson", text, NO_ROWS),
-        f"{name}.kappa": kappa(f"{name}.kappa", sides, f"human and panel verdict as side A or B, {which}", uniform),
+        else absent(text),
+        f"{name}.kappa": kappa(sides, f"human and panel verdict as side A or B, {which}", uniform),
         f"{name}.cost": compare(
-            f"{name}.cost",
             sum(row.cost_usd or 0.0 for row in rows),
             len(rows),
             f"sum of cost_usd of published arena run {run} rows, in US dollars",
@@ -65,42 +62,34 @@ def _run(study: Study, run: int) -> Figures:
 
 
 def _combined(judged: list[LoggedEvaluation]) -> Figure:
-    name = "t6.combined_clustered"
     clusters = [str(row.eval_id) for row in judged]
     definition = (
         "verdicts of arena runs 1 and 2 that name the human winner, in percent; 95 % percentile interval of 10,000 "
         f"bootstrap samples (seed {SEED}) that draw evaluations with both their runs, as these are not independent"
     )
-    if len(set(clusters)) < 2:
-        return absent(name, definition, NO_ROWS)
-    import numpy as np
-
-    from metajudge.stats.bootstrap import bootstrap_mean
-
-    rng = np.random.default_rng(SEED)
-    found = bootstrap_mean([float(row.match) for row in judged], clusters, rng=rng)
+    found, size = resampled_share([row.match for row in judged], clusters, definition, NO_ROWS)
     remark = (
-        f"{found.clusters} evaluations judged {found.n} times. The paper's interval of 69.1 to 80.9 takes all verdicts "
+        f"{size} evaluations judged {found.n} times. The paper's interval of 69.1 to 80.9 takes all verdicts "
         "for independent and is therefore too narrow."
     )
-    return compare(name, 100 * found.estimate, found.n, definition, (100 * found.low, 100 * found.high), remark=remark)
+    return compared(found, remark=remark)
 
 
 def _by_winner(first: list[LoggedEvaluation]) -> Figures:
     winners = Counter(row.human_winner for row in first if row.human_winner)
     there = {model for model, n in winners.items() if n >= FEWEST}
     known = {name.removeprefix("t7.") for name in PUBLISHED if name.startswith("t7.")}
-    found = {}
+    found: Figures = {}
     for model in sorted(there | known, key=lambda model: (-winners[model], model)):
         name = f"t7.{model}"
         mine = [row for row in first if row.human_winner == model]
         if len(mine) < FEWEST:
             why = f"Only {len(mine)} rows have this human winner; a line needs {FEWEST}."
-            found[name] = absent(name, f"arena run 1 rows whose human winner is {model}", why)
+            found[name] = absent(f"arena run 1 rows whose human winner is {model}", why)
             continue
         text = f"arena run 1 rows with a verdict whose human winner is {model}: the panel names it too"
         left_out = "" if name in PUBLISHED else f"The paper's table leaves this model out, though it has n >= {FEWEST}."
-        found[name] = share(name, sum(row.match for row in mine), len(mine), text, remark=left_out)
+        found[name] = share(sum(row.match for row in mine), len(mine), text, remark=left_out)
     return found
 
 
@@ -111,7 +100,6 @@ def _sample(study: Study, first: list[LoggedEvaluation], second: list[LoggedEval
     winners = {row.human_winner for row in first}
     return {
         "exp2.models": count(
-            "exp2.models",
             len(models),
             len(rows),
             "distinct models among published arena rows",
@@ -120,7 +108,6 @@ def _sample(study: Study, first: list[LoggedEvaluation], second: list[LoggedEval
             ),
         ),
         "exp2.pairs": count(
-            "exp2.pairs",
             len(pairs),
             len(rows),
             "distinct unordered pairs of models among published arena rows",
@@ -146,7 +133,7 @@ def _chronic(first: list[LoggedEvaluation], second: list[LoggedEvaluation]) -> F
             wrong_in_run2=not again.match,
         )
     if not both:
-        return absent("exp2.chronic_pairs", definition, NO_ROWS)
+        return absent(definition)
     value = {
         " vs ".join(pair): {key: found[key] for key in ("wrong_in_both_runs", "wrong_in_run1", "wrong_in_run2", "n")}
         for pair, found in sorted(counts.items(), key=lambda entry: (-entry[1]["wrong_in_both_runs"], entry[0]))
@@ -157,7 +144,7 @@ def _chronic(first: list[LoggedEvaluation], second: list[LoggedEvaluation]) -> F
         for pair, found in value.items()
     }
     how = "the number wrong in each run by itself; not the same evaluations are wrong in both"
-    return compare("exp2.chronic_pairs", value, len(both), definition, explanation=Explanation(how=how, value=each_run))
+    return compare(value, len(both), definition, explanation=Explanation(how=how, value=each_run))
 
 
 def _families(first: list[LoggedEvaluation]) -> Figure:
@@ -176,7 +163,7 @@ def _families(first: list[LoggedEvaluation]) -> Figure:
         "arena run 1 rows with a verdict: how often the panel and the human chose a model of the family, by the "
         "beginning of its name (gpt or chatgpt, claude, gemini), and how many of the models shown were of it; counts"
     )
-    return compare("families", value, len(first), text)
+    return compare(value, len(first), text)
 
 
 def _against_mtbench(study: Study) -> Figures:
@@ -186,13 +173,10 @@ def _against_mtbench(study: Study) -> Figures:
     text = "of the pooled two-proportion test of exp1.concordance (over all rows) against arena run 1"
     costs = {name: sum(row.cost_usd or 0.0 for row in study.of(name)) for name in ("mtbench", "arena")}
     sizes = {name: len(study.of(name)) for name in costs}
-    value = {
-        **costs,
-        **{f"{name}_per_evaluation": costs[name] / sizes[name] for name in costs if sizes[name]},
-    }
+    value = {**costs, **{f"{name}_per_evaluation": costs[name] / sizes[name] for name in costs if sizes[name]}}
     found: Figures = {}
     if not mtbench or not arena:
-        found = {"t9.z": absent("t9.z", f"z {text}", NO_ROWS), "t9.p": absent("t9.p", f"two-sided p {text}", NO_ROWS)}
+        found = {"t9.z": absent(f"z {text}"), "t9.p": absent(f"two-sided p {text}")}
     else:
         test = two_proportion_z(matches["mtbench"], len(mtbench), matches["arena"], len(arena))
         interval = (
@@ -205,8 +189,8 @@ def _against_mtbench(study: Study) -> Figures:
                 f"p = {valid.p_value:.3f}."
             )
         found = {
-            "t9.z": compare("t9.z", test.statistic, test.n, f"z {text}", remark=interval),
-            "t9.p": compare("t9.p", test.p_value, test.n, f"two-sided p {text}"),
+            "t9.z": compare(test.statistic, test.n, f"z {text}", remark=interval),
+            "t9.p": compare(test.p_value, test.n, f"two-sided p {text}"),
         }
     cost_text = "sum of cost_usd of published rows (arena: all three runs) and its mean an evaluation, in US dollars"
-    return found | {"t9.cost": compare("t9.cost", value, sum(sizes.values()), cost_text)}
+    return found | {"t9.cost": compare(value, sum(sizes.values()), cost_text)}

@@ -18,7 +18,6 @@ def figures(study: Study) -> Figures:
     unpublished = sum(not row.published for row in study.rows)
     return {
         "audit.candidate_votes": count(
-            "audit.candidate_votes",
             voted,
             len(verdicts),
             "published mtbench and arena rows with a verdict that includes a candidate's vote",
@@ -26,7 +25,6 @@ def figures(study: Study) -> Figures:
             "votes with weight 1 to the panel's with weight 2.",
         ),
         "audit.fewer_than_panel": count(
-            "audit.fewer_than_panel",
             len(few),
             len(rows),
             f"published mtbench and arena rows with fewer than {PANEL_SIZE} panel judges, or without a verdict",
@@ -34,25 +32,20 @@ def figures(study: Study) -> Figures:
             "judges were not counted.",
         ),
         "audit.ties": count(
-            "audit.ties",
             len(ties),
             len(study.published),
             "published rows, e2e included, whose weighted score (panel 2, candidates 1) is an exact tie",
             remark=f"{_names(ties)}The published verdict is then the model with label A0.",
         ),
         "audit.invalid_rankings": count(
-            "audit.invalid_rankings",
             len(bad),
             len(study.published),
             "published rows, e2e included, with a ranking that is not a permutation of the labels",
             remark=_names(bad).strip(),
         ),
-        "audit.unpublished_attempts": count(
-            "audit.unpublished_attempts", unpublished, len(study.rows), "rows that no published result refers to"
-        ),
+        "audit.unpublished_attempts": count(unpublished, len(study.rows), "rows that no published result refers to"),
         **_positions(study),
         "cost.total": compare(
-            "cost.total",
             sum(row.cost_usd or 0.0 for row in rows),
             len(rows),
             "sum of cost_usd of published mtbench and arena rows, in US dollars",
@@ -76,7 +69,6 @@ def _positions(study: Study) -> Figures:
                 firsts[vote.judge].append(vote.first_label == min(row.label_map or {"": ""}))
     return {
         f"audit.position.{judge}": share(
-            f"audit.position.{judge}",
             sum(firsts[judge]),
             len(firsts[judge]),
             f"all rows: {judge} ranked the response shown as A0 first; without a preference for a place half",

@@ -5,8 +5,8 @@ from typing import Any
 
 from metajudge.stats.stability import WinnerStability, count_digests, winner_stability, winner_stability_by
 
-from ..figure import NO_ROWS, Figure, Figures
-from .figures import absent, compare, share
+from ..figure import Figure, Figures, absent
+from .figures import compare, share
 from .records import LoggedEvaluation, Study
 
 
@@ -26,13 +26,10 @@ def figures(study: Study) -> Figures:
         else ""
     )
     return {
-        "e2e.stable": share(
-            "e2e.stable", stable, found.n, f"{which}: every cycle names the same winner", remark=remark
-        ),
-        "e2e.split": share("e2e.split", split, found.n, f"{which}: two cycles name different winners"),
+        "e2e.stable": share(stable, found.n, f"{which}: every cycle names the same winner", remark=remark),
+        "e2e.split": share(split, found.n, f"{which}: two cycles name different winners"),
         "e2e.by_difficulty": _by_difficulty(rows, winners),
         "e2e.cost": compare(
-            "e2e.cost",
             sum(row.cost_usd or 0.0 for row in study.of("e2e")),
             len(study.of("e2e")),
             "sum of cost_usd of published e2e rows, in US dollars",
@@ -49,7 +46,7 @@ def _by_difficulty(rows: list[LoggedEvaluation], winners: dict[str, list[str | N
     known = {prompt: labels for prompt, labels in winners.items() if prompt in groups}
     value = {name: _counts(found) for name, found in winner_stability_by(known, groups).items() if found.n}
     if not value:
-        return absent("e2e.by_difficulty", definition, NO_ROWS)
+        return absent(definition)
     digests: defaultdict[tuple[str, str], list[str | None]] = defaultdict(list)
     for row in rows:
         if row.e2e is not None:
@@ -58,7 +55,7 @@ def _by_difficulty(rows: list[LoggedEvaluation], winners: dict[str, list[str | N
     answers = count_digests(digests)
     remark = f"In {answers.all_different} of {answers.answers} series of answers every cycle gave a different text."
     n = sum(one["n"] for one in value.values())
-    return compare("e2e.by_difficulty", value, n, definition, remark=remark)
+    return compare(value, n, definition, remark=remark)
 
 
 def _counts(found: WinnerStability) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from metajudge.stats.agreement import Agreement, cohen_kappa
 
 from .. import figure
-from ..figure import NO_ROWS, Figure
+from ..figure import Figure, absent
 
 PUBLISHED: dict[str, Any] = tomllib.loads(
     files(__package__).joinpath("published.toml").read_text("utf-8"), parse_float=Decimal
@@ -28,25 +28,39 @@ class Explanation(BaseModel):
     value: Any
 
 
-def beside(name: str, ours: Figure, explanation: Explanation | None = None, remark: str = "") -> Figure:
+class Compared(Figure):
+    """A recomputed figure before the paper's stands beside it.
+
+    Attributes:
+        remark: what a reader must know of ours even where the figures agree.
+    """
+
+    explanation: Explanation | None = None
+    remark: str = ""
+
+
+def beside(name: str, ours: Figure) -> Figure:
     """Puts the paper's figure beside ours.
 
     Where they differ beyond the paper's rounding, the explanation is checked: it is right if its value is the paper's.
-
-    Args:
-        remark: what a reader must know of ours even where the figures agree.
     """
     paper = PUBLISHED.get(name)
-    if ours.value is None:
-        return ours.model_copy(update={"paper": plain(paper)})
-    why = remark
-    if paper is not None and not agrees(ours.value, paper):
-        why = f"{_explained(paper, explanation, remark)} {remark}".strip()
-    return ours.model_copy(update={"paper": plain(paper), "why": why or None})
+    why = ours.why
+    if ours.value is not None and isinstance(ours, Compared):
+        why = ours.remark or None
+        if paper is not None and not agrees(ours.value, paper):
+            why = f"{_explained(paper, ours.explanation, ours.remark)} {ours.remark}".strip() or None
+    return Figure(
+        value=ours.value, n=ours.n, definition=ours.definition, interval=ours.interval, paper=plain(paper), why=why
+    )
+
+
+def compared(ours: Figure, explanation: Explanation | None = None, remark: str = "") -> Compared:
+    """A figure with what may have given the paper's."""
+    return Compared(**dict(ours), explanation=explanation, remark=remark)
 
 
 def compare(
-    name: str,
     value: Any,
     n: int,
     definition: str,
@@ -54,13 +68,13 @@ def compare(
     explanation: Explanation | None = None,
     remark: str = "",
 ) -> Figure:
-    """A figure of any kind, with the paper's :func:`beside` it; absent where no row carries it.
+    """A figure of any kind; absent where no row carries it.
 
     A list contains the matching rows; an empty list is a result too.
     """
     if not n and not isinstance(value, list):
-        return absent(name, definition)
-    return beside(name, Figure(value=value, n=n, definition=definition, interval=interval), explanation, remark)
+        return absent(definition)
+    return compared(Figure(value=value, n=n, definition=definition, interval=interval), explanation, remark)
 
 
 def _explained(paper: Any, explanation: Explanation | None, remark: str) -> str:
@@ -110,34 +124,21 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def absent(name: str, definition: str, why: str = NO_ROWS) -> Figure:
-    """A figure that these data do not carry."""
-    return beside(name, figure.absent(definition, why))
-
-
-def share(
-    name: str, hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = ""
-) -> Figure:
+def share(hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = "") -> Compared:
     """A share in percent with its Wilson interval."""
-    return beside(name, figure.share(hits, n, definition), explanation, remark)
+    return compared(figure.share(hits, n, definition), explanation, remark)
 
 
-def count(
-    name: str, hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = ""
-) -> Figure:
+def count(hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = "") -> Compared:
     """A number of rows out of n."""
-    return beside(name, figure.count(hits, n, definition), explanation, remark)
+    return compared(figure.count(hits, n, definition), explanation, remark)
 
 
 def kappa(
-    name: str,
-    labels: Iterable[tuple[Any, Any]],
-    definition: str,
-    explanation: Explanation | None = None,
-    remark: str = "",
-) -> Figure:
+    labels: Iterable[tuple[Any, Any]], definition: str, explanation: Explanation | None = None, remark: str = ""
+) -> Compared:
     """Cohen's kappa with its asymptotic interval and its customary word."""
-    return beside(name, figure.kappa(labels, definition), explanation, remark)
+    return compared(figure.kappa(labels, definition), explanation, remark)
 
 
 def kappa_of(pairs: Sequence[tuple[Any, Any]]) -> Agreement:

@@ -11,8 +11,8 @@ from scipy.stats.contingency import odds_ratio, relative_risk
 from metajudge.stats.paired import sign_test
 from metajudge.stats.panels import Unity
 
-from ..figure import NO_ROWS, Figure, Figures
-from .figures import PUBLISHED, Explanation, absent, compare, count, kappa, kappa_of, share
+from ..figure import NO_ROWS, Figure, Figures, absent
+from .figures import PUBLISHED, Explanation, compare, count, kappa, kappa_of, share
 from .records import LoggedEvaluation, Study
 
 STRONGEST_FIRST = ("gpt-4", "claude-v1", "gpt-3.5-turbo", "vicuna-13b-v1.2", "alpaca-13b", "llama-13b")
@@ -36,21 +36,17 @@ def _concordance(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -
     n, matches = len(rows), sum(row.match for row in judged)
     without = n - len(judged)
     both = f"; {without} of them without a verdict, counted as not matching" if without else ""
-    over_valid = share("", matches, len(judged), "")
+    over_valid = share(matches, len(judged), "")
     remark = f"Over the {len(judged)} rows with a verdict it is {over_valid.value:.1f} percent." if judged else ""
-    concordance = share(
-        "exp1.concordance", matches, n, f"published mtbench rows whose verdict is the human winner{both}", remark=remark
-    )
+    concordance = share(matches, n, f"published mtbench rows whose verdict is the human winner{both}", remark=remark)
     interval = list(concordance.interval or ())
     text = "95 % Wilson interval of exp1.concordance, [low, high] in percent"
     return {
-        "exp1.n": count("exp1.n", n, n, "published mtbench evaluations, those without a verdict included"),
-        "exp1.n_valid": count("exp1.n_valid", len(judged), n, "published mtbench evaluations with a verdict"),
-        "exp1.matches": count("exp1.matches", matches, n, "mtbench verdicts that name the human winner"),
+        "exp1.n": count(n, n, "published mtbench evaluations, those without a verdict included"),
+        "exp1.n_valid": count(len(judged), n, "published mtbench evaluations with a verdict"),
+        "exp1.matches": count(matches, n, "mtbench verdicts that name the human winner"),
         "exp1.concordance": concordance,
-        "exp1.wilson": compare("exp1.wilson", interval, n, text, concordance.interval)
-        if interval
-        else absent("exp1.wilson", text, NO_ROWS),
+        "exp1.wilson": compare(interval, n, text, concordance.interval) if interval else absent(text),
     }
 
 
@@ -63,24 +59,19 @@ def _kappas(n: int, judged: list[LoggedEvaluation]) -> Figures:
         "not Cohen's with observed margins",
         value=2 * matches / max(1, n) - 1,
     )
-    side = kappa(
-        "exp1.kappa_side", sides, "human and panel verdict as side A or B, mtbench rows with a verdict", uniform
-    )
+    side = kappa(sides, "human and panel verdict as side A or B, mtbench rows with a verdict", uniform)
     text = "95 % interval [low, high] of exp1.kappa_side (Fleiss, Cohen and Everitt's standard error)"
     return {
         "exp1.kappa_side": side,
         "exp1.kappa_model": kappa(
-            "exp1.kappa_model",
             models,
             "human and panel verdict as the winning model, mtbench rows with a verdict",
             remark="The paper speaks of six model categories but prints no such kappa; with more labels chance "
             "agreement is rarer, so the same matches give a higher one.",
         ),
-        "exp1.kappa_ci": compare(
-            "exp1.kappa_ci", list(side.interval), len(judged), text, side.interval, _simple_interval(sides)
-        )
+        "exp1.kappa_ci": compare(list(side.interval), len(judged), text, side.interval, _simple_interval(sides))
         if side.interval
-        else absent("exp1.kappa_ci", text, side.why or NO_ROWS),
+        else absent(text, side.why or NO_ROWS),
     }
 
 
@@ -107,14 +98,12 @@ def _description(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -
     mean_time = "mean elapsed_s of mtbench rows with a verdict, in seconds"
     return {
         "exp1.unique_comparisons": count(
-            "exp1.unique_comparisons",
             distinct,
             n,
             "distinct (question, unordered pair of models) among published mtbench rows",
             Explanation(how="the number of rows: comparisons that occur twice are counted twice", value=n),
         ),
         "exp1.human_winners": compare(
-            "exp1.human_winners",
             {model: winners[model] for model in _ordered(winners)},
             winners.total(),
             "published mtbench rows by human winner; counts",
@@ -126,13 +115,11 @@ def _description(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -
         ),
         "exp1.pair_concentration": _pair_concentration(judged),
         "exp1.confidence_by_correctness": _confidence(judged),
-        "exp1.cost": compare("exp1.cost", cost, n, "sum of cost_usd of published mtbench rows, in US dollars"),
-        "exp1.cost_per_correct": compare("exp1.cost_per_correct", cost / matches, matches, per_correct)
+        "exp1.cost": compare(cost, n, "sum of cost_usd of published mtbench rows, in US dollars"),
+        "exp1.cost_per_correct": compare(cost / matches, matches, per_correct)
         if matches
-        else absent("exp1.cost_per_correct", per_correct, "No verdict matches."),
-        "exp1.mean_time": compare("exp1.mean_time", mean(times), len(times), mean_time)
-        if times
-        else absent("exp1.mean_time", mean_time, NO_ROWS),
+        else absent(per_correct, "No verdict matches."),
+        "exp1.mean_time": compare(mean(times), len(times), mean_time) if times else absent(mean_time),
     }
 
 
@@ -152,7 +139,7 @@ def _pair_concentration(judged: list[LoggedEvaluation]) -> Figure:
     )
     missed = Counter(row.pair for row in judged if not row.match)
     if not missed:
-        return absent("exp1.pair_concentration", definition, "No verdict disagrees with the human.")
+        return absent(definition, "No verdict disagrees with the human.")
     seen = Counter(row.pair for row in judged)
     most = max(missed.values())
     top = sorted(pair for pair, times in missed.items() if times == most)
@@ -165,7 +152,7 @@ def _pair_concentration(judged: list[LoggedEvaluation]) -> Figure:
         "disagreement_rate": 100 * most / seen[top[0]],
         "by_pair": {" vs ".join(pair): {"disagreements": missed[pair], "n": seen[pair]} for pair in sorted(missed)},
     }
-    return compare("exp1.pair_concentration", value, missed.total(), definition)
+    return compare(value, missed.total(), definition)
 
 
 def _confidence(judged: list[LoggedEvaluation]) -> Figure:
@@ -175,14 +162,14 @@ def _confidence(judged: list[LoggedEvaluation]) -> Figure:
         "share of unanimous panels in percent"
     )
     if not judged:
-        return absent("exp1.confidence_by_correctness", definition, NO_ROWS)
+        return absent(definition)
     groups = {"match": [r for r in judged if r.match], "mismatch": [r for r in judged if not r.match]}
     value = {name: _confidence_of(rows) for name, rows in groups.items()}
     remark = (
         "The paper prints no figure, only that confidence is equally high for right and wrong verdicts. The recorded "
         "confidence divides by the number of candidate judges and cannot be compared between evaluations."
     )
-    return compare("exp1.confidence_by_correctness", value, len(judged), definition, remark=remark)
+    return compare(value, len(judged), definition, remark=remark)
 
 
 def _confidence_of(rows: list[LoggedEvaluation]) -> dict[str, Any]:
@@ -207,11 +194,11 @@ def _margin(row: LoggedEvaluation) -> float:
 def _by_winner(judged: list[LoggedEvaluation]) -> Figures:
     known = {name.removeprefix("t1.") for name in PUBLISHED if name.startswith("t1.")}
     winners = _ordered(known | {row.human_winner for row in judged if row.human_winner})
-    found = {}
+    found: Figures = {}
     for model in winners:
         mine = [row for row in judged if row.human_winner == model]
         text = f"mtbench rows with a verdict whose human winner is {model}: the panel names it too"
-        found[f"t1.{model}"] = share(f"t1.{model}", sum(row.match for row in mine), len(mine), text)
+        found[f"t1.{model}"] = share(sum(row.match for row in mine), len(mine), text)
     return found
 
 
@@ -222,29 +209,27 @@ def _tiers(judged: list[LoggedEvaluation]) -> Figures:
         text = (
             f"mtbench rows with a verdict whose human winner is one of {', '.join(TIERS[tier])}: the panel names it too"
         )
-        found[f"t2.{tier}"] = share(f"t2.{tier}", sum(matches), len(matches), text)
+        found[f"t2.{tier}"] = share(sum(matches), len(matches), text)
     shape = "match by tier of the human winner, strong against weak, mtbench rows with a verdict"
     names = ("t2.chi2", "t2.chi2_yates", "t2.odds_ratio", "t2.risk_ratio")
     if not judged:
-        return found | {name: absent(name, shape, NO_ROWS) for name in names}
+        return found | {name: absent(shape) for name in names}
     yes, no = ({tier: matches.count(match) for tier, matches in hits.items()} for match in (True, False))
     if not any((*yes.values(), *no.values())):
-        return found | {name: absent(name, shape, NO_ROWS) for name in names}
+        return found | {name: absent(shape) for name in names}
     table = [[yes[tier], no[tier]] for tier in ("strong", "weak")]
     if not all((*yes.values(), *no.values())):
-        return found | {name: absent(name, shape, "A cell of the table is empty.") for name in names}
+        return found | {name: absent(shape, "A cell of the table is empty.") for name in names}
     n = sum(map(sum, table))
     for name, yates in (("t2.chi2", False), ("t2.chi2_yates", True)):
         test = chi2_contingency(table, correction=yates)
         method = f"chi-square, 1 df, {'with' if yates else 'without'} Yates correction"
-        found[name] = compare(name, float(test.statistic), n, f"{shape}; {method}, p = {test.pvalue:.2g}")
+        found[name] = compare(float(test.statistic), n, f"{shape}; {method}, p = {test.pvalue:.2g}")
     odds = odds_ratio(table, kind="sample")
     risk = relative_risk(yes["strong"], yes["strong"] + no["strong"], yes["weak"], yes["weak"] + no["weak"])
     ends = odds.confidence_interval(0.95)
     definition = f"{shape}; odds ratio, Woolf interval, 95 %"
-    found["t2.odds_ratio"] = compare(
-        "t2.odds_ratio", float(odds.statistic), n, definition, (float(ends.low), float(ends.high))
-    )
+    found["t2.odds_ratio"] = compare(float(odds.statistic), n, definition, (float(ends.low), float(ends.high)))
     as_risk = Explanation(
         how="the odds ratio read as a ratio of probabilities (approximately 11 times more likely)",
         value=float(odds.statistic),
@@ -252,7 +237,7 @@ def _tiers(judged: list[LoggedEvaluation]) -> Figures:
     ends = risk.confidence_interval(0.95)
     definition = f"{shape}; risk ratio, Katz interval, 95 %"
     found["t2.risk_ratio"] = compare(
-        "t2.risk_ratio", float(risk.relative_risk), n, definition, (float(ends.low), float(ends.high)), as_risk
+        float(risk.relative_risk), n, definition, (float(ends.low), float(ends.high)), as_risk
     )
     return found
 
@@ -270,24 +255,18 @@ def _direction(judged: list[LoggedEvaluation]) -> Figures:
     p_text = f"two-sided exact sign test of exp1.direction ({order})"
     ids = sorted((row.eval_id for row in missed), key=lambda one: (isinstance(one, str), one))
     found: Figures = {
-        "t3.ids": compare(
-            "t3.ids", ids, len(ids), "eval_id of the mtbench rows with a verdict that is not the human winner"
-        ),
-        "exp1.direction": compare(
-            "exp1.direction", value, len(placed), f"{text}; counts, and the share of stronger ones in percent"
-        )
+        "t3.ids": compare(ids, len(ids), "eval_id of the mtbench rows with a verdict that is not the human winner"),
+        "exp1.direction": compare(value, len(placed), f"{text}; counts, and the share of stronger ones in percent")
         if steps
-        else absent("exp1.direction", text, "No verdict disagrees with the human."),
+        else absent(text, "No verdict disagrees with the human."),
     }
     if not steps:
-        return found | {
-            "exp1.sign_p_exact": absent("exp1.sign_p_exact", p_text, "No verdict disagrees with the human.")
-        }
+        return found | {"exp1.sign_p_exact": absent(p_text, "No verdict disagrees with the human.")}
     test = sign_test(steps)
     z = (stronger - weaker) / sqrt(stronger + weaker) if stronger + weaker else 0.0
     normal = Explanation(
         how=f"that of a normal approximation without continuity correction (z = {z:.2f})",
         value=2 * NormalDist().cdf(-abs(z)),
     )
-    found["exp1.sign_p_exact"] = compare("exp1.sign_p_exact", test.p_value, test.n, p_text, None, normal)
+    found["exp1.sign_p_exact"] = compare(test.p_value, test.n, p_text, None, normal)
     return found

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from statistics import mean
 
-from scipy.stats import fisher_exact
-
 from metajudge.stats.panels import Unity
 
-from ..figure import NO_ROWS, Figure, Figures
-from .figures import PUBLISHED, Explanation, absent, compare, share
+from ..figure import Figure, Figures, absent, fisher
+from .figures import PUBLISHED, Explanation, compare, compared, share
 from .records import LoggedEvaluation, Study
 
 TWICE = "of the log groups mtbench and arena_r1 with three panel judges, where repeated attempts count as evaluations"
@@ -26,11 +24,7 @@ def figures(study: Study) -> Figures:
         for row in study.rows
         if row.source.matrix_group in ("mtbench", "arena_r1") and row.labelled and row.unity is not Unity.INCOMPLETE
     ]
-    return {
-        **_ablation(judges, rows, logged),
-        **_unanimity(pooled, in_groups),
-        **_split(judges, pooled, in_groups),
-    }
+    return {**_ablation(judges, rows, logged), **_unanimity(pooled, in_groups), **_split(judges, pooled, in_groups)}
 
 
 def last_attempts(study: Study) -> list[LoggedEvaluation]:
@@ -73,22 +67,20 @@ def _ablation(
             explained = Explanation(
                 how=how.format(len(logged[experiment])), value=rate(hits(judge, logged[experiment]))
             )
-            found[name] = share(
-                name, *counted, f"{which[experiment]}: {judge} ranked the human winner first", explained
-            )
+            found[name] = share(*counted, f"{which[experiment]}: {judge} ranked the human winner first", explained)
     pooled, pooled_log = [*rows["mtbench"], *rows["arena"]], [*logged["mtbench"], *logged["arena"]]
     how = how.format(len(pooled_log))
     both = "mtbench and arena run 1 rows with a verdict"
     for judge in judges:
         name = f"ablation.{judge}"
         explained = Explanation(how=how, value=rate(hits(judge, pooled_log)))
-        found[name] = share(name, *hits(judge, pooled), f"{both}: {judge} ranked the human winner first", explained)
+        found[name] = share(*hits(judge, pooled), f"{both}: {judge} ranked the human winner first", explained)
     panel = panel_hits(pooled)
     undecided = len(pooled) - panel[1]
     remark = f"{undecided} more rows have no majority of three." if undecided else ""
     text = f"{both}: at least two of the three panel judges ranked the human winner first"
     explained = Explanation(how=how, value=rate(panel_hits(pooled_log)))
-    found["ablation.panel"] = share("ablation.panel", *panel, text, explained, remark)
+    found["ablation.panel"] = share(*panel, text, explained, remark)
     return found | _gains(judges, pooled, pooled_log, how)
 
 
@@ -99,10 +91,10 @@ def _gains(judges: list[str], pooled: list[LoggedEvaluation], pooled_log: list[L
     }
     ours, theirs = _gain(judges, pooled), _gain(judges, pooled_log)
     if ours is None:
-        return {name: absent(name, text, NO_ROWS) for name, text in texts.items()}
+        return {name: absent(text) for name, text in texts.items()}
     explained = theirs or (None, None)
     return {
-        name: compare(name, value, len(pooled), text, explanation=Explanation(how=how, value=published))
+        name: compare(value, len(pooled), text, explanation=Explanation(how=how, value=published))
         for (name, text), value, published in zip(texts.items(), ours, explained, strict=True)
     }
 
@@ -124,7 +116,7 @@ def _unanimity(pooled: list[LoggedEvaluation], in_groups: list[LoggedEvaluation]
         theirs = panel_hits([row for row in in_groups if row.unity is kind])
         text = f"mtbench and arena run 1 rows whose three panel judges are {words}: their majority is the human winner"
         explained = Explanation(how=f"that over {theirs[1]} rows {TWICE}", value=rate(theirs))
-        found[f"unanimity.{kind}"] = share(f"unanimity.{kind}", *tables[kind], text, explained, left_out)
+        found[f"unanimity.{kind}"] = share(*tables[kind], text, explained, left_out)
     found["unanimity.fisher_p"] = _fisher(tables)
     return found
 
@@ -134,13 +126,7 @@ def _fisher(tables: dict[Unity, tuple[int, int]]) -> Figure:
         "two-sided p of Fisher's exact test of match with the human by unanimous or split panel, mtbench and "
         "arena run 1 rows with a verdict and three panel judges"
     )
-    (right, n), (split_right, split_n) = tables[Unity.UNANIMOUS], tables[Unity.SPLIT]
-    if not n or not split_n:
-        return absent("unanimity.fisher_p", definition, "One of the two classes is empty.")
-    if right + split_right in (0, n + split_n):
-        return absent("unanimity.fisher_p", definition, "All outcomes are the same.")
-    test = fisher_exact([[right, n - right], [split_right, split_n - split_right]])
-    return compare("unanimity.fisher_p", float(test.pvalue), n + split_n, definition)
+    return compared(fisher(tables[Unity.UNANIMOUS], tables[Unity.SPLIT], definition))
 
 
 def _split(judges: list[str], pooled: list[LoggedEvaluation], in_groups: list[LoggedEvaluation]) -> Figures:
@@ -152,7 +138,7 @@ def _split(judges: list[str], pooled: list[LoggedEvaluation], in_groups: list[Lo
     for judge in judges:
         name = f"split.by_judge.{judge}"
         explained = Explanation(how=how, value=rate(hits(judge, theirs)))
-        found[name] = share(name, *hits(judge, ours), f"{which}: {judge} ranked the human winner first", explained)
+        found[name] = share(*hits(judge, ours), f"{which}: {judge} ranked the human winner first", explained)
     return found | {"split.panel_gain": _panel_gain(judges, ours, theirs, which)}
 
 
@@ -163,7 +149,7 @@ def _panel_gain(judges: list[str], ours: list[LoggedEvaluation], theirs: list[Lo
     rates = {judge: one for judge in judges if (one := rate(hits(judge, ours))) is not None}
     panel = rate(panel_hits(ours))
     if panel is None or not rates:
-        return absent("split.panel_gain", definition, NO_ROWS)
+        return absent(definition)
     best = [judge for judge, one in rates.items() if one == max(rates.values())]
     remark = f"Best single judge: {' and '.join(best)} with {max(rates.values()):.1f}; the panel has {panel:.1f}."
     paper_panel, paper_rates = rate(panel_hits(theirs)), {judge: rate(hits(judge, theirs)) for judge in judges}
@@ -174,4 +160,4 @@ def _panel_gain(judges: list[str], ours: list[LoggedEvaluation], theirs: list[Lo
         f"{'nothing' if top is None else f'{top:.1f}'} itself",
         value=None if paper_panel is None or claude is None else paper_panel - claude,
     )
-    return compare("split.panel_gain", panel - max(rates.values()), len(ours), definition, None, explained, remark)
+    return compare(panel - max(rates.values()), len(ours), definition, None, explained, remark)

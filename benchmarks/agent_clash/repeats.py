@@ -6,8 +6,8 @@ from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact
 from metajudge.stats.stability import Correctness, StabilityClass, stability_class
 
-from ..figure import NO_ROWS, Figure, Figures
-from .figures import Explanation, absent, compare, kappa, kappa_of, share
+from ..figure import NO_ROWS, Figure, Figures, absent
+from .figures import Explanation, compare, kappa, kappa_of, share
 from .records import LoggedEvaluation, Study, by_id
 
 
@@ -31,11 +31,9 @@ def _retest(study: Study, first: list[LoggedEvaluation], second: list[LoggedEval
     )
     return {
         "t8.matrix": _matrix(matched, which),
-        "t8.same": share("t8.same", same, len(verdicts), f"{which}: the two runs name the same winner"),
-        "t8.kappa_verdict": kappa(
-            "t8.kappa_verdict", verdicts, f"verdicts of the two runs as side A or B, {which}", of_matches
-        ),
-        "t8.kappa_match": kappa("t8.kappa_match", matched, f"match with the human (yes or no) in each run, {which}"),
+        "t8.same": share(same, len(verdicts), f"{which}: the two runs name the same winner"),
+        "t8.kappa_verdict": kappa(verdicts, f"verdicts of the two runs as side A or B, {which}", of_matches),
+        "t8.kappa_match": kappa(matched, f"match with the human (yes or no) in each run, {which}"),
         "t8.mcnemar_exact": _mcnemar(matched, which),
         **_stability(matched, which),
     }
@@ -49,19 +47,19 @@ def _matrix(matched: list[tuple[bool, bool]], which: str) -> Figure:
         "only_run2_matches": counts[False, True],
         "neither_matches": counts[False, False],
     }
-    return compare("t8.matrix", value, len(matched), f"{which} by whether each run names the human winner; counts")
+    return compare(value, len(matched), f"{which} by whether each run names the human winner; counts")
 
 
 def _mcnemar(matched: list[tuple[bool, bool]], which: str) -> Figure:
     text = f"exact two-sided p value of McNemar's test that the runs match the human equally often, {which}"
     if not matched:
-        return absent("t8.mcnemar_exact", text, NO_ROWS)
+        return absent(text)
     test = mcnemar_exact([one for one, _ in matched], [two for _, two in matched])
     remark = (
         f"{test.favour_first} evaluations match in run 1 alone, {test.favour_second} in run 2 alone. The paper prints "
         "chi-squared = 0.00 with continuity correction, p > 0.05, for the same table."
     )
-    return compare("t8.mcnemar_exact", test.p_value, test.n, text, remark=remark)
+    return compare(test.p_value, test.n, text, remark=remark)
 
 
 def _stability(matched: list[tuple[bool, bool]], which: str) -> Figures:
@@ -72,12 +70,12 @@ def _stability(matched: list[tuple[bool, bool]], which: str) -> Figures:
     value = {"stable_right": right, "stable_wrong": wrong, "unstable": unstable}
     text = f"{which}: both runs name the human winner, neither does, or one does; counts"
     parts = f"of the {which} that are not stably right: stably wrong (systematic) and unstable (stochastic), in percent"
-    found: Figures = {"stability.classes": compare("stability.classes", value, len(matched), text)}
+    found: Figures = {"stability.classes": compare(value, len(matched), text)}
     if not wrong + unstable:
         why = "Every evaluation is stably right: nothing is to be decomposed." if matched else NO_ROWS
-        return found | {"stability.decomposition": absent("stability.decomposition", parts, why)}
+        return found | {"stability.decomposition": absent(parts, why)}
     split = {"systematic": 100 * wrong / (wrong + unstable), "stochastic": 100 * unstable / (wrong + unstable)}
-    return found | {"stability.decomposition": compare("stability.decomposition", split, wrong + unstable, parts)}
+    return found | {"stability.decomposition": compare(split, wrong + unstable, parts)}
 
 
 def _outcome(match: bool) -> Correctness:
@@ -94,15 +92,14 @@ def _third_run(study: Study) -> Figures:
     p_text = (
         "P(X >= still wrong ones) for X of Binomial(n, 1/2): exact one-sided test that stable errors are coin flips"
     )
-    p_value: Figure = absent("run3.still_wrong_p", p_text, NO_ROWS)
+    p_value: Figure = absent(p_text)
     if wrong:
         test = binomial_test(still, len(wrong), 0.5, "greater")
         remark = f'{still} of {len(wrong)} give {test.p_value:.3g}; the paper prints "p < 0.00002" for 19 of 20.'
-        p_value = compare("run3.still_wrong_p", test.p_value, len(wrong), p_text, remark=remark)
+        p_value = compare(test.p_value, len(wrong), p_text, remark=remark)
     text = "arena run 3 rows of category {} with a verdict: {}"
     return {
         "run3.still_wrong": share(
-            "run3.still_wrong",
             still,
             len(wrong),
             text.format("STABLE_WRONG", "the verdict is again not the human winner"),
@@ -110,13 +107,11 @@ def _third_run(study: Study) -> Figures:
         ),
         "run3.still_wrong_p": p_value,
         "run3.unstable": share(
-            "run3.unstable",
             sum(row.match for row in groups["UNSTABLE"]),
             len(groups["UNSTABLE"]),
             text.format("UNSTABLE", "the verdict names the human winner"),
         ),
         "run3.lowconf": share(
-            "run3.lowconf",
             sum(not row.match for row in groups["LOW_CONF_OK"]),
             len(groups["LOW_CONF_OK"]),
             text.format("LOW_CONF_OK", "the verdict flipped to what is not the human winner"),
@@ -147,4 +142,4 @@ def _majority(study: Study) -> Figure:
     right = sum(2 * sum(matches) > len(matches) for matches in votes.values())
     tied = sum(2 * sum(matches) == len(matches) for matches in votes.values())
     remark = f"{tied} evaluations have as many runs for as against." if tied else ""
-    return share("majority.concordance", right, len(votes), definition, remark=remark)
+    return share(right, len(votes), definition, remark=remark)

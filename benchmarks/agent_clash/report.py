@@ -4,22 +4,10 @@ from textwrap import shorten
 from typing import Any
 
 from metajudge import __version__
-from metajudge.report.document import (
-    Absent,
-    BarChart,
-    BarSeries,
-    Block,
-    Cell,
-    Column,
-    Report,
-    Section,
-    ShareChart,
-    ShareRow,
-    Table,
-)
+from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
 
-from ..figure import Figure, Figures, definitions_table, measured
-from .figures import PUBLISHED, agrees, shown
+from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short
+from .figures import PUBLISHED, agrees
 from .records import Study
 
 LETTERS = 44
@@ -142,14 +130,7 @@ def _ours(figure: Figure) -> str:
 
 
 def _short(value: Any) -> str:
-    """For a table cell: few digits, one part of an object after the other."""
-    if isinstance(value, dict):
-        return "; ".join(f"{key.replace('_', ' ')} {_short(part)}" for key, part in value.items() if key != "by_pair")
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_short, value))
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
-    return shown(value)
+    return short(value, "None")
 
 
 def _charts(figures: Figures) -> list[Block]:
@@ -177,16 +158,9 @@ def _charts(figures: Figures) -> list[Block]:
             {judge: f"audit.position.{judge}" for judge in judges},
         ),
     ):
-        series = BarSeries(name="percent", values=tuple(measured(figures.get(name)) for name in names.values()))
-        blocks.append(BarChart(title=title, description=description, groups=tuple(names), series=(series,)))
+        blocks.append(bars(title, description, figures, names))
     classes = figures["stability.classes"].value
     if isinstance(classes, dict) and any(classes.values()):
-        blocks.append(
-            ShareChart(
-                title="Arena evaluations over runs 1 and 2",
-                description="Both runs name the human winner, neither does, or one does.",
-                parts=tuple(name.replace("_", " ") for name in classes),
-                rows=(ShareRow(name="runs 1 and 2", counts=tuple(classes.values())),),
-            )
-        )
+        description = "Both runs name the human winner, neither does, or one does."
+        blocks.append(classes_chart("Arena evaluations over runs 1 and 2", description, "runs 1 and 2", classes))
     return blocks

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..figure import Figure, Figures
-from .figures import PUBLISHED, Explanation, absent, compare, share
+from ..figure import Figure, Figures, absent
+from .figures import PUBLISHED, Explanation, compare, share
 from .records import LoggedEvaluation, Study, Vote
 
 Reading = Callable[[LoggedEvaluation, Vote], str | None]
@@ -62,15 +62,10 @@ def _figures(prefix: str, votes: list[SelfVote], which: str) -> Figures:
         value=100 * sum(vote.misread for vote in votes) / max(1, len(votes)),
     )
     n = len(votes)
-    found = {
-        f"{prefix}.first": share(
-            f"{prefix}.first", sum(v.first for v in votes), n, f"{case}: it ranked itself first", misread
-        ),
+    found: Figures = {
+        f"{prefix}.first": share(sum(v.first for v in votes), n, f"{case}: it ranked itself first", misread),
         f"{prefix}.expected": share(
-            f"{prefix}.expected",
-            sum(v.expected for v in votes),
-            n,
-            f"{which}, in which a candidate also judged: the human chose it",
+            sum(v.expected for v in votes), n, f"{which}, in which a candidate also judged: the human chose it"
         ),
     }
     groups: defaultdict[str, list[SelfVote]] = defaultdict(list)
@@ -78,17 +73,17 @@ def _figures(prefix: str, votes: list[SelfVote], which: str) -> Figures:
         groups[vote.model].append(vote)
     known = {name.removeprefix(f"{prefix}.by_model.") for name in PUBLISHED if name.startswith(f"{prefix}.by_model.")}
     for model in sorted(groups.keys() | known, key=lambda model: (-len(groups.get(model, [])), model)):
-        found[f"{prefix}.by_model.{model}"] = _of_model(f"{prefix}.by_model.{model}", groups.get(model, []), which)
+        found[f"{prefix}.by_model.{model}"] = _of_model(groups.get(model, []), which)
     return found
 
 
-def _of_model(name: str, votes: list[SelfVote], which: str) -> Figure:
+def _of_model(votes: list[SelfVote], which: str) -> Figure:
     definition = (
         f"{which}, in which this model judged its own answer: percent it ranked itself first (by the stored label "
         "map), percent in which the human chose it, and their difference in points; interval: Wilson's of first"
     )
     if not votes:
-        return absent(name, definition, "This model judged no comparison of its own in these data.")
+        return absent(definition, "This model judged no comparison of its own in these data.")
     n = len(votes)
     first, expected, misread = (
         100 * sum(readings) / n
@@ -99,5 +94,5 @@ def _of_model(name: str, votes: list[SelfVote], which: str) -> Figure:
         how=f"from first = {misread:.1f}, where label A0 is read as the winner of the final ranking",
         value={"difference": misread - expected, "n": n},
     )
-    interval = share("", sum(v.first for v in votes), n, "").interval
-    return compare(name, value, n, definition, interval, explained)
+    interval = share(sum(v.first for v in votes), n, "").interval
+    return compare(value, n, definition, interval, explained)

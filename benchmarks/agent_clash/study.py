@@ -2,6 +2,7 @@
 
 from ..figure import Figures, to_json
 from . import arena, audit, end_to_end, mtbench, panel, repeats, self_votes
+from .figures import beside
 from .records import Study, load_study
 
 __all__ = ["load_study", "recompute", "to_json"]
@@ -9,7 +10,7 @@ __all__ = ["load_study", "recompute", "to_json"]
 
 def recompute(study: Study) -> Figures:
     """Every figure of the study, by id."""
-    return {
+    found = {
         **mtbench.figures(study),
         **arena.figures(study),
         **repeats.figures(study),
@@ -18,3 +19,4 @@ def recompute(study: Study) -> Figures:
         **end_to_end.figures(study),
         **audit.figures(study),
     }
+    return {name: beside(name, one) for name, one in found.items()}

@@ -8,6 +8,7 @@ each time in a process of its own:
 ==============  ====================================================================================================
 first           on an empty store
 second          the identical command again
+again           the same without a file of results: answered from the stored run
 changed         the verdicts of 1 % of the lines changed and 1 % of lines of new items appended, on the same store
 calibrated      with a calibration and the policy ``verdict``, on an empty store
 unsorted        the lines in random order, on an empty store
@@ -112,6 +113,7 @@ def table(found: dict[str, Any]) -> str:
 def _commands() -> Iterator[tuple[str, list[str]]]:
     yield "first", ["judgments.jsonl", "--store", "first.db", "--out", "out.jsonl"]
     yield "second", ["judgments.jsonl", "--store", "first.db", "--out", "out.jsonl"]
+    yield "again", ["judgments.jsonl", "--store", "first.db"]
     yield "changed", ["changed.jsonl", "--store", "first.db", "--out", "out.jsonl"]
     fitted = ["--calibration", "calibration.json", "--policy", "verdict"]
     yield "calibrated", ["judgments.jsonl", "--store", "calibrated.db", "--out", "out.jsonl", *fitted]

@@ -12,7 +12,7 @@ from metajudge.judging.blinding_report import blinding_totals
 from metajudge.stats.paired import mcnemar_exact
 from metajudge.stats.stability import ThirdRun
 
-from ..figure import Figure, Figures, to_json
+from ..figure import Figure, Figures, made, to_json
 from .analysis import analyse
 from .clash_records import Recorded, counted_attempts, evaluations_of
 from .cycles import cycle_figures
@@ -51,7 +51,7 @@ def _figure(pairs: Sequence[tuple[bool, bool]], who: str) -> Figure:
         "it put its own first, percent the panel did, difference in points, exact McNemar p; its vote is in no verdict "
         "unless it was configured as a voter"
     )
-    return Figure(value=value, n=n, definition=definition)
+    return made(value, n, definition)
 
 
 __all__ = ["ReliabilityFindings", "analyse_records", "to_json"]

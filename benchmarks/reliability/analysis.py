@@ -11,12 +11,9 @@ from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact
 from metajudge.stats.stability import StabilityClass, ThirdRun, choose_third_run, retest, stability_class
 
-from ..figure import Figure, Figures, absent, count, kappa, share
+from ..figure import SEED, Figure, Figures, absent, count, kappa, made, resampled_share, share, tested
 from .judges import judge_figures
 from .records import Evaluation, by_item, by_run, once
-
-SEED = 20
-"""Of the bootstrap."""
 
 NOT_DONE = "There was no such run."
 
@@ -77,10 +74,10 @@ def _concordance(run: int, rows: list[Evaluation]) -> Figures:
     unknown = len(rows) - len(costs)
     return {
         f"{name}.n": count(len(rows), len(rows), f"evaluations of run {run}"),
-        f"{name}.status": Figure(
-            value={status: statuses[status] for status in ("ok", "tie", "no_verdict", "error")},
-            n=len(rows),
-            definition=f"evaluations of run {run} by result: a winner, a tie, answers without a verdict, "
+        f"{name}.status": made(
+            {status: statuses[status] for status in ("ok", "tie", "no_verdict", "error")},
+            len(rows),
+            f"evaluations of run {run} by result: a winner, a tie, answers without a verdict, "
             "judges that could not be asked; counts",
         ),
         f"{name}.concordance": share(
@@ -93,10 +90,10 @@ def _concordance(run: int, rows: list[Evaluation]) -> Figures:
         ),
         f"{name}.kappa": kappa(sides, f"human's and panel's choice as side A or B, decided evaluations of run {run}"),
         f"{name}.kappa_uniform": _uniform(sides, run),
-        f"{name}.cost": Figure(
-            value=sum(costs),
-            n=len(costs),
-            definition=f"dollars of run {run}, evaluations of known cost",
+        f"{name}.cost": made(
+            sum(costs),
+            len(costs),
+            f"dollars of run {run}, evaluations of known cost",
             why=f"{unknown} evaluations have no known cost." if unknown else None,
         )
         if costs
@@ -112,8 +109,7 @@ def _uniform(sides: list[tuple[str, str]], run: int) -> Figure:
     if not sides:
         return absent(text)
     found = brennan_prediger([one for one, _ in sides], [other for _, other in sides], ("A", "B"))
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
-    return Figure(value=found.estimate, n=found.n, definition=text, interval=interval)
+    return made(found.estimate, found.n, text, interval=found.ends)
 
 
 def _combined(rows: list[Evaluation]) -> Figure:
@@ -123,16 +119,11 @@ def _combined(rows: list[Evaluation]) -> Figure:
         "decided evaluations of all full runs that name the human's choice, in percent; 95 % percentile interval of "
         f"10,000 bootstrap samples (seed {SEED}) of whole comparisons: repeats of one comparison are not independent"
     )
-    if len(set(clusters)) < 2:
-        return absent(text, "There are fewer than two different comparisons with a verdict.")
-    import numpy as np
-
-    from metajudge.stats.bootstrap import bootstrap_mean
-
-    found = bootstrap_mean([float(one.right) for one in decided], clusters, rng=np.random.default_rng(SEED))
-    interval = (100 * found.low, 100 * found.high)
-    remark = f"{found.clusters} different comparisons, {found.n} evaluations."
-    return Figure(value=100 * found.estimate, n=found.n, definition=text, interval=interval, why=remark)
+    few = "There are fewer than two different comparisons with a verdict."
+    found, size = resampled_share([one.right for one in decided], clusters, text, few)
+    if found.value is None:
+        return found
+    return found.model_copy(update={"why": f"{size} different comparisons, {found.n} evaluations."})
 
 
 def _retest(rows: list[Evaluation], first: int, second: int) -> Figures:
@@ -159,12 +150,8 @@ def _retest(rows: list[Evaluation], first: int, second: int) -> Figures:
         f"{name}.kappa_match": kappa(
             decided, f"right or wrong in each run, items decided in runs {first} and {second}"
         ),
-        f"{name}.matrix": Figure(
-            value=matrix, n=len(decided), definition=f"items decided in runs {first} and {second}; counts"
-        ),
-        f"{name}.mcnemar_exact": absent(text)
-        if test is None
-        else Figure(value=test.p_value, n=test.n, definition=text),
+        f"{name}.matrix": made(matrix, len(decided), f"items decided in runs {first} and {second}; counts"),
+        f"{name}.mcnemar_exact": tested(test, text),
     }
 
 
@@ -177,14 +164,12 @@ def _stability(rows: list[Evaluation]) -> Figures:
         "verdicts; counts"
     )
     parts = "of the items stably wrong or unstable: systematic (stably wrong) and stochastic (unstable), in percent"
-    found: Figures = {
-        "stability.classes": Figure(value={str(kind): classes[kind] for kind in StabilityClass}, n=n, definition=text)
-    }
+    found: Figures = {"stability.classes": made({str(kind): classes[kind] for kind in StabilityClass}, n, text)}
     total = wrong + unstable
     if not total:
         return found | {"stability.decomposition": absent(parts, "No item is stably wrong or unstable.")}
     value = {"systematic": 100 * wrong / total, "stochastic": 100 * unstable / total}
-    return found | {"stability.decomposition": Figure(value=value, n=total, definition=parts)}
+    return found | {"stability.decomposition": made(value, total, parts)}
 
 
 def _third_run(rows: list[Evaluation], third: ThirdRun | None) -> Figures:
@@ -220,13 +205,11 @@ def _third_run(rows: list[Evaluation], third: ThirdRun | None) -> Figures:
     }
     text = f"items of the targeted third run: {third.rule}; counts"
     return {
-        "third.chosen": Figure(value=chosen, n=len(third.chosen), definition=text, why=lost or None),
+        "third.chosen": made(chosen, len(third.chosen), text, why=lost or None),
         "third.still_wrong": share(
             still, len(groups["wrong"]), "stably wrong items that are wrong again in the third run"
         ),
-        "third.still_wrong_p": absent(p_text)
-        if test is None
-        else Figure(value=test.p_value, n=test.n, definition=p_text),
+        "third.still_wrong_p": tested(test, p_text),
         "third.unstable": share(
             groups["unstable"].count(True), len(groups["unstable"]), "unstable items that are right in the third run"
         ),

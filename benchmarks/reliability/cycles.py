@@ -14,7 +14,7 @@ from metajudge.stats.stability import (
     winner_stability_by,
 )
 
-from ..figure import Figure, Figures, absent, share
+from ..figure import Figure, Figures, absent, made, share
 from .clash_records import counted_attempts
 from .records import TIE
 
@@ -43,10 +43,10 @@ def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
     lost = f"{len(found.without)} items have fewer than two verdicts." if found.without else ""
     figures: Figures = {
         "cycles.stable": share(len(found.stable_prompts), found.n, text, lost),
-        "cycles.by_category": Figure(
-            value={name: _counts(one) for name, one in winner_stability_by(winners, groups).items()},
-            n=found.n,
-            definition="the same by the items' category, such as their difficulty; counts",
+        "cycles.by_category": made(
+            {name: _counts(one) for name, one in winner_stability_by(winners, groups).items()},
+            found.n,
+            "the same by the items' category, such as their difficulty; counts",
         ),
         "cycles.kendall_tau": _tau(first),
         "cycles.digests": _digests(first),
@@ -73,7 +73,7 @@ def _tau(records: Sequence[ClashRecord]) -> Figure:
     if not means:
         return absent(text, "No item has two cycles that rank all candidates differently.")
     remark = f"{lost} evaluations did not rank all candidates and are left out." if lost else None
-    return Figure(value=sum(means) / len(means), n=len(means), definition=text, why=remark)
+    return made(sum(means) / len(means), len(means), text, why=remark)
 
 
 def _digests(records: Sequence[ClashRecord]) -> Figure:
@@ -84,7 +84,7 @@ def _digests(records: Sequence[ClashRecord]) -> Figure:
     found = count_digests(series)
     value = {"all_different": found.all_different, "repeated": found.repeated, "all_equal": found.all_equal}
     text = "series of answers (an item and a candidate) by whether a text digest comes again; counts"
-    return Figure(value=value, n=found.answers, definition=text)
+    return made(value, found.answers, text)
 
 
 def _variance(records: Sequence[ClashRecord]) -> Figures:
@@ -108,4 +108,4 @@ def _variance(records: Sequence[ClashRecord]) -> Figures:
     }
     remark = f"{found.reason}." if found.reason else None
     definition = f"{text}; {found.method}; share in percent"
-    return {"cycles.variance": Figure(value=value, n=found.n, definition=definition, why=remark)}
+    return {"cycles.variance": made(value, found.n, definition, why=remark)}

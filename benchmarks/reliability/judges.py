@@ -4,8 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from scipy.stats import fisher_exact
-
 from metajudge.clashes.tally import why_no_unanimity
 from metajudge.providers.families import family_of
 from metajudge.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha, landis_koch
@@ -13,7 +11,7 @@ from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact, sign_test
 from metajudge.stats.panels import MOST_JUDGES, PanelResult, Unity, panel_ablation, unity
 
-from ..figure import NO_ROWS, Figure, Figures, absent, share
+from ..figure import NO_ROWS, Figure, Figures, absent, fisher, made, share
 from .records import Evaluation
 
 
@@ -73,7 +71,7 @@ def _family(votes: Sequence[tuple[Evaluation, str]], judge: str) -> Figure:
     judged, human = (100 * fmean(values) for values in zip(*chose, strict=True))
     test = mcnemar_exact([one for one, _ in chose], [other for _, other in chose])
     value = {"judge": judged, "human": human, "difference": judged - human, "p": test.p_value}
-    return Figure(value=value, n=len(chose), definition=text)
+    return made(value, len(chose), text)
 
 
 def _ablation(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
@@ -97,8 +95,8 @@ def _ablation(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
         for size, found in shares.items()
     }
     return {
-        "panels": Figure(value=[_panel(result) for result in results], n=len(rows), definition=text),
-        "panels.by_size": Figure(value=by_size, n=len(rows), definition=sizes),
+        "panels": made([_panel(result) for result in results], len(rows), text),
+        "panels.by_size": made(by_size, len(rows), sizes),
         **_gains(results, len(judges), len(rows)),
     }
 
@@ -125,10 +123,10 @@ def _gains(results: Sequence[PanelResult], size: int, n: int) -> Figures:
         "most": ("gain_vs_best", max(single)),
     }
     return {
-        f"panels.{name}": Figure(
-            value=whole - value,
-            n=n,
-            definition=f"share of evaluations of run 1 whose majority of {size} is the human's choice, less the {word} "
+        f"panels.{name}": made(
+            whole - value,
+            n,
+            f"share of evaluations of run 1 whose majority of {size} is the human's choice, less the {word} "
             "of the single judges' shares, in points; evaluations without a choice stay in the denominators",
         )
         for word, (name, value) in texts.items()
@@ -158,13 +156,7 @@ def _unanimity(rows: Sequence[Evaluation], judges: Sequence[str], independent: i
             f"{incomplete} evaluations lack a judge's first choice and are in neither class." if incomplete else "",
         )
     text = "two-sided p of Fisher's exact test of right against wrong by unanimous or split panel"
-    (right, n), (split_right, split_n) = counts[Unity.UNANIMOUS], counts[Unity.SPLIT]
-    if not n or not split_n:
-        return found | {"unanimity.fisher_p": absent(text, "One of the two classes is empty.")}
-    if right + split_right in (0, n + split_n):
-        return found | {"unanimity.fisher_p": absent(text, "All outcomes are the same.")}
-    test = fisher_exact([[right, n - right], [split_right, split_n - split_right]])
-    return found | {"unanimity.fisher_p": Figure(value=float(test.pvalue), n=n + split_n, definition=text)}
+    return found | {"unanimity.fisher_p": fisher(counts[Unity.UNANIMOUS], counts[Unity.SPLIT], text)}
 
 
 def _agreement(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
@@ -189,10 +181,9 @@ def _agreement(rows: Sequence[Evaluation], judges: Sequence[str]) -> Figures:
 def _chance_corrected(found: Agreement, text: str) -> Figure:
     definition = f"{text}; {found.method}"
     if found.estimate is None:
-        return Figure(value=None, n=found.n, definition=definition, why=f"{found.reason}.")
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
+        return made(None, found.n, definition, why=f"{found.reason}.")
     word = f'Landis and Koch call it "{landis_koch(found.estimate)}"'
-    return Figure(value=found.estimate, n=found.n, definition=f"{definition}. {word}", interval=interval)
+    return made(found.estimate, found.n, f"{definition}. {word}", interval=found.ends)
 
 
 def _direction(rows: Sequence[Evaluation]) -> Figures:
@@ -226,6 +217,6 @@ def _direction(rows: Sequence[Evaluation]) -> Figures:
     test = sign_test(steps)
     value = {"stronger": test.favour_first, "weaker": test.favour_second, "equal": test.tied}
     return {
-        "capability.direction": Figure(value=value, n=len(steps), definition=text),
-        "capability.sign_p": Figure(value=test.p_value, n=len(steps), definition=p_text),
+        "capability.direction": made(value, len(steps), text),
+        "capability.sign_p": made(test.p_value, len(steps), p_text),
     }

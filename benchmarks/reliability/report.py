@@ -1,24 +1,10 @@
 """A panel's reliability as a report."""
 
-from typing import Any
-
 from metajudge import __version__
 from metajudge.clashes.concordance import CEILING
-from metajudge.report.document import (
-    Absent,
-    BarChart,
-    BarSeries,
-    Block,
-    Cell,
-    Column,
-    Report,
-    Section,
-    ShareChart,
-    ShareRow,
-    Table,
-)
+from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
 
-from ..figure import Figure, Figures, definitions_table, measured
+from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short
 
 SECTIONS = (
     ("Concordance with humans", ("run", "combined.", "majority.")),
@@ -115,18 +101,8 @@ def _value(figure: Figure) -> Cell:
     if figure.value is None:
         return Absent(absent=figure.why or "no data")
     if figure.interval is None:
-        return _text(figure.value)
-    return f"{_text(figure.value)} ({_text(figure.interval[0])} to {_text(figure.interval[1])})"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key.replace('_', ' ')} {_text(part)}" for key, part in value.items())
-    if isinstance(value, list):
-        return " | ".join(map(_text, value)) if value and isinstance(value[0], dict) else ", ".join(map(_text, value))
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 20 else f"{value:.1f}"
-    return "none" if value is None else str(value)
+        return short(figure.value)
+    return f"{short(figure.value)} ({short(figure.interval[0])} to {short(figure.interval[1])})"
 
 
 def _charts(figures: Figures) -> list[Block]:
@@ -137,26 +113,14 @@ def _charts(figures: Figures) -> list[Block]:
     }
     shown = {**runs, **dict(list(groups.items())[:MOST_BARS])}
     if shown:
-        series = BarSeries(name="percent", values=tuple(measured(figures[name]) for name in shown.values()))
         description = "Share of decided evaluations that name the human's choice: the panel by run, then each judge."
-        blocks.append(
-            BarChart(title="Concordance with humans", description=description, groups=tuple(shown), series=(series,))
-        )
+        blocks.append(bars("Concordance with humans", description, figures, shown))
     unity = {"unanimous": "unanimity.unanimous", "split": "unanimity.split"}
     if set(unity.values()) <= set(figures):
-        series = BarSeries(name="percent", values=tuple(measured(figures[name]) for name in unity.values()))
         description = "The same by whether all judges of a complete panel agree."
-        blocks.append(
-            BarChart(title="Unanimity as a signal", description=description, groups=tuple(unity), series=(series,))
-        )
+        blocks.append(bars("Unanimity as a signal", description, figures, unity))
     classes = figures["stability.classes"].value if "stability.classes" in figures else {}
     if any(classes.values()):
-        blocks.append(
-            ShareChart(
-                title="Items by their runs",
-                description="Stably right, stably wrong, stable ties, unstable, or fewer than two verdicts.",
-                parts=tuple(name.replace("_", " ") for name in classes),
-                rows=(ShareRow(name="all full runs", counts=tuple(classes.values())),),
-            )
-        )
+        description = "Stably right, stably wrong, stable ties, unstable, or fewer than two verdicts."
+        blocks.append(classes_chart("Items by their runs", description, "all full runs", classes))
     return blocks

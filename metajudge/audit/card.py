@@ -1,7 +1,9 @@
 """What an audit returns: the holdings of a file, a card for each judge, the jury, and the rates corrected for errors.
 
 Shares lie in [0, 1], differences of shares in [-1, 1]. Intervals have a nominal coverage of 95 % and are by question.
-A figure that the data cannot give is None, and :attr:`AuditReport.supports` says why.
+A figure that the data cannot give is None, and :attr:`AuditDocument.supports` says why. The document is the JSON that
+``metajudge audit --json`` prints and ``POST /v1/audit`` returns: of a judge, ``accuracy`` and ``kappa`` are plain
+numbers; every figure with its interval, its count and its definition is in ``figures``.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -9,10 +11,9 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from metajudge.evidence.dependence import JudgesTogether
+from metajudge.installation import __version__
 from metajudge.types.frozen import Finite
 from metajudge.types.verdict import VerdictKind
-
-SCHEMA_VERSION: Literal[1] = 1
 
 CheckName: TypeAlias = Literal[
     "position",
@@ -239,10 +240,8 @@ class CorrectedRate(Finite):
     note: str = ""
 
 
-class JudgeCard(Finite):
+class AuditedJudge(Finite):
     """One judge's verdicts of one kind.
-
-    A judge with verdicts of several kinds has several cards.
 
     Attributes:
         judge: its name.
@@ -251,25 +250,19 @@ class JudgeCard(Finite):
         n_no_verdict: judgments without a verdict.
         n_labelled: verdicts that can be compared with a label.
         questions: different questions.
-        accuracy: share of right verdicts by the declared rule, among labelled ones.
-        kappa: agreement with the labels beyond chance.
-        ceiling_gap: ``accuracy`` minus the human ceiling, on the items that have both.
+        accuracy: share of right verdicts by the declared rule, among labelled ones; null without labels.
+        kappa: agreement with the labels beyond chance; null where it cannot be computed.
+        human_ceiling: how well people agree with one another on this kind; null without several labels an item.
+        figures: name -> figure with interval, count and definition, of those that the data give.
+        checks: every check that the data support.
         classes: by class of the label.
         confusion: verdicts by labels.
-        peer_agreement: share of verdicts equal to the majority of the other judges.
-        flips: share of pairs judged in both orders with two different answers.
-        first_place: among flipped pairs with a preference, the share that prefers the response shown first.
-        repeats: share of repeated judgments of the same thing in the same order with the same answer.
-        prompt_agreement: share of the same answers under two prompts or versions.
-        mean: mean grade or share that passes; None for pairs, rankings and unordered categories.
-        label_mean: the same of the labels, on labelled items.
-        scale_use: value of the scale -> verdicts that use it; at most 20 values, the most frequent ones.
-        checks: every check the data support.
-        over_time: accuracy (or agreement with peers) by stretch of time.
+        scale_use: value of the scale -> verdicts that use it.
+        over_time: accuracy, or agreement with peers, by stretch of time.
         versions: by version of the judge.
         categories: by category of the items.
         contested: items on which people disagree.
-        rates: rates corrected for the errors of this judge.
+        rates: rates corrected for the errors of this judge, beside the naive ones.
         worst: the worst disagreements with labels, worst first.
     """
 
@@ -279,26 +272,25 @@ class JudgeCard(Finite):
     n_no_verdict: int
     n_labelled: int
     questions: int
-    accuracy: Figure | None
-    kappa: Kappa | None
-    ceiling_gap: Figure | None
+    accuracy: float | None
+    kappa: float | None
+    human_ceiling: float | None
+    figures: dict[str, Kappa | Figure]
+    checks: tuple[Check, ...]
     classes: tuple[ClassFigures, ...]
     confusion: Confusion | None
-    peer_agreement: Figure | None
-    flips: Figure | None
-    first_place: Figure | None
-    repeats: Figure | None
-    prompt_agreement: Figure | None
-    mean: Figure | None
-    label_mean: Figure | None
     scale_use: dict[str, int]
-    checks: tuple[Check, ...]
     over_time: tuple[Group, ...]
     versions: tuple[Group, ...]
     categories: tuple[Group, ...]
     contested: Contested | None
     rates: tuple[CorrectedRate, ...]
     worst: tuple[Disagreement, ...]
+
+    @property
+    def findings(self) -> tuple[Check, ...]:
+        """The checks that found something."""
+        return tuple(one for one in self.checks if one.status == "finding")
 
 
 class JudgePair(Finite):
@@ -458,42 +450,50 @@ class Ceiling(Finite):
     annotators: int
 
 
-class NextStep(Finite):
-    """What a report needs in order to print a next command.
-
-    Attributes:
-        goal: what the step is for.
-        reason: why it is proposed for these data.
-        judge: whom it concerns, where it concerns one.
-        n: how many labels or judgments it concerns, where it concerns a number.
-    """
+class NextCommand(Finite):
+    """A next step, with the command that takes it; empty where no command does."""
 
     goal: Literal["add labels", "calibrate", "guarantee", "judge both orders", "vet", "drop a judge"]
     reason: str
     judge: str | None = None
     n: int | None = None
+    command: str = ""
 
 
-class AuditReport(Finite):
+class AuditDocument(Finite):
     """An audit.
 
     Attributes:
+        format: always ``metajudge-audit``.
         version: of this format.
+        made_by: version of metajudge.
+        inputs: the files, as they were named; empty for judgments that came without a file.
         holdings: what the file holds.
-        supports: what it allows to find out, and what one more column would add.
-        level: of the findings of one card, all together (family-wise).
-        judges: a card for each judge and kind, in order of name; ``ceilings``, human ones by kind.
-        juries, independence: by kind, where several judges judged the same items; the latter without labels.
-        next_steps, notices: in order of use; what was left out or must be known.
+        supports: what it allows to find out today, and what one more column would add.
+        level: of the findings of one card, all together.
+        judges: one entry for each judge and kind of verdict.
+        ceilings: human ceilings by kind.
+        juries: by kind, where several judges judged the same items.
+        independence: by kind of answers, whether the judges are independent of one another, without labels.
+        next: next steps with their commands, in order of use.
+        notices: what was left out or must be known.
     """
 
-    version: Literal[1] = SCHEMA_VERSION
+    format: Literal["metajudge-audit"] = "metajudge-audit"
+    version: Literal[1] = 1
+    made_by: str = Field(default=__version__)
+    inputs: tuple[str, ...] = ()
     holdings: Holdings
     supports: tuple[Support, ...]
     level: float
-    judges: tuple[JudgeCard, ...]
+    judges: tuple[AuditedJudge, ...]
     ceilings: tuple[Ceiling, ...]
     juries: tuple[Jury, ...]
     independence: tuple[JudgesTogether, ...] = ()
-    next_steps: tuple[NextStep, ...]
+    next: tuple[NextCommand, ...]
     notices: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[tuple[AuditedJudge, Check], ...]:
+        """Every finding, with its judge."""
+        return tuple((judge, check) for judge in self.judges for check in judge.findings)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metajudge.audit.card import Check, CheckName, Reference, Status
+from metajudge.audit.card import Check, Status
 from metajudge.stats.association import Association
-from metajudge.stats.interval_estimate import normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 from metajudge.stats.multiple import holm
 from metajudge.stats.power import observations_needed
 from metajudge.stats.sign_flip import SignFlip
@@ -21,28 +21,27 @@ LEVEL = 0.05
 FEWEST = 10
 """With fewer observations nothing is tested."""
 
+RELEVANT = 0.10
+"""Ten points of a share: the effect that is declared to matter where a check does not say otherwise."""
+
 RULE_OF_THREE = 3.69
 """No event among k has an upper limit of this by k at 97.5 %: ``-ln(.025)``."""
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Why there is no result: an error of the program, in words with its place."""
+def attempt(make: Callable[..., T], *data: Any) -> tuple[T | None, str]:
+    """What ``make`` gives for some data, or else why an error of the program ends it, in words with its place.
 
-    why: str
-
-
-def attempt(make: Callable[..., T], *data: Any) -> T | Failed:
-    """What ``make`` gives for some data. What the data do not allow, it says itself: an error is a fault of ours."""
+    What the data do not allow, it says itself: an error is a fault of ours.
+    """
     try:
-        return make(*data)
+        return make(*data), ""
     except MemoryError:
         raise
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(at.filename).name}:{at.lineno}"
-        return Failed(f"an error of metajudge ({type(error).__name__}: {error}, at {where}); please report it")
+        return None, f"an error of metajudge ({type(error).__name__}: {error}, at {where}); please report it"
 
 
 @dataclass(slots=True)
@@ -57,73 +56,57 @@ class Parts:
 
     def of(self, make: Callable[..., T], *data: Any, without: Any, whose: str = "") -> T | Any:
         """What ``make`` gives for some data, or ``without`` and a notice."""
-        found = attempt(make, *data)
-        if not isinstance(found, Failed):
+        found, why = attempt(make, *data)
+        if not why:
             return found
         name = make.__name__.replace("_", " ").strip()
-        self.notices.append(f"Not computed: {name}{f' of {whose}' if whose else ''}: {found.why}.")
+        self.notices.append(f"Not computed: {name}{f' of {whose}' if whose else ''}: {why}.")
         return without
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """An effect in the unit of its check.
+class Evidence(Estimate):
+    """An effect in the unit of its check, with its interval; ``method`` is the name of its test.
 
     Attributes:
-        estimate: the effect.
-        interval: 95 %.
         null: what is rejected.
         p_value: of the test.
         smallest: level -> distance from ``null`` that is found with a probability of 80 %.
-        n: observations.
-        questions: of them.
-        test: its name.
+        questions: of the observations.
     """
 
-    estimate: float
-    interval: tuple[float, float]
     null: float
     p_value: float
     smallest: Callable[[float], float]
-    n: int
     questions: int
-    test: str
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A check before correction.
+    """A check before the correction for the number of checks.
 
     Attributes:
-        name, title, reference, unit, relevant_effect: as in :class:`~metajudge.audit.card.Check`.
-        evidence: None where nothing is tested: ``status`` and ``reason`` say why.
-        n: observations.
-        questions: of them.
-        things: different things judged in them, the unit in which more labels are asked for.
-        says: the sentence on the effect, without its status.
-        status, reason: of a check without evidence; there are too few observations where no reason is given.
+        check: as it is where nothing is tested; with evidence, its sentence is on the effect alone.
+        evidence: None where nothing is tested.
+        things: different things judged, the unit in which more labels are asked for.
         parts: tests within the check (categories, versions); their smallest p value is multiplied by it.
-        details: as in the check.
     """
 
-    name: CheckName
-    title: str
-    reference: Reference
-    unit: str
-    relevant_effect: float
+    check: Check
     evidence: Evidence | None
-    n: int
-    questions: int
     things: int
-    says: str
     parts: int = 1
-    details: dict[str, float | int | str | None] = field(default_factory=dict)
-    status: Status = "underpowered"
-    reason: str = ""
 
     @property
     def p_value(self) -> float | None:
         return None if self.evidence is None else min(1.0, self.evidence.p_value * self.parts)
+
+
+def untested(**given: Any) -> Check:
+    """A check without figures, which has too few observations where nothing else is given."""
+    absent = dict.fromkeys(("estimate", "interval", "p_value", "adjusted_p", "smallest_effect", "labels_needed"))
+    same = {"status": "underpowered", "test": "not tested", "relevant_effect": RELEVANT}
+    return Check(**{**absent, **same, **given})
 
 
 def from_slope(found: Association, *, null: float = 0.0, sides: int = 2) -> Evidence | None:
@@ -138,39 +121,39 @@ def from_slope(found: Association, *, null: float = 0.0, sides: int = 2) -> Evid
         half = RULE_OF_THREE / found.clusters
         found = replace(found, error=half / 2, low=found.estimate - half, high=found.estimate + half)
     return Evidence(
-        estimate=found.estimate,
-        interval=(max(found.low, min(-1.0, found.estimate)), min(found.high, max(1.0, found.estimate))),
+        found.estimate,
+        low=max(found.low, min(-1.0, found.estimate)),
+        high=min(found.high, max(1.0, found.estimate)),
+        n=found.n,
+        confidence=found.confidence,
+        method="t test by question, cluster-robust",
         null=null,
         p_value=found.p_value(null, sides=sides),
         smallest=lambda level: found.smallest_effect(level, sides=sides),
-        n=found.n,
         questions=found.clusters,
-        test="t test by question, cluster-robust",
     )
 
 
-def from_flips(found: SignFlip, *, scale: float = 1.0, shift: float = 0.0) -> Evidence:
-    """A mean of signs as evidence: ``shift + scale * mean`` with signs from -1 to 1 times a whole number."""
-    df = max(1, found.clusters - 1)
-    spread = found.robust_error if np.isfinite(found.robust_error) else 1.0
-    half = max(_t(df) * spread, RULE_OF_THREE / found.clusters) * scale
-    estimate = shift + scale * found.estimate
-    return Evidence(
-        estimate=estimate,
-        interval=(max(-1.0, estimate - half), min(1.0, estimate + half)),
-        null=shift,
-        p_value=found.p_value,
-        smallest=lambda level: found.smallest_effect(level) * scale,
-        n=found.n,
-        questions=found.clusters,
-        test=found.method,
-    )
-
-
-def _t(df: float) -> float:
+def from_flips(found: SignFlip, *, scale: float = 1.0) -> Evidence:
+    """A mean of signs as evidence: ``scale * mean`` with signs from -1 to 1 times a whole number."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, 0.975)) if df < 1e6 else normal_quantile(0.95)
+    df = max(1, found.clusters - 1)
+    spread = found.robust_error if np.isfinite(found.robust_error) else 1.0
+    t = float(stdtrit(df, 0.975)) if df < 1e6 else normal_quantile(CONFIDENCE)
+    half, estimate = max(t * spread, RULE_OF_THREE / found.clusters) * scale, scale * found.estimate
+    return Evidence(
+        estimate,
+        low=max(-1.0, estimate - half),
+        high=min(1.0, estimate + half),
+        n=found.n,
+        confidence=CONFIDENCE,
+        method=found.method,
+        null=0.0,
+        p_value=found.p_value,
+        smallest=lambda level: found.smallest_effect(level) * scale,
+        questions=found.clusters,
+    )
 
 
 def decide(drafts: Sequence[Draft], level: float = LEVEL) -> tuple[Check, ...]:
@@ -179,89 +162,59 @@ def decide(drafts: Sequence[Draft], level: float = LEVEL) -> tuple[Check, ...]:
     Holm's correction runs over the checks that were tested, so that the chance of any finding on the card of a judge
     without bias is at most ``level``. The smallest effect of each is that of a test at ``level`` by the number of them.
     """
-    tested = [one for one in drafts if one.p_value is not None]
-    adjusted = dict(zip((id(one) for one in tested), holm([one.p_value or 0.0 for one in tested]), strict=True))
-    share = level / max(1, len(tested))
+    adjusted = iter(holm([one.p_value for one in drafts if one.p_value is not None]))
+    share = level / max(1, sum(one.p_value is not None for one in drafts))
     checks = []
     for one in drafts:
-        found = attempt(_decided, one, adjusted.get(id(one)), level, share)
-        checks.append(_untested(broken(one, found)) if isinstance(found, Failed) else found)
+        found, why = attempt(_decided, one, None if one.p_value is None else float(next(adjusted)), level, share)
+        checks.append(found or _broken(one.check, why))
     return tuple(checks)
 
 
-def drafted(check: Callable[..., Draft | None], name: CheckName, view: object) -> Draft | None:
+def drafted(check: Callable[..., Draft | None], name: str, view: object) -> Draft | None:
     """The draft of a check; of one that fails, a draft that says so."""
-    found = attempt(check, view)
-    if not isinstance(found, Failed):
+    found, why = attempt(check, view)
+    if not why:
         return found
-    empty = Draft(name, name.replace("_", " ").capitalize(), "nothing", "", 0.0, None, 0, 0, 0, "")
-    return broken(empty, found)
+    none = {"reference": "nothing", "unit": "", "relevant_effect": 0.0, "n": 0, "questions": 0, "sentence": ""}
+    return Draft(_broken(untested(name=name, title=name.replace("_", " ").capitalize(), **none), why), None, 0)
 
 
-def broken(draft: Draft, found: Failed) -> Draft:
-    """A draft without a figure, because of an error."""
-    return replace(draft, evidence=None, status="error", reason=f"Not computed: {found.why}.")
+def _broken(check: Check, why: str) -> Check:
+    """A check without a figure, because of an error."""
+    return check.model_copy(update={"status": "error", "sentence": f"Not computed: {why}."})
 
 
 def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -> Check:
-    evidence = draft.evidence
+    check, evidence = draft.check, draft.evidence
     if evidence is None or adjusted is None:
-        return _untested(draft)
+        return check
     smallest = evidence.smallest(share / draft.parts)
-    needed = observations_needed(draft.things, smallest, draft.relevant_effect)
-    status: Status = "finding" if adjusted <= level else "none" if smallest <= draft.relevant_effect else "underpowered"
-    low, high = evidence.interval
-    return Check(
-        name=draft.name,
-        title=draft.title,
-        status=status,
-        estimate=evidence.estimate,
-        interval=(low, high),
-        null=evidence.null,
-        p_value=draft.p_value,
-        adjusted_p=float(adjusted),
-        smallest_effect=smallest,
-        relevant_effect=draft.relevant_effect,
-        labels_needed=needed,
-        n=draft.n,
-        questions=evidence.questions,
-        reference=draft.reference,
-        unit=draft.unit,
-        test=evidence.test + (f", Bonferroni over {draft.parts}" if draft.parts > 1 else ""),
-        sentence=f"{draft.says} {_closing(status, smallest, draft, needed)}".strip(),
-        details=draft.details,
-    )
+    needed = observations_needed(draft.things, smallest, check.relevant_effect)
+    status: Status = "finding" if adjusted <= level else "none" if smallest <= check.relevant_effect else "underpowered"
+    found = {
+        "status": status,
+        "estimate": evidence.estimate,
+        "interval": (evidence.low, evidence.high),
+        "null": evidence.null,
+        "p_value": draft.p_value,
+        "adjusted_p": adjusted,
+        "smallest_effect": smallest,
+        "labels_needed": needed,
+        "questions": evidence.questions,
+        "test": evidence.method + (f", Bonferroni over {draft.parts}" if draft.parts > 1 else ""),
+        "sentence": f"{check.sentence} {_closing(status, smallest, check, needed)}".strip(),
+    }
+    return Check.model_validate(dict(check) | found)
 
 
-def _closing(status: Status, smallest: float, draft: Draft, needed: int) -> str:
+def _closing(status: Status, smallest: float, check: Check, needed: int) -> str:
     if status == "finding":
         return ""
     if status == "none":
         return f"No finding; an effect of {smallest:.2f} would have been seen."
-    unit = "labelled items" if draft.reference == "labels" else "items"
+    unit = "labelled items" if check.reference == "labels" else "items"
     return (
-        f"Underpowered: only an effect of {smallest:.2f} would have been seen; for {draft.relevant_effect:g} about "
+        f"Underpowered: only an effect of {smallest:.2f} would have been seen; for {check.relevant_effect:g} about "
         f"{needed:,} {unit} are needed."
-    )
-
-
-def _untested(draft: Draft) -> Check:
-    return Check(
-        name=draft.name,
-        title=draft.title,
-        status=draft.status,
-        estimate=None,
-        interval=None,
-        p_value=None,
-        adjusted_p=None,
-        smallest_effect=None,
-        relevant_effect=draft.relevant_effect,
-        labels_needed=None,
-        n=draft.n,
-        questions=draft.questions,
-        reference=draft.reference,
-        unit=draft.unit,
-        test="not tested",
-        sentence=draft.reason or f"Too few observations to test ({draft.n} from {draft.questions} questions).",
-        details=draft.details,
     )

@@ -1,35 +1,35 @@
 """The figures of a card: agreement with people and with the other judges, stability, use of the scale."""
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from metajudge.audit.card import ClassFigures, Confusion, Contested, Figure, Group, Kappa
+from metajudge.audit.card import Ceiling, ClassFigures, Confusion, Contested, Figure, Group, Kappa
 from metajudge.audit.clues import iso
-from metajudge.audit.conduct import category_codes, contrasts, prompt_codes
+from metajudge.audit.conduct import contrasts, prompt_codes
+from metajudge.audit.draft import LEVEL
 from metajudge.audit.preferences import both_orders
 from metajudge.audit.table import NOTHING, Table
 from metajudge.audit.view import View
+from metajudge.evidence.grouping import compared
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of, share_of
-from metajudge.stats.clustered import clustered_proportion
+from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.stats.jackknife import jackknife
 from metajudge.stats.multiple import benjamini_yekutieli
+from metajudge.types.right import is_right
 from metajudge.types.verdict import AnyVerdict, Pairwise
 
 MOST_CLASSES = 20
 STRETCHES = 6
-LEVEL = 0.05
 
 
-def figure(found: Association, method: str, *, bounds: tuple[float, float] | None = None) -> Figure:
+def figure(
+    found: Association | ClusteredProportion, method: str, *, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> Figure:
     """An estimate with its interval, cut to bounds; without one where a single question carries it."""
-    interval: tuple[float, float] | None = (found.low, found.high)
-    if not np.isfinite(found.error):
-        interval = None
-    elif bounds is not None:
-        interval = (max(bounds[0], found.low), min(bounds[1], found.high))
+    known = not isinstance(found, Association) or np.isfinite(found.error)
+    interval = (max(bounds[0], found.low), min(bounds[1], found.high)) if known else None
     return Figure(
         estimate=found.estimate,
         interval=interval,
@@ -39,16 +39,33 @@ def figure(found: Association, method: str, *, bounds: tuple[float, float] | Non
     )
 
 
+def jackknifed(
+    columns: Floats,
+    clusters: Indices,
+    statistic: Callable[[Floats], Floats],
+    method: str,
+    bounds: tuple[float, float],
+) -> Figure | None:
+    """A statistic of sums of [n, columns], with an interval that leaves out one cluster at a time; None without it."""
+    present, place = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((len(present), columns.shape[1]))
+    np.add.at(sums, place.ravel(), columns)
+    found = jackknife(sums, statistic)
+    if found is None:
+        return None
+    return Figure(
+        estimate=found.estimate,
+        interval=found.interval(*bounds),
+        n=len(columns),
+        questions=found.clusters,
+        method=f"{method}; jackknife by question",
+    )
+
+
 def share(values: Floats, clusters: Indices, method: str) -> Figure | None:
     """The mean of values in [0, 1]; None without any, NaN left out."""
     known = np.flatnonzero(~np.isnan(values))
     return figure(share_of(values[known], clusters[known]), method) if len(known) else None
-
-
-def difference(values: Floats, exposed: Bools, clusters: Indices, method: str) -> Figure | None:
-    """The mean where ``exposed`` minus that elsewhere; None where either is empty."""
-    found = associate(values, exposed.astype(np.float64), clusters) if len(values) else None
-    return None if found is None else figure(found, method, bounds=(-1.0, 1.0))
 
 
 def accuracy(view: View) -> Figure | None:
@@ -58,20 +75,54 @@ def accuracy(view: View) -> Figure | None:
     if not len(known):
         return None
     found = clustered_proportion(correct[known], view.cluster[known])
-    return Figure(
-        estimate=found.estimate,
-        interval=(found.low, found.high),
-        n=found.n,
-        questions=found.clusters,
-        method=f"share right by {view.table.right}, labelled verdicts; {found.method}",
-    )
+    return figure(found, f"share right by {view.table.right}, labelled verdicts")
 
 
 def peer_agreement(view: View) -> Figure | None:
     """Verdicts that are right by the majority (for grades the median) of the other judges."""
-    table, thing = view.table, view.thing
-    right = table.right_by(view.rows, view.peers.others[view.judge, thing], view.peers.others_number[view.judge, thing])
+    others, numbers = (of[view.judge, view.thing] for of in (view.peers.others, view.peers.others_number))
+    right = view.table.agrees(view.answer, view.number, others, numbers)
     return share(right, view.cluster, "share equal to the majority of the other judges")
+
+
+def ceiling_of(table: Table) -> Ceiling | None:
+    """How well people agree: each beside the others of an item; None where no item has two people."""
+    found = [
+        (item, one.annotator, float(right))
+        for item, pairs in table.left_out.items()
+        for one, others in pairs
+        if (right := is_right(one.value, others, table.right)) is not None
+    ]
+    if not found:
+        return None
+    items, people, agrees = zip(*found, strict=True)
+    agreement = share_of(np.array(agrees), table.facts.question[np.array(items)])
+    named = {name or place for place, name in enumerate(people)}
+    method = "share of people's answers that are right by the majority of the other people"
+    return Ceiling(kind=table.kind, agreement=figure(agreement, method), annotators=len(named))
+
+
+def ceiling_gap(view: View) -> Figure | None:
+    """The judge's agreement with all but one of the people, less that of the one left out, item by item."""
+    table, facts = view.table, view.table.facts
+    if table.unlike[view.judge]:
+        return None
+
+    def apart(item: int, verdict: AnyVerdict) -> float | None:
+        pairs = [
+            (is_right(verdict, others, table.right), is_right(one.value, others, table.right))
+            for one, others in table.left_out.get(item, ())
+        ]
+        known = [float(mine) - float(person) for mine, person in pairs if mine is not None and person is not None]
+        return sum(known) / len(known) if known else None
+
+    items = range(len(facts.items))
+    value = compared(facts.item[view.rows], facts.verdict[view.rows], items, facts.verdicts, apart)
+    known = np.flatnonzero(~np.isnan(value))
+    if not len(known):
+        return None
+    method = "agreement with all people but one, less that of the one"
+    return figure(mean_of(value[known], view.cluster[known]), method, bounds=(-1.0, 1.0))
 
 
 def kappa(view: View) -> Kappa | None:
@@ -84,31 +135,16 @@ def kappa(view: View) -> Kappa | None:
     rows = np.flatnonzero((view.answer != NOTHING) & (label != NOTHING))
     if len(np.unique(label[rows])) < 2:
         return None
-    graded = table.spread is not None and not table.binary
+    graded = table.coding.spread is not None and not table.binary
     columns, statistic = (
         _quadratic(view.number[rows], table.label_number[view.thing][rows])
         if graded
-        else _unweighted(view.answer[rows], label[rows], len(table.classes))
+        else _unweighted(view.answer[rows], label[rows], len(table.coding.classes))
     )
-    found = jackknife(_by_cluster(columns, view.cluster[rows]), statistic)
-    if found is None:
-        return None
     name = "Cohen's kappa, quadratic weights" if graded else "Cohen's kappa"
-    return Kappa(
-        name=name,
-        estimate=found.estimate,
-        interval=found.interval(-1.0, 1.0),
-        n=len(rows),
-        questions=found.clusters,
-        method=f"{name}, chance from each side's own margins; jackknife by question",
-    )
-
-
-def _by_cluster(columns: Floats, clusters: Indices) -> Floats:
-    present, place = np.unique(clusters, return_inverse=True)
-    sums = np.zeros((len(present), columns.shape[1]))
-    np.add.at(sums, place.ravel(), columns)
-    return sums
+    method = f"{name}, chance from each side's own margins"
+    found = jackknifed(columns, view.cluster[rows], statistic, method, (-1.0, 1.0))
+    return None if found is None else Kappa(name=name, **dict(found))
 
 
 def _unweighted(one: Indices, other: Indices, classes: int) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -147,15 +183,12 @@ def classes_of(view: View) -> tuple[tuple[ClassFigures, ...], Confusion | None]:
     used = np.unique(np.concatenate((answer, label)))
     if len(used) > MOST_CLASSES:
         return (), None
-    place = {int(code): at for at, code in enumerate(used)}
     counts = np.zeros((len(used), len(used)), dtype=int)
-    np.add.at(counts, ([place[int(c)] for c in label], [place[int(c)] for c in answer]), 1)
-    names = tuple(table.classes[code] for code in used)
-    figures = tuple(_class(table.classes[code], label == code, answer == code, cluster) for code in used)
-    rows = tuple(tuple(int(cell) for cell in row) for row in counts)
-    return figures, Confusion(
-        classes=names, counts=rows, omitted=int((~np.isnan(view.table.correct[view.rows])).sum()) - len(both)
-    )
+    np.add.at(counts, (np.searchsorted(used, label), np.searchsorted(used, answer)), 1)
+    names = tuple(table.coding.classes[code] for code in used)
+    figures = tuple(_class(table.coding.classes[code], label == code, answer == code, cluster) for code in used)
+    omitted = int((~np.isnan(table.correct[view.rows])).sum()) - len(both)
+    return figures, Confusion(classes=names, counts=tuple(map(tuple, counts.tolist())), omitted=omitted)
 
 
 def _class(name: str, labelled: Bools, given: Bools, cluster: Indices) -> ClassFigures:
@@ -177,15 +210,11 @@ def flips(view: View) -> tuple[Figure | None, Figure | None]:
         return None, None
     net, thing = found
     question = view.table.question[thing]
-    first = view.first_shown
-    changed = np.zeros(len(thing))
-    place = {int(one): at for at, one in enumerate(thing)}
-    seen: dict[tuple[int, int], set[int]] = {}
-    for at, shown, answer in zip(view.thing, first, view.answer, strict=True):
-        if int(at) in place:
-            seen.setdefault((int(at), int(shown)), set()).add(int(answer))
-    for one, at in place.items():
-        changed[at] = float(seen[one, 0] != seen[one, 1])
+    cells = np.unique(np.column_stack((view.thing, view.first_shown, view.answer)), axis=0)
+    answers: dict[int, list[set[int]]] = {at: [set(), set()] for at in thing.tolist()}
+    for at, shown, answer in cells[np.isin(cells[:, 0], thing)].tolist():
+        answers[at][shown].add(answer)
+    changed = np.array([float(first != second) for first, second in answers.values()])
     moved = np.flatnonzero(net != 0)
     return (
         share(changed, question, "share of pairs judged in both orders with different answers"),
@@ -209,22 +238,18 @@ def _pairs_of_rows(key: Indices, answer: Indices) -> tuple[Floats, Indices]:
 
 def repeats(view: View) -> Figure | None:
     """Judgments of the same thing in the same order, version and prompt: the share of pairs with one answer."""
-    table = view.table
-    parts = np.column_stack(
-        (view.thing, *(column[view.rows] for column in (table.order, table.version, table.prompt, table.instruction)))
-    )
-    key = np.unique(parts, axis=0, return_inverse=True)[1].ravel()
+    key = np.unique(view.table.asked[view.rows], axis=0, return_inverse=True)[1].ravel()
     same, row = _pairs_of_rows(key, view.answer)
     return share(same, view.cluster[row], "share of pairs of repeats with the same answer")
 
 
 def prompt_agreement(view: View) -> Figure | None:
     """The same thing in the same order under two prompts: the share of pairs with one answer."""
-    codes, names = prompt_codes(view)
+    codes, _ = prompt_codes(view)
     rows = np.flatnonzero(codes != NOTHING)
-    if not names:
+    if not len(rows):
         return None
-    order = view.table.order[view.rows][rows]
+    order = view.table.facts.order[view.rows][rows]
     parts = np.column_stack((view.thing[rows], order, codes[rows]))
     _, first = np.unique(parts, axis=0, return_index=True)  # the first of repeats under one prompt
     key = np.unique(parts[first, :2], axis=0, return_inverse=True)[1].ravel()
@@ -234,106 +259,91 @@ def prompt_agreement(view: View) -> Figure | None:
 
 def means(view: View) -> tuple[Figure | None, Figure | None]:
     """The mean number of the verdicts, and of the labels on labelled things."""
-    table = view.table
-    if not table.spread:
+    if not view.table.coding.spread:
         return None, None
-    return _mean(table, view.number, view.cluster), _mean(table, table.label_number[view.thing], view.cluster)
+    return _mean(view, view.number), _mean(view, view.table.label_number[view.thing])
 
 
-def _mean(table: Table, values: Floats, cluster: Indices) -> Figure | None:
+def _mean(view: View, values: Floats) -> Figure | None:
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return None
-    found = (share_of if table.binary else mean_of)(values[known], cluster[known])
-    return figure(found, table.number_name)
+    found = (share_of if view.table.binary else mean_of)(values[known], view.cluster[known])
+    return figure(found, view.table.coding.number_name)
 
 
 def scale_use(view: View) -> dict[str, int]:
     """How often each answer is given, in order of the scale; the most frequent ones where there are many."""
-    source = view.table.source
     if view.table.kind == "grade":
-        given, counts = np.unique(view.table.raw[view.rows], return_counts=True)
+        facts = view.table.facts
+        given, counts = np.unique(facts.verdict[view.rows], return_counts=True)
         pairs = sorted(
-            (float(str(source.verdicts.values[code])), int(count)) for code, count in zip(given, counts, strict=True)
+            (float(str(facts.verdicts[code])), int(count)) for code, count in zip(given, counts, strict=True)
         )
         named = [(f"{value:g}", count) for value, count in pairs]
     else:
         codes, counts = np.unique(view.answer[view.answer != NOTHING], return_counts=True)
-        named = [(view.table.classes[code], int(count)) for code, count in zip(codes, counts, strict=True)]
+        named = [(view.table.coding.classes[code], int(count)) for code, count in zip(codes, counts, strict=True)]
     if len(named) > MOST_CLASSES:
         keep = sorted(range(len(named)), key=lambda at: -named[at][1])[:MOST_CLASSES]
         named = [named[at] for at in sorted(keep)]
     return dict(named)
 
 
-def groups(view: View, what: Literal["categories", "versions"]) -> tuple[Group, ...]:
-    """Accuracy (or agreement with peers) by category or version, with the share of false findings controlled."""
-    codes, names = (
-        category_codes(view)
-        if what == "categories"
-        else (_without_none(view.table.version[view.rows]), [one or "" for one in view.table.source.versions.values])
-    )
+def groups(view: View, codes: Indices, names: Sequence[str]) -> tuple[Group, ...]:
+    """Accuracy (or agreement with peers) by category or version, with the share of false findings controlled.
+
+    Args:
+        codes: [m] places in the names, NOTHING without one.
+    """
     rows = np.flatnonzero((codes != NOTHING) & ~np.isnan(view.right))
     if len(np.unique(codes[rows])) < 2:
         return ()
     value, cluster, mine = view.right[rows], view.cluster[rows], codes[rows]
     against = contrasts(value, mine, cluster)
     tested = [code for code, one in against.items() if one.usable]
-    adjusted = dict(zip(tested, benjamini_yekutieli([against[code].p_value() for code in tested]), strict=True))
+    p_values = [against[code].p_value() for code in tested]
+    adjusted = dict(zip(tested, map(float, benjamini_yekutieli(p_values)), strict=True))
     found = []
-    for code in np.unique(mine):
-        part = share(value[mine == code], cluster[mine == code], "share right")
-        if part is None:
-            continue
-        apart = against.get(int(code))
-        p = adjusted.get(int(code))
-        found.append(
-            Group(
-                name=names[code],
-                accuracy=part,
-                difference=None if apart is None else figure(apart, "minus the rest", bounds=(-1.0, 1.0)),
-                adjusted_p=None if p is None else float(p),
-                finding=p is not None and bool(p <= LEVEL),
-            )
-        )
+    for code in np.unique(mine).tolist():
+        part = figure(share_of(value[mine == code], cluster[mine == code]), "share right")
+        p = adjusted.get(code)
+        apart = figure(against[code], "minus the rest", bounds=(-1.0, 1.0)) if code in against else None
+        finding = p is not None and bool(p <= LEVEL)
+        found.append(Group(name=names[code], accuracy=part, difference=apart, adjusted_p=p, finding=finding))
     return tuple(found)
-
-
-def _without_none(codes: Indices) -> Indices:
-    return np.where(codes == 0, NOTHING, codes)
 
 
 def over_time(view: View) -> tuple[Group, ...]:
     """Accuracy (or agreement with peers) in at most six stretches of time with about equally many verdicts."""
-    time = view.table.time[view.rows]
+    time = view.time
     rows = np.flatnonzero(~np.isnan(time) & ~np.isnan(view.right))
     if len(rows) < 2 or time[rows].min() == time[rows].max():
         return ()
     rows = rows[np.argsort(time[rows], kind="stable")]
     when = time[rows]
     cuts = np.unique(np.searchsorted(when, when[np.linspace(0, len(rows), STRETCHES + 1)[:-1].astype(int)]))
-    found = []
-    for part in np.split(rows, cuts[1:]):
-        value = share(view.right[part], view.cluster[part], "share right")
-        if value is not None:
-            found.append(Group(name=iso(float(time[part].min())), accuracy=value))
-    return tuple(found)
+    parts = np.split(rows, cuts[1:])
+    shares = [figure(share_of(view.right[part], view.cluster[part]), "share right") for part in parts]
+    starts = [iso(float(time[part].min())) for part in parts]
+    return tuple(Group(name=start, accuracy=one) for start, one in zip(starts, shares, strict=True))
 
 
 def contested(view: View) -> Contested | None:
     """Error rates where people disagree among themselves and where they agree; by labels alone."""
     if view.reference != "labels":
         return None
-    items = view.table.source.items
-    state = np.array([_unanimity([one.value for one in item.people]) for item in items])[view.table.item[view.thing]]
+    people = view.table.source.people
+    state = np.array([_unanimity([one.value for one in said]) for said in people])[view.table.facts.item[view.rows]]
     rows = np.flatnonzero(~np.isnan(view.right) & ~np.isnan(state))
     if not len(rows):
         return None
     error, split, cluster = 1 - view.right[rows], state[rows] == 0, view.cluster[rows]
+    apart = associate(error, split.astype(np.float64), cluster)
     return Contested(
         disagreed=share(error[split], cluster[split], "error rate where people disagree"),
         agreed=share(error[~split], cluster[~split], "error rate where people agree"),
-        difference=difference(error, split, cluster, "difference of error rates"),
+        difference=None if apart is None else figure(apart, "difference of error rates", bounds=(-1.0, 1.0)),
     )
 
 

@@ -1,18 +1,17 @@
 """What the judges of one kind are worth together: common errors, effective number, panels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from metajudge.audit.card import Figure, JudgePair, Jury, Panel, Reference
-from metajudge.audit.figures import figure
+from metajudge.audit.figures import figure, jackknifed
 from metajudge.audit.peers import Peers
 from metajudge.audit.table import NOTHING, Table
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import mean_of, share_of
-from metajudge.stats.jackknife import Jackknifed, jackknife
 from metajudge.types.right import DECIMALS
 
 FEWEST_ITEMS = 10
@@ -29,24 +28,22 @@ class _Bench:
     """J judges on the T things that all of them judged.
 
     Attributes:
-        seats: [J] numbers of the judges.
-        names: their names.
+        table: verdicts of the kind.
+        names: of the judges.
         mode: [J, T] answers.
         target: [T] the label.
-        number: [J, T] grades, and their label in the last row; None where the answers are no grades.
-        margin: by which a grade may miss its label.
-        abstains: the answer that is no vote: a tie, where only a winner can be right.
+        number, target_number: [J, T] and [T] the same as numbers.
         wrong: [J, T] 1 where the answer is not the label's; NaN without labels.
         question: [T] numbers.
+        reference: whether there are labels.
     """
 
-    seats: Indices
+    table: Table
     names: tuple[str, ...]
     mode: Indices
     target: Indices
-    number: Floats | None
-    margin: float
-    abstains: int
+    number: Floats
+    target_number: Floats
     wrong: Floats
     question: Indices
     reference: Reference
@@ -54,43 +51,39 @@ class _Bench:
     def credit(self, seats: list[int]) -> tuple[Floats, int]:
         """[T] 1 where some judges together are right, half where they are undecided; and how often they are.
 
-        Answers by majority; grades by their median, which is always decided.
+        Answers by majority, where a tie is no vote if only a winner can be right; grades by their median, which is
+        always decided.
         """
-        if self.number is not None:
-            apart = np.abs(np.median(self.number[seats], axis=0) - self.number[-1]) - self.margin
-            return (np.round(apart, DECIMALS) <= 0).astype(np.float64), 0
+        if self.table.numeric:
+            median = np.median(self.number[seats], axis=0)
+            return self.table.agrees(self.target, median, self.target, self.target_number), 0
+        abstains = NOTHING if self.table.right.name == "equal" else self.table.tie
         votes = np.zeros((len(self.target), int(max(self.mode.max(), self.target.max())) + 1))
         at = np.arange(len(self.target))
         for seat in seats:
-            votes[at, self.mode[seat]] += self.mode[seat] != self.abstains
+            votes[at, self.mode[seat]] += self.mode[seat] != abstains
         top = votes.max(axis=1)
         alone = (top > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
         right = (votes[at, self.target] == top).astype(np.float64)
         return np.where(alone, right, 0.5), int((~alone).sum())
 
 
-def jury_of(table: Table, peers: Peers, costs: Mapping[str, float] | None = None) -> Jury | None:
+def jury_of(table: Table, peers: Peers) -> Jury | None:
     """The jury; None where fewer than two judges share items.
 
     Errors are departures from the label. Without labels only the agreement of every two judges is given: departures
     from a majority that the judges make themselves do not tell common errors from common sense.
-
-    Args:
-        table: verdicts of one kind.
-        peers: of the same.
-        costs: judge -> relative price of a verdict; where a panel has judges without, the number of judges counts.
     """
     bench = _bench(table, peers)
     if bench is None:
         return None
     pairs = tuple(_pair(bench, one, other) for one, other in combinations(range(len(bench.names)), 2))
     effective = _effective(bench)
-    panels = _panels(bench, costs) if bench.reference == "labels" else ()
+    panels = _panels(bench) if bench.reference == "labels" else ()
     whole = panels[-1] if panels else None
-    good = [one for one in panels[:-1] if one.difference is not None and _as_good(one.difference)]
-    cheapest = min(
-        good, key=lambda one: (len(one.judges) if one.cost is None else one.cost, -one.accuracy.estimate), default=None
-    )
+    less = [(one, one.difference) for one in panels[:-1]]
+    good = [one for one, apart in less if apart and apart.interval and apart.interval[0] > -MARGIN]
+    cheapest = min(good, key=lambda one: (len(one.judges), -one.accuracy.estimate), default=None)
     kept = set() if cheapest is None else set(cheapest.judges)
     drop = tuple((name, _why(bench, pairs, name)) for name in bench.names if cheapest is not None and name not in kept)
     return Jury(
@@ -107,37 +100,28 @@ def jury_of(table: Table, peers: Peers, costs: Mapping[str, float] | None = None
 
 
 def _bench(table: Table, peers: Peers) -> _Bench | None:
-    judges = len(peers.mode)
     labelled = bool((table.label != NOTHING).any())
-    base = np.asarray(table.label != NOTHING, dtype=np.bool_) if labelled else np.ones(len(table.item), dtype=np.bool_)
-    seats = _seats((peers.mode != NOTHING) & base)
-    if len(seats) < 2 or judges > MOST_JUDGES:
+    base = np.asarray(table.label != NOTHING if labelled else np.ones_like(table.label), dtype=np.bool_)
+    there = (peers.mode != NOTHING) & base
+    seats = _seats(there)
+    if len(seats) < 2 or len(there) > MOST_JUDGES:
         return None
-    common = np.flatnonzero((peers.mode[seats] != NOTHING).all(axis=0) & base)
-    mode = peers.mode[seats][:, common]
-    target = table.label[common]
-    wrong = 1 - peers.correct[seats][:, common]
-    known = ~np.isnan(wrong).any(axis=0) if labelled else np.ones(len(common), dtype=np.bool_)
-    if known.sum() < FEWEST_ITEMS:
+    common = np.flatnonzero(there[seats].all(axis=0))
+    if labelled:
+        common = common[~np.isnan(peers.correct[np.ix_(seats, common)]).any(axis=0)]
+    if len(common) < FEWEST_ITEMS:
         return None
-    names = tuple(table.source.judges.values[seat] for seat in seats)
-    question = table.question[common]
-    reference: Reference = "labels" if labelled else "nothing"
-    numbers = np.vstack((peers.number[seats][:, common], table.label_number[common]))[:, known]
-    graded = table.kind == "grade" and table.right.name != "side"
+    both = np.ix_(seats, common)
     return _Bench(
-        seats=seats,
-        names=names,
-        mode=mode[:, known],
-        target=target[known],
-        number=numbers if graded else None,
-        margin=(table.right.value or 0.0) if table.right.name == "within" else 0.0,
-        abstains=len(table.classes) - 1
-        if table.kind in ("pairwise", "ranking") and table.right.name != "equal"
-        else NOTHING,
-        wrong=wrong[:, known],
-        question=question[known],
-        reference=reference,
+        table=table,
+        names=tuple(table.facts.judges[seat] for seat in seats),
+        mode=peers.mode[both],
+        target=table.label[common],
+        number=peers.number[both],
+        target_number=table.label_number[common],
+        wrong=1 - peers.correct[both],
+        question=table.question[common],
+        reference="labels" if labelled else "nothing",
     )
 
 
@@ -158,122 +142,86 @@ def _pair(bench: _Bench, one: int, other: int) -> JudgePair:
     alike = figure(share_of(same, bench.question), "share of the same answers")
     if bench.reference == "nothing":
         return JudgePair(first=bench.names[one], second=bench.names[other], agreement=alike, error_correlation=None)
-    x, y = bench.wrong[one], bench.wrong[other]
-    found = jackknife(
-        _sums(np.column_stack((np.ones(len(x)), x, y, x * x, y * y, x * y)), bench.question), _correlation
-    )
-    return JudgePair(
-        first=bench.names[one],
-        second=bench.names[other],
-        agreement=alike,
-        error_correlation=None if found is None else _figure(found, len(x), "correlation of errors", (-1.0, 1.0)),
-    )
-
-
-def _sums(columns: Floats, clusters: Indices) -> Floats:
-    present, place = np.unique(clusters, return_inverse=True)
-    found = np.zeros((len(present), columns.shape[1]))
-    np.add.at(found, place.ravel(), columns)
-    return found
-
-
-def _correlation(sums: Floats) -> Floats:
-    n, x, y, xx, yy, xy = sums.T
-    return np.asarray((n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y)), dtype=np.float64)
+    columns, correlations = _correlations(bench.wrong[[one, other]])
+    bounds, text = (-1.0, 1.0), "correlation of errors"
+    errors = jackknifed(columns, bench.question, lambda sums: correlations(sums)[:, 0, 1], text, bounds)
+    return JudgePair(first=bench.names[one], second=bench.names[other], agreement=alike, error_correlation=errors)
 
 
 def _effective(bench: _Bench) -> Figure | None:
     """Kish's design effect of the mean of errors: ``J^2 / sum of correlations``, negative ones taken as 0."""
-    if bench.reference == "nothing":
-        return None
     erring = np.flatnonzero(bench.wrong.std(axis=1) > 0)
-    if len(erring) < 2:
+    if bench.reference == "nothing" or len(erring) < 2:
         return None
-    wrong = bench.wrong[erring]
-    count = len(erring)
-    first, second = np.triu_indices(count)
-    columns = np.column_stack((np.ones(wrong.shape[1]), wrong.T, (wrong[first] * wrong[second]).T))
+    columns, correlations = _correlations(bench.wrong[erring])
 
     def statistic(sums: Floats) -> Floats:
-        n, mean = sums[:, :1], sums[:, 1 : 1 + count] / sums[:, :1]
+        return np.asarray(len(erring) ** 2 / np.maximum(correlations(sums), 0.0).sum(axis=(1, 2)))
+
+    text = "effective number of judges, J^2 / sum of error correlations (Kish's design effect)"
+    return jackknifed(columns, bench.question, statistic, text, (1.0, float(len(erring))))
+
+
+def _correlations(wrong: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """Columns [T, any] of errors [J, T], and what makes correlations [any, J, J] of sums [any, columns] of them."""
+    count = len(wrong)
+    first, second = np.triu_indices(count)
+
+    def correlations(sums: Floats) -> Floats:
+        mean = sums[:, 1 : 1 + count] / sums[:, :1]
         moments = np.zeros((len(sums), count, count))
-        moments[:, first, second] = sums[:, 1 + count :] / n
-        moments[:, second, first] = sums[:, 1 + count :] / n
+        moments[:, first, second] = moments[:, second, first] = sums[:, 1 + count :] / sums[:, :1]
         covariance = moments - mean[:, :, None] * mean[:, None, :]
         deviation = np.sqrt(np.einsum("kii->ki", covariance))
-        correlation = covariance / (deviation[:, :, None] * deviation[:, None, :])
-        return np.asarray(count**2 / np.maximum(correlation, 0.0).sum(axis=(1, 2)), dtype=np.float64)
+        return np.asarray(covariance / (deviation[:, :, None] * deviation[:, None, :]), dtype=np.float64)
 
-    found = jackknife(_sums(columns, bench.question), statistic)
-    text = "effective number of judges, J^2 / sum of error correlations (Kish's design effect)"
-    return None if found is None else _figure(found, wrong.shape[1], text, (1.0, float(count)))
+    return np.column_stack((np.ones(wrong.shape[1]), wrong.T, (wrong[first] * wrong[second]).T)), correlations
 
 
-def _figure(found: Jackknifed, n: int, method: str, bounds: tuple[float, float]) -> Figure:
-    return Figure(
-        estimate=found.estimate,
-        interval=found.interval(*bounds),
-        n=n,
-        questions=found.clusters,
-        method=f"{method}; jackknife by question",
-    )
-
-
-def _panels(bench: _Bench, costs: Mapping[str, float] | None) -> tuple[Panel, ...]:
-    """Greedy: the best judge first, then the judge that raises the panel's accuracy most; ties go to the lower cost."""
+def _panels(bench: _Bench) -> tuple[Panel, ...]:
+    """Greedy: the best judge first, then the judge that raises the panel's accuracy most."""
     chosen: list[int] = []
     while len(chosen) < len(bench.names):
         rest = [seat for seat in range(len(bench.names)) if seat not in chosen]
         means = {seat: round(float(bench.credit([*chosen, seat])[0].mean()), DECIMALS) for seat in rest}
-        chosen.append(max(rest, key=lambda seat: (means[seat], -_cost(bench, [seat], costs))))
+        chosen.append(max(rest, key=means.__getitem__))
     whole = bench.credit(chosen)[0]
-    return tuple(_panel(bench, chosen[:size], whole, costs) for size in range(1, len(chosen) + 1))
+    return tuple(_panel(bench, chosen[:size], whole) for size in range(1, len(chosen) + 1))
 
 
-def _panel(bench: _Bench, seats: list[int], whole: Floats, costs: Mapping[str, float] | None) -> Panel:
+def _panel(bench: _Bench, seats: list[int], whole: Floats) -> Panel:
     credit, undecided = bench.credit(seats)
-    names = tuple(bench.names[seat] for seat in seats)
-    known = costs is not None and all(name in costs for name in names)
     return Panel(
-        judges=names,
+        judges=tuple(bench.names[seat] for seat in seats),
         accuracy=figure(share_of(credit, bench.question), "share right by majority, half where undecided"),
         difference=figure(mean_of(credit - whole, bench.question), "minus all judges together", bounds=(-1.0, 1.0)),
         undecided=undecided,
-        cost=_cost(bench, seats, costs) if known else None,
     )
 
 
-def _cost(bench: _Bench, seats: list[int], costs: Mapping[str, float] | None) -> float:
-    return float(sum((costs or {}).get(bench.names[seat], 1.0) for seat in seats))
-
-
-def _as_good(one: Figure) -> bool:
-    return one.interval is not None and one.interval[0] > -MARGIN
-
-
 def _why(bench: _Bench, pairs: tuple[JudgePair, ...], name: str) -> str:
-    mine = [one for one in pairs if name in (one.first, one.second) and one.error_correlation is not None]
-    closest = max(mine, key=lambda one: one.error_correlation.estimate if one.error_correlation else 0.0, default=None)
-    rate = 1 - float(bench.wrong[bench.names.index(name)].mean())
-    if closest is not None and closest.error_correlation is not None and closest.error_correlation.estimate > 0.5:
-        other = closest.second if closest.first == name else closest.first
-        alike = closest.error_correlation.estimate
-        return f"right in {rate:.0%}; its errors are those of {other} (correlation {alike:.2f})"
-    return f"right in {rate:.0%}; the majority is as good without it"
+    alike = [
+        (one.error_correlation.estimate, one.second if one.first == name else one.first)
+        for one in pairs
+        if name in (one.first, one.second) and one.error_correlation is not None
+    ]
+    share, other = max(alike, key=lambda one: one[0], default=(0.0, ""))
+    right = f"right in {1 - float(bench.wrong[bench.names.index(name)].mean()):.0%}"
+    if share > 0.5:
+        return f"{right}; its errors are those of {other} (correlation {share:.2f})"
+    return f"{right}; the majority is as good without it"
 
 
 def _sentence(bench: _Bench, effective: Figure | None, whole: Panel | None, cheapest: Panel | None) -> str:
     count = len(bench.names)
     if bench.reference == "nothing":
         return "Without labels it is known how often the judges agree, not which errors they share."
-    parts = []
-    if effective is not None:
-        parts.append(f"{count} judges err together like {effective.estimate:.1f} independent ones.")
-    if whole is not None and cheapest is not None:
-        parts.append(
-            f"{', '.join(cheapest.judges)} alone are as good as all (right in {cheapest.accuracy.estimate:.0%} against "
-            f"{whole.accuracy.estimate:.0%}, within {MARGIN:.0%})."
-        )
-    elif whole is not None:
-        parts.append(f"No smaller panel is shown to be as good as all {count} within {MARGIN:.0%}.")
-    return " ".join(parts)
+    said = "" if effective is None else f"{count} judges err together like {effective.estimate:.1f} independent ones. "
+    if whole is None:
+        return said.strip()
+    if cheapest is None:
+        return f"{said}No smaller panel is shown to be as good as all {count} within {MARGIN:.0%}."
+    return (
+        f"{said}{', '.join(cheapest.judges)} alone are as good as all (right in {cheapest.accuracy.estimate:.0%} "
+        f"against {whole.accuracy.estimate:.0%}, within {MARGIN:.0%})."
+    )

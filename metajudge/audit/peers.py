@@ -1,13 +1,13 @@
 """What the other judges, and people one by one, say of the same things."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from metajudge.audit.table import NOTHING, Table
+from metajudge.evidence.grouping import Integers, spread
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.types.label import Label, majority
-from metajudge.types.verdict import AnyVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +38,22 @@ class LeftOut:
             [pairs] places in ``things`` and [pairs] places in the comparisons.
         """
         start = np.searchsorted(self.thing, things, side="left")
-        count = np.searchsorted(self.thing, things, side="right") - start
-        row = np.repeat(np.arange(len(things)), count)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-        return row, start[row] + within
-
-
-def others_of(people: tuple[Label, ...]) -> list[tuple[Label, AnyVerdict]]:
-    """For each person whose others are decided: the person's answer and that of the others together.
-
-    Args:
-        people: one answer a person (:func:`~metajudge.types.label.answers`).
-    """
-    together = [majority([one.value for one in (*people[:at], *people[at + 1 :])]) for at in range(len(people))]
-    return [(one, others) for one, others in zip(people, together, strict=True) if others is not None]
+        at, row = spread(start, np.searchsorted(self.thing, things, side="right"))
+        return row, at
 
 
 def left_out(table: Table) -> LeftOut:
     """All comparisons; those whose answers are not of the table's kind are left out."""
-    rows: list[tuple[int, int, float, int, float]] = []
-    items = table.source.items
-    for number, thing in enumerate(table.source.things[table.kind]):
-        people = items[thing.item].people
-        if len(people) < 2:
-            continue
-        for one, together in others_of(people):
-            said = one.value
-            codes = table.coding.code(said, thing.ids), table.coding.code(together, thing.ids)
-            if NOTHING not in codes:
-                rows.append((number, codes[0], table.coding.number(said), codes[1], table.coding.number(together)))
+    rows, coding = [], table.coding
+    for number, (item, shape) in enumerate(zip(table.item.tolist(), table.shape.tolist(), strict=True)):
+        ids = table.shapes[shape]
+        for mine, others in table.left_out.get(item, ()):
+            answer, target = coding.code(mine.value, ids), coding.code(others, ids)
+            if answer is not None and target is not None:
+                rows.append((number, answer, target, coding.number(mine.value, ids), coding.number(others, ids)))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 5).T
-    thing_, answer, target = (columns[at].astype(np.intp) for at in (0, 1, 3))
-    return LeftOut(thing_, answer, columns[2], target, columns[4])
+    thing, answers, targets = columns[:3].astype(np.intp)
+    return LeftOut(thing, answers, columns[3], targets, columns[4])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +67,6 @@ class Peers:
         correct: [J, T] the share of its verdicts that are right by the label; NaN without.
         others: [J, T] the most frequent answer of the other judges; :data:`NOTHING` without one.
         others_number: [J, T] the median of the other judges' numbers.
-        voters: [J, T] other judges with an answer.
         people: each person beside the others.
     """
 
@@ -92,55 +75,48 @@ class Peers:
     correct: Floats
     others: Indices
     others_number: Floats
-    voters: Indices
     people: LeftOut
 
     def without(self, first: int, second: int, classes: int) -> Indices:
         """[T] the most frequent answer of all judges but two; :data:`NOTHING` without one."""
-        rest = np.delete(self.mode, [first, second], axis=0)
-        return _top(sum((_one_hot(row, classes) for row in rest), np.zeros((self.mode.shape[1], classes))))
+        return _top(_votes(np.delete(self.mode, [first, second], axis=0), classes))
 
 
 def build_peers(table: Table) -> Peers:
     """One vote a judge and thing, whatever the number of orders and repeats."""
-    judges, things, classes = len(table.source.judges), len(table.item), len(table.classes)
-    at = table.judge * things + table.thing
-    size = judges * things
-    mode = np.full(size, NOTHING, dtype=np.intp)
+    shape = len(table.facts.judges), len(table.first)
+    at, size, classes = table.facts.judge * shape[1] + table.thing, shape[0] * shape[1], len(table.coding.classes)
     known = table.answer != NOTHING
-    cells, counts = np.unique(at[known] * classes + table.answer[known], return_counts=True)
-    undecided = classes - 1 if table.kind in ("pairwise", "ranking") else NOTHING
-    _take_modes(mode, cells // classes, cells % classes, counts, undecided)
-    modes = mode.reshape(judges, things)
-    number = _means(at, table.number, size).reshape(judges, things)
-    correct = _means(at, table.correct, size).reshape(judges, things)
-    graded = table.kind == "grade" and table.right.name != "side"
+    mode = _modes(at[known], table.answer[known], size, table.tie).reshape(shape)
+    number, correct = (_means(at, values, size).reshape(shape) for values in (table.number, table.correct))
     scale = table.scale
-    modes[table.unlike if (table.label != NOTHING).any() else scale != _most(scale[table.judge])] = NOTHING
+    most = np.bincount(scale[table.facts.judge]).argmax()  # the scale of most verdicts
+    mode[table.unlike if (table.label != NOTHING).any() else scale != most] = NOTHING
+    others = np.full_like(mode, NOTHING)
+    if not table.numeric:
+        votes = _votes(mode, classes)
+        others[:] = [_top(votes - _votes([own], classes)) for own in mode]
     return Peers(
-        mode=modes,
+        mode=mode,
         number=number,
         correct=correct,
-        others=np.full_like(modes, NOTHING) if graded else _others(modes, classes),
+        others=others,
         others_number=_other_medians(number, scale),
-        voters=(modes != NOTHING).sum(axis=0)[None] - (modes != NOTHING),
         people=left_out(table),
     )
 
 
-def _most(scales: Indices) -> int:
-    """The scale of most verdicts."""
-    return int(np.bincount(scales).argmax())
-
-
-def _take_modes(mode: Indices, cell: Indices, answer: Indices, counts: Indices, undecided: int) -> None:
-    """Writes the most frequent answer of each cell; ``undecided`` where two are equally frequent."""
-    order = np.lexsort((-counts, cell))
-    cell, answer, counts = cell[order], answer[order], counts[order]
-    first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.zeros(0, dtype=np.intp)
-    after = np.minimum(first + 1, len(cell) - 1)
-    tied = (first + 1 < len(cell)) & (cell[after] == cell[first]) & (counts[after] == counts[first])
-    mode[cell[first]] = np.where(tied, undecided, answer[first])
+def _modes(cell: Integers, answer: Indices, size: int, tie: int) -> Indices:
+    """[size] the most frequent answer of each cell, ``tie`` where two are equally frequent."""
+    bound = int(answer.max(initial=0)) + 1
+    given, counts = np.unique(cell * bound + answer, return_counts=True)
+    cells, most = given // bound, np.zeros(size, dtype=np.intp)
+    np.maximum.at(most, cells, counts)
+    top = counts == most[cells]
+    mode = np.full(size, NOTHING, dtype=np.intp)
+    mode[cells[top]] = given[top] % bound
+    mode[np.bincount(cells[top], minlength=size) > 1] = tie
+    return mode
 
 
 def _means(at: Indices, values: Floats, size: int) -> Floats:
@@ -150,16 +126,9 @@ def _means(at: Indices, values: Floats, size: int) -> Floats:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _one_hot(answers: Indices, classes: int) -> Floats:
-    found = np.zeros((len(answers), classes))
-    known = np.flatnonzero(answers != NOTHING)
-    found[known, answers[known]] = 1.0
-    return found
-
-
-def _others(modes: Indices, classes: int) -> Indices:
-    votes = sum((_one_hot(row, classes) for row in modes), np.zeros((modes.shape[1], classes)))
-    return np.array([_top(votes - _one_hot(row, classes)) for row in modes], dtype=np.intp).reshape(modes.shape)
+def _votes(modes: Iterable[Indices], classes: int) -> Floats:
+    """[T, classes] how many judges give each answer."""
+    return np.asarray(sum((row[:, None] == np.arange(classes)).astype(np.float64) for row in modes))
 
 
 def _top(votes: Floats) -> Indices:
@@ -171,11 +140,10 @@ def _top(votes: Floats) -> Indices:
 
 def _other_medians(number: Floats, scale: Indices) -> Floats:
     """[J, T] the median of the numbers of the other judges on the same scale."""
-    if len(number) < 2 or np.isnan(number).all():
-        return np.full_like(number, np.nan)
     found = np.full_like(number, np.nan)
     for judge in range(len(number)):
         rest = number[(scale == scale[judge]) & (np.arange(len(number)) != judge)]
         some = ~np.isnan(rest).all(axis=0)
-        found[judge, some] = np.nanmedian(rest[:, some], axis=0)
+        if some.any():
+            found[judge, some] = np.nanmedian(rest[:, some], axis=0)
     return found

@@ -5,19 +5,17 @@ from collections.abc import Callable
 import numpy as np
 
 from metajudge.audit.card import CheckName
-from metajudge.audit.draft import Draft, Evidence, from_flips, from_slope
+from metajudge.audit.draft import FEWEST, Draft, from_flips, from_slope
 from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
+from metajudge.evidence.grouping import spread
 from metajudge.providers.families import family_of
-from metajudge.stats.arrays import Floats, Indices
+from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate
 from metajudge.stats.sign_flip import sign_flip
 
-RELEVANT = 0.10
-"""Ten points of a share: the effect that is declared to matter where a check does not say otherwise."""
-
 RELEVANT_ON_SCALE = 0.05
-"""The same for grades: a twentieth of the scale."""
+"""The effect that is declared to matter for grades: a twentieth of the scale."""
 
 COVERED = 0.25
 """From this share of verdicts on items with several people on, people are the standard of preference."""
@@ -33,35 +31,23 @@ def position(view: View) -> Draft | None:
     second. With rankings in several orders: how much more often a response is put first where it is shown first. With
     one order each: the error rate where the right response is shown elsewhere less that where it is shown first.
     """
-    if view.table.kind not in ("pairwise", "ranking"):
+    if not view.table.prefers:
         return None
     title = "Prefers a position"
     swaps = both_orders(view) if view.table.kind == "pairwise" else None
     if swaps is not None:
         net, thing = swaps
-        questions = view.table.question[thing]
-        found = sign_flip(net, questions)
-        first, second = int((net > 0).sum()), int((net < 0).sum())
+        found = sign_flip(net, view.table.question[thing])
+        first, second, n = int((net > 0).sum()), int((net < 0).sum()), len(net)
         says = (
-            f"Of {len(net):,} pairs judged in both orders, {first:,} went to the response shown first and {second:,} "
+            f"Of {n:,} pairs judged in both orders, {first:,} went to the response shown first and {second:,} "
             "to the one shown second, whichever that was."
         )
-        details: dict[str, float | int | str | None] = {"first": first, "second": second, "pairs": len(net)}
         unit = "share of pairs decided for the first place less that for the second"
-        evidence = from_flips(found, scale=0.5)
-        return Draft(
-            "position",
-            title,
-            "nothing",
-            unit,
-            RELEVANT,
-            evidence if len(net) >= 10 else None,
-            len(net),
-            found.clusters,
-            len(net),
-            says,
-            details=details,
-        )
+        evidence = from_flips(found, scale=0.5) if n >= FEWEST else None
+        details = {"first": first, "second": second, "pairs": n}
+        same = {"reference": "nothing", "details": details, "n": n, "questions": found.clusters, "things": n}
+        return view.draft("position", title, unit, evidence, view.every, says, **same)
     if view.table.kind == "ranking" and (draft := _ranked_places(view, title)) is not None:
         return draft
     return _pull(view, "position", title, view.first_shown, "the response shown first")
@@ -69,10 +55,8 @@ def position(view: View) -> Draft | None:
 
 def both_orders(view: View) -> tuple[Floats, Indices] | None:
     """Pairs judged in both orders: [pairs] -2 to 2, above 0 for the place shown first, and [pairs] their things."""
-    tie = len(view.table.classes) - 1
-    first = view.first_shown
-    answer = view.answer
-    sign = np.where((answer == tie) | (answer == NOTHING), 0, np.where(answer == first, 1, -1))
+    first, answer = view.first_shown, view.answer
+    sign = np.where((answer == view.table.tie) | (answer == NOTHING), 0, np.where(answer == first, 1, -1))
     things, place = np.unique(view.thing, return_inverse=True)
     place = place.ravel()
     sums, counts = np.zeros((len(things), 2)), np.zeros((len(things), 2))
@@ -86,10 +70,9 @@ def both_orders(view: View) -> tuple[Floats, Indices] | None:
 
 def _ranked_places(view: View, title: str) -> Draft | None:
     """Rankings shown in several orders: each response against itself in other places."""
-    widths = np.array([len(one.ids) for one in view.table.source.things[view.table.kind]], dtype=np.intp)
+    widths = np.array([len(one) for one in view.table.shapes], dtype=np.intp)[view.table.shape]
     width = widths[view.thing]
-    row = np.repeat(np.arange(len(view.rows)), width)
-    place = np.concatenate([np.arange(count) for count in width])
+    place, row = spread(np.zeros_like(width), width)
     chosen = (view.answer[row] == place).astype(np.float64)
     first = (view.first_shown[row] == place).astype(np.float64)
     strata = view.thing[row] * int(widths.max()) + place
@@ -97,25 +80,20 @@ def _ranked_places(view: View, title: str) -> Draft | None:
     if found is None:
         return None
     says = (
-        f"A response is put first {_points(found.estimate)} points more often where it is shown first than where the "
+        f"A response is put first {100 * found.estimate:+.1f} points more often where it is shown first than where the "
         "same response is shown elsewhere."
     )
     unit = "difference of the share put first, shown first against elsewhere"
-    evidence = from_slope(found)
-    return Draft(
-        "position", title, "nothing", unit, RELEVANT, evidence, len(view.rows), found.clusters, view.things(row), says
-    )
+    return view.draft("position", title, unit, from_slope(found), view.every, says, reference="nothing")
 
 
 def length(view: View) -> Draft | None:
     """Whether longer responses are preferred, given what is right."""
-    table = view.table
-    things = table.source.things[table.kind]
-    title = "Prefers longer responses"
-    if table.kind in ("pairwise", "ranking"):
-        longest = np.array([_single_largest(one.lengths) for one in things], dtype=np.intp)
+    title, lengths = "Prefers longer responses", view.table.each(lambda item, name: len(item.responses[name]))
+    if view.table.prefers:
+        longest = np.array([_single_largest(one) for one in lengths], dtype=np.intp)
         return _pull(view, "length", title, longest[view.thing], "the longest response")
-    logs = np.log1p(np.array([sum(one.lengths) for one in things], dtype=np.float64))[view.thing]
+    logs = np.log1p(np.array([sum(one) for one in lengths], dtype=np.float64))[view.thing]
     spread = float(logs.std())
     if spread == 0:
         return None
@@ -136,13 +114,12 @@ def own_answer(view: View) -> Draft | None:
 
 
 def _own(view: View, name: CheckName, title: str, mine: Callable[[str], bool], what: str) -> Draft | None:
-    table = view.table
-    things = table.source.things[table.kind]
-    models = {model: mine(model) for one in things for model in one.models if model is not None}
+    named = view.table.models
+    models = {model: mine(model) for one in named for model in one if model is not None}
     if not any(models.values()):
         return None
-    own = [tuple(None if model is None else models[model] for model in one.models) for one in things]
-    if table.kind in ("pairwise", "ranking"):
+    own = [tuple(None if model is None else models[model] for model in one) for one in named]
+    if view.table.prefers:
         place = np.array([_single_true(one) for one in own], dtype=np.intp)
         return _pull(view, name, title, place[view.thing], f"the response of its {what}")
     exposure = np.array([np.nan if one[0] is None else float(one[0]) for one in own])[view.thing]
@@ -162,7 +139,7 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
     away, towards = float(error[against].mean()), float(error[~against].mean())
     says = (
         f"It errs in {away:.0%} where {what} is not the right one, and in {towards:.0%} where it is "
-        f"(n = {len(rows):,}, by {_by(view)})."
+        f"(n = {len(rows):,}, by {view.people})."
     )
     unit = f"difference of error rates, {what} wrong against right"
     details: dict[str, float | int | str | None] = {"error_where_wrong": away, "error_where_right": towards}
@@ -172,27 +149,19 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
         details |= {"people_where_wrong": far, "people_where_right": near}
         unit += ", less that of people"
         says += f" People, each by the others, err in {far:.0%} and {near:.0%}; the effect is the judge's less theirs."
-    evidence, things = from_slope(found), view.things(rows)
-    return Draft(
-        name, title, view.reference, unit, RELEVANT, evidence, len(rows), found.clusters, things, says, details=details
-    )
+    return view.draft(name, title, unit, from_slope(found), rows, says, questions=found.clusters, details=details)
 
 
 def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[Association, float, float] | None:
     """The judge's difference of error rates less that of people, and people's two rates.
 
     Each person is left out in turn, and judge and person are compared with the majority of the others: errors of the
-    labels themselves then count for both. None where the verdicts on items with several people are fewer than a quarter
-    of the labelled ones.
+    labels themselves then count for both. None where people are no standard (:func:`_beside_people`).
     """
     people = view.peers.people
-    rows = np.flatnonzero((special != NOTHING) & (view.answer != NOTHING))
-    row, at = people.beside(view.thing[rows])
-    if view.reference != "labels" or len(np.unique(row)) < COVERED * labelled:
-        return None
-    tie = len(view.table.classes) - 1
-    known = people.target[at] != tie
-    row, at = rows[row[known]], at[known]
+    row, at = _beside_people(view, labelled, (special != NOTHING) & (view.answer != NOTHING))
+    known = people.target[at] != view.table.tie
+    row, at = row[known], at[known]
     if not len(row):
         return None
     target, against = people.target[at], people.target[at] != special[row]
@@ -201,16 +170,31 @@ def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[As
     return None if found is None else (found, float(theirs[against].mean()), float(theirs[~against].mean()))
 
 
+def _beside_people(view: View, labelled: int, known: Bools) -> tuple[Indices, Indices]:
+    """The known verdicts, and what people said beside each; none where they are fewer than a quarter of the labelled.
+
+    Args:
+        known: [m] which verdicts.
+
+    Returns:
+        [pairs] places in the m verdicts and [pairs] places in the comparisons of people.
+    """
+    rows = np.flatnonzero(known)
+    row, at = view.peers.people.beside(view.thing[rows])
+    if view.reference != "labels" or len(np.unique(row)) < COVERED * labelled:
+        return row[:0], at[:0]
+    return rows[row], at
+
+
 def error_of(view: View, answer: Indices, target: Indices) -> Floats:
     """1 where another answer than the target is given, half for a tie; for pairs and rankings."""
-    tie = len(view.table.classes) - 1
-    return np.where(answer == tie, 0.5, (answer != target).astype(np.float64))
+    return np.where(answer == view.table.tie, 0.5, (answer != target).astype(np.float64))
 
 
 def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: str, words: str) -> Draft | None:
     """The change of the grade with an exposure among responses that the reference calls equal."""
     rows = np.flatnonzero(~np.isnan(view.number) & ~np.isnan(view.target_number) & ~np.isnan(exposure))
-    spread = view.table.spread
+    spread = view.table.coding.spread
     if not len(rows) or not spread:
         return None
     strata = strata_of(view.target_number[rows])
@@ -219,8 +203,8 @@ def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: st
         return None
     graded = not view.table.binary
     says = (
-        f"Its verdicts change by {_size(found.estimate, graded)} {words}, among responses that {_by(view)} call equal "
-        f"(n = {len(rows):,})."
+        f"Its verdicts change by {_size(found.estimate, graded)} {words}, among responses that {view.people} call "
+        f"equal (n = {len(rows):,})."
     )
     beside = _partial_beside_people(view, len(rows), exposure, spread)
     if beside is not None:
@@ -230,21 +214,14 @@ def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: st
         says += (
             f" Those of people, each by the others, change by about {theirs}; the effect is the judge's less theirs."
         )
-    relevant = RELEVANT_ON_SCALE if graded else RELEVANT
-    evidence: Evidence | None = from_slope(found)
-    return Draft(
-        name, title, view.reference, unit, relevant, evidence, len(rows), found.clusters, view.things(rows), says
-    )
+    more = {"relevant_effect": RELEVANT_ON_SCALE} if graded else {}
+    return view.draft(name, title, unit, from_slope(found), rows, says, questions=found.clusters, **more)
 
 
 def _partial_beside_people(view: View, labelled: int, exposure: Floats, spread: float) -> Association | None:
     """The same of the judge less a person, given what the other people say; None as for pairs."""
     people = view.peers.people
-    rows = np.flatnonzero(~np.isnan(view.number) & ~np.isnan(exposure))
-    row, at = people.beside(view.thing[rows])
-    if view.reference != "labels" or len(np.unique(row)) < COVERED * labelled:
-        return None
-    row = rows[row]
+    row, at = _beside_people(view, labelled, ~np.isnan(view.number) & ~np.isnan(exposure))
     apart = (view.number[row] - people.number[at]) / spread
     known = np.flatnonzero(~np.isnan(apart) & ~np.isnan(people.target_number[at]))
     if not len(known):
@@ -254,7 +231,7 @@ def _partial_beside_people(view: View, labelled: int, exposure: Floats, spread: 
 
 
 def _size(value: float, graded: bool) -> str:
-    return f"{100 * value:+.1f} % of the scale" if graded else f"{_points(value)} points"
+    return f"{100 * value:+.1f} % of the scale" if graded else f"{100 * value:+.1f} points"
 
 
 def strata_of(values: Floats) -> Indices:
@@ -264,10 +241,6 @@ def strata_of(values: Floats) -> Indices:
         return np.asarray(place.ravel(), dtype=np.intp)
     cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_STRATA + 1)[1:-1]))
     return np.searchsorted(cuts, values)
-
-
-def _by(view: View) -> str:
-    return "people's labels" if view.reference == "labels" else "the majority of the other judges"
 
 
 def _single_largest(values: tuple[int, ...]) -> int:
@@ -282,7 +255,3 @@ def _single_true(values: tuple[bool | None, ...]) -> int:
 
 def _bare(name: str) -> str:
     return name.strip().casefold().rpartition("/")[2]
-
-
-def _points(value: float) -> str:
-    return f"{100 * value:+.1f}"

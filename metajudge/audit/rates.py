@@ -1,7 +1,8 @@
 """Rates corrected for a judge's errors: what share really passes, what a model's win rate really is."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from metajudge.audit.view import View
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.association import Association, share_of
 from metajudge.stats.corrected_rates import Confused, prediction_powered_mean, rogan_gladen
+from metajudge.stats.interval_estimate import Estimate
 
 MOST_MODELS = 8
 """Rates by model are given for so many, those with most verdicts."""
@@ -38,42 +40,39 @@ def rates_of(view: View) -> tuple[CorrectedRate, ...]:
 
 def _targets(view: View) -> Iterator[_Target]:
     table = view.table
-    if table.kind in ("pairwise", "ranking"):
+    if table.prefers:
         yield from _win_rates(view)
         return
-    if not table.spread:
+    if not table.coding.spread:
         return
     numbers = np.concatenate((view.number, table.label_number))
-    low = 0.0 if table.binary else float(np.nanmin(numbers))
-    high = 1.0 if table.binary else float(np.nanmax(numbers))
+    low, high = (0.0, 1.0) if table.binary else (float(np.nanmin(numbers)), float(np.nanmax(numbers)))
     if not high > low:
         return
     said, truth = (view.number - low) / (high - low), (table.label_number - low) / (high - low)
-    yield _Target(table.number_name, said, truth, (low, high))
-    models = [one.models[0] for one in table.source.things[table.kind]]
+    yield _Target(table.coding.number_name, said, truth, (low, high))
+    models = [one[0] for one in table.models]
     for model in _frequent([models[at] for at in view.thing]):
         mine = np.array([one == model for one in models])
-        name = f"{table.number_name}, {model}"
+        name = f"{table.coding.number_name}, {model}"
         yield _Target(name, np.where(mine[view.thing], said, np.nan), np.where(mine, truth, np.nan), (low, high))
 
 
 def _win_rates(view: View) -> Iterator[_Target]:
     table = view.table
-    things = table.source.things[table.kind]
-    named = any(model is not None for one in things for model in one.models)
-    who = [one.models if named else one.ids for one in things]
-    if not named and len({one.ids for one in things}) > 1 and len({name for one in who for name in one}) > MOST_MODELS:
+    named = any(model is not None for one in table.models for model in one)
+    who = table.models if named else [table.shapes[at] for at in table.shape.tolist()]
+    if not named and len(table.shapes) > 1 and len({name for one in who for name in one}) > MOST_MODELS:
         return  # ids that differ from item to item are no contestants
     if not named and len(np.unique(table.label[table.label != NOTHING])) < 2:
         return  # nor are places of which one is right by construction
-    tie = len(table.classes) - 1
     names = _frequent([name for at in view.thing for name in who[at]])
     for name in names[:1] if not named and len(names) == 2 else names:
         place = np.array([one.index(name) if one.count(name) == 1 else NOTHING for one in who], dtype=np.intp)
         yield _Target(
             f"win rate of {name}",
-            _credit(view.answer, place[view.thing], tie),
-            _credit(table.label, place, tie),
+            _credit(view.answer, place[view.thing], table.tie),
+            _credit(table.label, place, table.tie),
         )
 
 
@@ -83,11 +82,8 @@ def _credit(answer: Indices, place: Indices, tie: int) -> Floats:
     return np.where((answer == NOTHING) | (place == NOTHING), np.nan, value)
 
 
-def _frequent(names: list[str | None]) -> list[str]:
-    counts: dict[str, int] = {}
-    for name in names:
-        if name is not None:
-            counts[name] = counts.get(name, 0) + 1
+def _frequent(names: Iterable[str | None]) -> list[str]:
+    counts = Counter(name for name in names if name is not None)
     return sorted(counts, key=lambda name: (-counts[name], name))[:MOST_MODELS]
 
 
@@ -105,47 +101,27 @@ def _rate(view: View, target: _Target) -> CorrectedRate | None:
     n = int(labelled.sum())
     if n == 0:
         return None
-    low, high = target.scale
-
-    def scaled(one: Association | None, method: str) -> Figure | None:
-        return None if one is None else _scaled(figure(one, method), low, high)
-
-    only = share_of(truth[labelled], question[labelled])
-    first = _scaled(figure(naive, "verdicts alone"), low, high)
+    found = {
+        "of": target.of,
+        "judge": view.name,
+        "n": len(things),
+        "n_labelled": n,
+        "naive": _scaled(figure(naive, "verdicts alone"), target.scale),
+        "labels_only": _scaled(figure(share_of(truth[labelled], question[labelled]), "labels alone"), target.scale),
+    }
     if n < FEWEST_LABELS:
         note = f"{n} labels: at least {FEWEST_LABELS} are needed for a corrected rate"
-        return CorrectedRate(
-            of=target.of,
-            judge=view.name,
-            n=len(things),
-            n_labelled=n,
-            naive=first,
-            labels_only=scaled(only, "labels alone"),
-            rogan_gladen=None,
-            ppi=None,
-            note=note,
-        )
+        return CorrectedRate(**found, rogan_gladen=None, ppi=None, note=note)
     order = np.concatenate((question[labelled], question[~labelled]))
     powered = prediction_powered_mean(truth[labelled], said[labelled], said[~labelled], order)
-    ppi = Figure(
-        estimate=min(1.0, max(0.0, powered.estimate)),
-        interval=(powered.low, powered.high),
-        n=len(things),
-        questions=len(np.unique(question)),
-        method=powered.method,
-    )
+    ppi = _figure(replace(powered, estimate=min(1.0, max(0.0, powered.estimate))), naive)
     corrected, note = _by_errors(said, truth, question, naive)
     return CorrectedRate(
-        of=target.of,
-        judge=view.name,
-        n=len(things),
-        n_labelled=n,
-        naive=first,
-        labels_only=scaled(only, "labels alone"),
+        **found,
         rogan_gladen=corrected,
-        ppi=_scaled(ppi, low, high),
+        ppi=_scaled(ppi, target.scale),
         weight=powered.weight,
-        note=note if labelled.sum() < len(things) else "every item has a label: the labels alone are the rate",
+        note=note if n < len(things) else "every item has a label: the labels alone are the rate",
     )
 
 
@@ -162,14 +138,13 @@ def _by_errors(said: Floats, truth: Floats, question: Indices, naive: Associatio
     found = rogan_gladen(naive.estimate, max(1.0, effective(naive)), errors)
     if found is None:
         return None, "sensitivity and specificity sum to little more than 1: verdicts tell the sides hardly apart"
-    figure_ = Figure(
-        estimate=found.estimate,
-        interval=(found.low, found.high),
-        n=naive.n,
-        questions=naive.clusters,
-        method=found.method,
-    )
-    return figure_, ""
+    return _figure(found, naive), ""
+
+
+def _figure(found: Estimate, of: Association) -> Figure:
+    """A corrected rate, by the observations and questions of the naive one."""
+    interval = found.low, found.high
+    return Figure(estimate=found.estimate, interval=interval, n=of.n, questions=of.clusters, method=found.method)
 
 
 def effective(found: Association) -> float:
@@ -180,9 +155,9 @@ def effective(found: Association) -> float:
     return float(max(1.0, min(found.n, p * (1 - p) / found.error**2)))
 
 
-def _scaled(one: Figure, low: float, high: float) -> Figure:
-    if (low, high) == (0.0, 1.0):
+def _scaled(one: Figure, scale: tuple[float, float]) -> Figure:
+    if scale == (0.0, 1.0):
         return one
-    width = high - low
+    low, width = scale[0], scale[1] - scale[0]
     interval = None if one.interval is None else (low + width * one.interval[0], low + width * one.interval[1])
     return one.model_copy(update={"estimate": low + width * one.estimate, "interval": interval})

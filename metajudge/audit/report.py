@@ -1,29 +1,28 @@
 """The audit itself: judgments in, report out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from metajudge.audit.card import (
-    AuditReport,
+    AuditDocument,
+    AuditedJudge,
     Ceiling,
-    Check,
-    CheckName,
     Disagreement,
     Figure,
     Holdings,
-    JudgeCard,
     Jury,
-    NextStep,
+    NextCommand,
 )
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
 from metajudge.audit.draft import LEVEL, Draft, Parts, decide, drafted
 from metajudge.audit.figures import (
     accuracy,
+    ceiling_gap,
+    ceiling_of,
     classes_of,
     contested,
-    figure,
     flips,
     groups,
     kappa,
@@ -34,108 +33,38 @@ from metajudge.audit.figures import (
     repeats,
     scale_use,
 )
-from metajudge.audit.gather import Gathered, ItemFacts, gather
+from metajudge.audit.gather import EXCERPT, Gathered, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
-from metajudge.audit.peers import build_peers, others_of
+from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
 from metajudge.audit.table import NOTHING, Table, build_table
 from metajudge.audit.view import View, view_of
 from metajudge.errors import InputError
-from metajudge.evidence.dependence import Dependence, dependence_among
-from metajudge.evidence.recorded import Recorded
-from metajudge.evidence.rules import Rules
+from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.units import note_of
 from metajudge.stats.arrays import Floats
-from metajudge.stats.association import mean_of, share_of
+from metajudge.stats.signed_rank import mean_ranks
 from metajudge.types import Judgment
-from metajudge.types.label import Label
-from metajudge.types.right import Right, is_right
-from metajudge.types.verdict import VERDICT_KINDS, AnyVerdict, Pairwise, VerdictKind
+from metajudge.types.right import Right
+from metajudge.types.verdict import VERDICT_KINDS, Pairwise
 
 T = TypeVar("T")
 MOST = 10
 FEWEST = 3
 """Verdicts from which an order is compared."""
-METHOD = "share of people's answers that are right by the majority of the other people"
-
-
-class CeilingTable:
-    """People's leave-one-out comparisons on the items of one kind.
-
-    Attributes:
-        table: verdicts of the kind.
-        ceiling: how well people agree; None where no item has two people.
-    """
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._facts = [table.source.items[at] for at in np.unique(table.item)]
-        several = [one for one in self._facts if len(one.people) > 1]
-        self._left_out = {one.id: _left_out(one.people, table.right) for one in several}
-        self.ceiling = self._ceiling(several)
-
-    def _ceiling(self, several: list[ItemFacts]) -> Ceiling | None:
-        compared = [(facts, one) for facts in several for one in self._left_out[facts.id]]
-        if not compared:
-            return None
-        questions = np.array([facts.question for facts, _ in compared], dtype=np.intp)
-        found = share_of(np.array([one.agrees for _, one in compared]), questions)
-        people = {one.annotator or place for place, (_, one) in enumerate(compared)}
-        return Ceiling(kind=self.table.kind, agreement=figure(found, METHOD), annotators=len(people))
-
-    def gap(self, view: View) -> Figure | None:
-        """The judge's agreement with all but one of the people, less that of the one left out, item by item."""
-        if self.ceiling is None or view.table.unlike[view.judge]:
-            return None
-        source, rule = self.table.source, self.table.right
-        known: dict[tuple[int, int], float | None] = {}
-        values, clusters = [], []
-        for row, thing, raw in zip(view.rows, view.thing, self.table.raw[view.rows], strict=True):
-            key = int(self.table.item[thing]), int(raw)
-            if key not in known:
-                verdict = source.verdicts.values[raw]
-                known[key] = _apart(verdict, self._left_out.get(source.items[key[0]].id, ()), rule)
-            value = known[key]
-            if value is not None:
-                values.append(value)
-                clusters.append(int(self.table.cluster[row]))
-        if not values:
-            return None
-        found = mean_of(np.array(values), np.array(clusters, dtype=np.intp))
-        return figure(found, "agreement with all people but one, less that of the one", bounds=(-1.0, 1.0))
-
-
-class _LeftOut(NamedTuple):
-    """A person, whether it agrees with the others of an item, and what they say."""
-
-    annotator: str | None
-    agrees: float
-    others: AnyVerdict
-
-
-def _left_out(people: tuple[Label, ...], rule: Right) -> tuple[_LeftOut, ...]:
-    """For each person with decided others."""
-    compared = ((one, is_right(one.value, together, rule), together) for one, together in others_of(people))
-    return tuple(_LeftOut(one.annotator, float(right), others) for one, right, others in compared if right is not None)
-
-
-def _apart(verdict: AnyVerdict, left_out: tuple[_LeftOut, ...], rule: Right) -> float | None:
-    pairs = [(is_right(verdict, one.others, rule), one.agrees) for one in left_out]
-    known = [float(mine) - person for mine, person in pairs if mine is not None]
-    return sum(known) / len(known) if known else None
 
 
 def on_two_scales(table: Table) -> list[str]:
     """What was not compared, and how far each such judge puts things in people's order."""
     found = table.scales.sentences()
     for judge in np.flatnonzero(table.unlike).tolist():
-        rows = np.flatnonzero((table.judge == judge) & ~np.isnan(table.label_number[table.thing]))
-        rows = rows[~np.isnan(table.number[rows])]
-        agreement = spearman(table.number[rows], table.label_number[table.thing[rows]])
+        label = table.label_number[table.thing]
+        rows = np.flatnonzero((table.facts.judge == judge) & ~np.isnan(label) & ~np.isnan(table.number))
+        agreement = spearman(table.number[rows], label[rows])
         if agreement is not None:
-            name = table.source.judges.values[judge]
+            name = table.facts.judges[judge]
             found.append(f"Spearman's rank correlation of {name} and people: {agreement:.3f} (n = {len(rows):,}).")
     return found
 
@@ -147,15 +76,10 @@ def spearman(first: Floats, second: Floats) -> float | None:
     """
     if len(first) < FEWEST:
         return None
-    one, other = _ranks(first), _ranks(second)
+    one, other = mean_ranks(first), mean_ranks(second)
     if one.std() == 0 or other.std() == 0:
         return None
     return float(np.corrcoef(one, other)[0, 1])
-
-
-def _ranks(values: Floats) -> Floats:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place.ravel()], dtype=np.float64)
 
 
 def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
@@ -164,113 +88,64 @@ def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
     Verdicts that are still equal are ordered by the id of the judgment, so that the list does not depend on the order
     of the file.
     """
-    table, source = view.table, view.table.source
     if view.reference != "labels":
         return ()
-    distance = _distances(view)
+    distance, facts, people = _distances(view), view.table.facts, view.table.source.people
     rows = np.flatnonzero((view.right == 0) & (distance > 0))
-    kept, items = source.rows[table.kind], table.item[view.thing]
 
     def rank(at: int) -> tuple[float, int, int, int, str]:
         row = int(view.rows[at])
-        people = source.items[int(items[at])].people
-        verdict = source.verdicts.values[int(table.raw[row])]
+        said, verdict = people[facts.item[row]], facts.verdicts[facts.verdict[row]]
         strength = verdict.strength if isinstance(verdict, Pairwise) else 0
-        alike = len({one.value for one in people}) <= 1
-        return -float(distance[at]), -int(alike), -len(people), -strength, kept.id[row]
+        alike = len({one.value for one in said}) <= 1
+        return -float(distance[at]), -int(alike), -len(said), -strength, facts.judgment_ids[row]
 
-    return tuple(_one(view, at, float(distance[at])) for at in sorted((int(row) for row in rows), key=rank)[:most])
+    return tuple(_one(view, at, float(distance[at])) for at in sorted(rows.tolist(), key=rank)[:most])
 
 
 def _distances(view: View) -> Floats:
     """[m] in [0, 1]: of grades and ordered categories by the scale, half where one side is a tie, else 1."""
     table = view.table
-    if table.spread and not table.binary:
+    if table.coding.spread and not table.binary:
         low, high = np.nanmin(table.number), np.nanmax(table.number)
-        spread = max(table.spread, float(high - low))
+        spread = max(table.coding.spread, float(high - low))
         gap = np.minimum(1.0, np.abs(view.number - view.target_number) / spread)
         return np.asarray(np.where(np.isnan(gap), 0.0, gap), dtype=np.float64)
     known = (view.answer != NOTHING) & (view.target != NOTHING)
     apart = (known & (view.answer != view.target)).astype(np.float64)
-    if table.kind in ("pairwise", "ranking"):
-        tie = len(table.classes) - 1
-        apart[(view.answer == tie) | (view.target == tie)] /= 2
+    if table.prefers:
+        apart[(view.answer == table.tie) | (view.target == table.tie)] /= 2
     return np.asarray(apart, dtype=np.float64)
 
 
 def _one(view: View, at: int, distance: float) -> Disagreement:
-    table, source = view.table, view.table.source
-    row, thing = int(view.rows[at]), source.things[table.kind][int(view.thing[at])]
-    item = source.items[thing.item]
-    label, verdict = item.truth(), source.verdicts.values[int(table.raw[row])]
-    answer = int(view.answer[at])
-    shown = answer if table.kind in ("pairwise", "ranking") and answer < len(thing.ids) else 0
+    table, source, row = view.table, view.table.source, int(view.rows[at])
+    record, number = source.records[table.rows[row]], int(table.facts.item[row])
+    item, people = source.items[number], source.people[number]
+    thing, answer = int(view.thing[at]), int(view.answer[at])
+    ids, asked = table.shapes[table.shape[thing]], source.records[table.rows[table.first[thing]]].item
+    shown = ids[answer if table.prefers and answer < len(ids) else 0]
     return Disagreement(
-        judgment=source.rows[table.kind].id[row],
+        judgment=record.id,
         item=item.id,
-        verdict=verdict.to_json(),
-        label=None if label is None else label.to_json(),
-        people=len(item.people),
-        unanimous=len({one.value for one in item.people}) == 1,
+        verdict=None if record.verdict is None else record.verdict.to_json(),
+        label=None if item.truth is None else item.truth.to_json(),
+        people=len(people),
+        unanimous=len({one.value for one in people}) == 1,
         distance=distance,
-        question=item.excerpt,
-        response=thing.excerpts[shown],
-        rationale=source.rows[table.kind].rationale[row],
+        question=item.question[:EXCERPT],
+        response=asked.responses[shown][:EXCERPT],
+        rationale=record.rationale[:EXCERPT],
     )
 
 
-def independence_of(source: Gathered, tables: Mapping[VerdictKind, Table], right: Right | None = None) -> Dependence:
-    """What is known of the independence of the judges.
-
-    Args:
-        source: what was read.
-        tables: of each kind that the file has.
-        right: the rule given, as for the tables.
-    """
-    rules = Rules(right)
-    for table in tables.values():
-        given = [source.verdicts.values[code] for code in np.unique(table.raw).tolist()]
-        for truth in {source.items[item].truth() for item in np.unique(table.item).tolist()}:
-            rules.add(given[0], truth)
-        for verdict in given:
-            rules.add(verdict, None)
-        rules.scales = table.scales if table.kind == "grade" else rules.scales
-    parts = [(source.rows[kind], [one.item for one in source.things[kind]]) for kind in tables]
-
-    def column(name: str) -> list[int]:
-        return [value for rows, _ in parts for value in getattr(rows, name)]
-
-    recorded = Recorded(
-        item=np.array([items[thing] for rows, items in parts for thing in rows.thing], dtype=np.int64),
-        judge=np.array(column("judge"), dtype=np.int64),
-        judges=source.judges.values,
-        order=np.array(column("order"), dtype=np.int64),
-        orders=source.orders.values,
-        verdict=np.array(column("verdict"), dtype=np.int64),
-        verdicts=source.verdicts.values,
-        models=source.models,
-    )
-    question = np.array([one.question for one in source.items], dtype=np.int64)
-    words = np.array(column("words"), dtype=np.int64)
-    return dependence_among(recorded, question, words, rules)
-
-
-CHECKS: Mapping[CheckName, Callable[[View], Draft | None]] = {
-    "position": position,
-    "length": length,
-    "own_family": own_family,
-    "own_answer": own_answer,
-    "severity": severity,
-    "drift": drift,
-    "versions": versions,
-    "prompts": prompts,
-    "categories": categories,
-    "weaker_than_peers": weaker_than_peers,
-    "copy": copy,
+_BY_REFERENCE = position, length, own_family, own_answer, severity, drift, versions, prompts, categories
+CHECKS: dict[str, Callable[[View], Draft | None]] = {
+    check.__name__: check for check in (*_BY_REFERENCE, weaker_than_peers, copy)
 }
 """In the order in which a card shows them."""
 
-FREE = NextStep(goal="vet", reason="free evidence says which verdicts to look at first")
+FREE = NextCommand(goal="vet", reason="free evidence says which verdicts to look at first")
 FEWEST_FOR_CALIBRATION = 50
 """Labelled verdicts from which a calibration is proposed."""
 
@@ -279,10 +154,9 @@ def audit(
     judgments: Iterable[Judgment],
     *,
     right: Right | None = None,
-    costs: Mapping[str, float] | None = None,
     level: float = LEVEL,
     unit: str | None = None,
-) -> AuditReport:
+) -> AuditDocument:
     """Says what each judge is worth on verdicts at hand.
 
     Judgments are read once. Verdicts of several kinds are never mixed: a judge has a card for each kind.
@@ -291,7 +165,6 @@ def audit(
         judgments: with labels of people where there are any (``Item.label``, ``Item.labels``).
         right: what counts as right; None: the default of each kind. A kind that the rule does not apply to gets its
             default.
-        costs: judge -> relative price of a verdict, for the cheapest jury; without it judges are counted.
         unit: of dependence, where the judgments state one that was asked for (:mod:`metajudge.evidence.units`).
         level: the chance of any finding on the card of a judge without bias, in (0, 1).
 
@@ -301,27 +174,33 @@ def audit(
     if not 0 < level < 1:
         raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
     source = gather(judgments)
-    tables = {kind: build_table(source, kind, right) for kind in VERDICT_KINDS if source.rows[kind].judge}
-    if not source.counts:
+    if not source.records:
         raise InputError("there are no judgments: an audit needs verdicts of at least one judge")
+    kinds = [VERDICT_KINDS[code] for code in np.unique(source.heard.kind).tolist()]
+    tables = {kind: build_table(source, kind, right) for kind in kinds}
     parts = Parts()
-    cards: list[JudgeCard] = []
+    cards: list[AuditedJudge] = []
     ceilings: list[Ceiling] = []
     juries: list[Jury] = []
     for table in tables.values():
-        peers, people = build_peers(table), CeilingTable(table)
-        seats = sorted(np.unique(table.judge), key=lambda code: source.judges.values[code])
-        cards += [_card(view_of(table, peers, int(judge)), people, level, parts) for judge in seats]
-        if people.ceiling is not None:
-            ceilings.append(people.ceiling)
-        jury = parts.of(jury_of, table, peers, costs, without=None)
+        peers, ceiling = build_peers(table), ceiling_of(table)
+        seats = sorted(np.unique(table.facts.judge).tolist(), key=table.facts.judges.__getitem__)
+        cards += [_card(view_of(table, peers, judge), ceiling, level, parts) for judge in seats]
+        if ceiling is not None:
+            ceilings.append(ceiling)
+        jury = parts.of(jury_of, table, peers, without=None)
         if jury is not None:
             juries.append(jury)
-    independence = parts.of(independence_of, source, tables, right, without=Dependence())
-    unseen = (independence.not_compared,) if independence.not_compared else ()
-    note = note_of([item.asked for item in source.items], unit)
+    independence = parts.of(independence_of, source, right, without=Dependence())
+    silent = sorted(set(source.facts.judges).difference(source.heard.judges))
+    more = [
+        f"Judges without any verdict have no card: {', '.join(silent)}." if silent else None,
+        independence.not_compared,
+        *parts.notices,
+        note_of(source.facts.asked, unit),
+    ]
     held = holdings_of(source, tables)
-    return AuditReport(
+    return AuditDocument(
         holdings=held,
         supports=supports_of(held, cards, ceilings, juries),
         level=level,
@@ -329,19 +208,22 @@ def audit(
         ceilings=tuple(ceilings),
         juries=tuple(juries),
         independence=independence.groups,
-        next_steps=_next_steps(held, cards, juries),
+        next=tuple(_next_steps(held, cards, juries)),
         notices=(
             *left_out(source, tables),
             *(note for table in tables.values() for note in on_two_scales(table)),
-            *_silent(held, tables),
-            *unseen,
-            *parts.notices,
-            *((note,) if note else ()),
+            *(note for note in more if note),
         ),
     )
 
 
-def _card(view: View, people: CeilingTable, level: float, parts: Parts) -> JudgeCard:
+def independence_of(source: Gathered, right: Right | None) -> Dependence:
+    """What is known of the independence of the judges, by the rule given."""
+    heard = source.heard
+    return dependence_of(heard.select(np.argsort(heard.kind, kind="stable")), heard.rules(right))
+
+
+def _card(view: View, ceiling: Ceiling | None, level: float, parts: Parts) -> AuditedJudge:
     table, name = view.table, view.name
 
     def of(make: Callable[..., T], *data: Any, without: Any) -> T:
@@ -349,82 +231,64 @@ def _card(view: View, people: CeilingTable, level: float, parts: Parts) -> Judge
 
     drafts = [draft for key, check in CHECKS.items() if (draft := drafted(check, key, view)) is not None]
     classes, confusion = of(classes_of, view, without=((), None))
-    flipped, first_place = of(flips, view, without=(None, None))
-    mean, label_mean = of(means, view, without=(None, None))
-    silent = table.source.no_verdict[name]
-    return JudgeCard(
+    facts, version = table.source.facts, table.source.version
+    silent = int(((facts.judge == view.judge) & (facts.verdict == NOTHING)).sum())
+    first = {"accuracy": accuracy, "kappa": kappa, "ceiling_gap": ceiling_gap, "peer_agreement": peer_agreement}
+    figures: dict[str, Figure | None] = {key: of(make, view, without=None) for key, make in first.items()}
+    figures["flips"], figures["first_place"] = of(flips, view, without=(None, None))
+    figures["repeats"] = of(repeats, view, without=None)
+    figures["prompt_agreement"] = of(prompt_agreement, view, without=None)
+    figures["mean"], figures["label_mean"] = of(means, view, without=(None, None))
+    known = {key: one for key, one in figures.items() if one is not None}
+    plain = {key: known[key].estimate if key in known else None for key in ("accuracy", "kappa")}
+    return AuditedJudge(
         judge=name,
         kind=table.kind,
         n=len(view.rows) + silent,
         n_no_verdict=silent,
         n_labelled=int((~np.isnan(table.correct[view.rows])).sum()),
         questions=len(np.unique(view.cluster)),
-        accuracy=of(accuracy, view, without=None),
-        kappa=of(kappa, view, without=None),
-        ceiling_gap=of(people.gap, view, without=None),
+        **plain,
+        human_ceiling=None if ceiling is None else ceiling.agreement.estimate,
+        figures=known,
+        checks=decide(drafts, level),
         classes=classes,
         confusion=confusion,
-        peer_agreement=of(peer_agreement, view, without=None),
-        flips=flipped,
-        first_place=first_place,
-        repeats=of(repeats, view, without=None),
-        prompt_agreement=of(prompt_agreement, view, without=None),
-        mean=mean,
-        label_mean=label_mean,
         scale_use=of(scale_use, view, without={}),
-        checks=decide(drafts, level),
         over_time=of(over_time, view, without=()),
-        versions=of(groups, view, "versions", without=()),
-        categories=of(groups, view, "categories", without=()),
+        versions=of(groups, view, view.named(version), version.names, without=()),
+        categories=of(groups, view, view.category, table.facts.categories, without=()),
         contested=of(contested, view, without=None),
         rates=of(rates_of, view, without=()),
         worst=of(worst, view, without=()),
     )
 
 
-def _silent(held: Holdings, tables: Mapping[VerdictKind, Table]) -> tuple[str, ...]:
-    heard = {table.source.judges.values[code] for table in tables.values() for code in np.unique(table.judge)}
-    names = [name for name in held.judges if name not in heard]
-    return (f"Judges without any verdict have no card: {', '.join(names)}.",) if names else ()
-
-
-def _next_steps(held: Holdings, cards: Sequence[JudgeCard], juries: Sequence[Jury]) -> tuple[NextStep, ...]:
+def _next_steps(held: Holdings, cards: Sequence[AuditedJudge], juries: Sequence[Jury]) -> Iterator[NextCommand]:
+    """What to do next, in order of use; nothing without a card."""
     if not cards:
-        return ()
-    steps = [*_labels_step(held, cards), *_orders_step(held)]
-    labelled = max((card.n_labelled for card in cards), default=0)
-    if labelled >= FEWEST_FOR_CALIBRATION:
-        steps.append(NextStep(goal="calibrate", reason="the labels allow a probability for every verdict", n=labelled))
-        steps.append(NextStep(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee"))
-    else:
-        steps.append(FREE)
-    steps += [NextStep(goal="drop a judge", reason=why, judge=name) for jury in juries for name, why in jury.drop]
-    return tuple(steps)
-
-
-def _labels_step(held: Holdings, cards: Sequence[JudgeCard]) -> list[NextStep]:
-    if not any(card.n_labelled for card in cards):
-        none = "no verdict can be compared with its label" if held.labelled_items else "no verdict has a label"
-        return [NextStep(goal="add labels", reason=f"{none}: nothing says how often a judge is right")]
-    weak: list[Check] = [
-        check
+        return
+    weak = [
+        (check.name, check.labels_needed)
         for card in cards
         for check in card.checks
         if check.status == "underpowered" and check.reference == "labels" and check.labels_needed is not None
     ]
-    if not weak:
-        return []
-    most = max(check.labels_needed or 0 for check in weak)
-    names = ", ".join(dict.fromkeys(check.name for check in weak))
-    return [NextStep(goal="add labels", reason=f"underpowered: {names}", n=most)]
-
-
-def _orders_step(held: Holdings) -> list[NextStep]:
-    if "pairwise" not in held.kinds or held.both_orders:
-        return []
-    return [
-        NextStep(
-            goal="judge both orders",
-            reason="no pair was judged in both orders: a preference for a place shows only against labels",
-        )
-    ]
+    labelled = max(card.n_labelled for card in cards)
+    if not labelled:
+        none = "no verdict can be compared with its label" if held.labelled_items else "no verdict has a label"
+        yield NextCommand(goal="add labels", reason=f"{none}: nothing says how often a judge is right")
+    elif weak:
+        names = ", ".join(dict.fromkeys(name for name, _ in weak))
+        yield NextCommand(goal="add labels", reason=f"underpowered: {names}", n=max(needed for _, needed in weak))
+    if "pairwise" in held.kinds and not held.both_orders:
+        reason = "no pair was judged in both orders: a preference for a place shows only against labels"
+        yield NextCommand(goal="judge both orders", reason=reason)
+    if labelled >= FEWEST_FOR_CALIBRATION:
+        reason = "the labels allow a probability for every verdict"
+        yield NextCommand(goal="calibrate", reason=reason, n=labelled)
+        yield NextCommand(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee")
+    else:
+        yield FREE
+    for jury in juries:
+        yield from (NextCommand(goal="drop a judge", reason=why, judge=name) for name, why in jury.drop)

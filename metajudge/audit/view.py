@@ -1,16 +1,21 @@
 """One judge's verdicts beside what they are compared with."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from metajudge.audit.card import Reference
+from metajudge.audit.card import CheckName, Reference
+from metajudge.audit.draft import Draft, Evidence, untested
+from metajudge.audit.gather import Named
 from metajudge.audit.peers import Peers
 from metajudge.audit.table import NOTHING, Table
-from metajudge.stats.arrays import Bools, Floats, Indices
+from metajudge.evidence.grouping import compared
+from metajudge.stats.arrays import Bools, Floats, Indices, Ints
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class View:
     """The m verdicts of one judge.
 
@@ -36,72 +41,104 @@ class View:
 
     @property
     def name(self) -> str:
-        return self.table.source.judges.values[self.judge]
+        return self.table.facts.judges[self.judge]
 
-    @property
-    def cluster(self) -> Indices:
+    @cached_property
+    def cluster(self) -> Ints:
         """[m] questions."""
-        return self.table.cluster[self.rows]
+        return self.table.facts.by_cluster[self.rows]
 
-    @property
-    def thing(self) -> Indices:
+    @cached_property
+    def thing(self) -> Ints:
         """[m] things."""
         return self.table.thing[self.rows]
 
-    @property
+    @cached_property
     def answer(self) -> Indices:
         """[m] answers."""
         return self.table.answer[self.rows]
 
-    @property
+    @cached_property
     def number(self) -> Floats:
         """[m] numbers."""
         return self.table.number[self.rows]
+
+    @property
+    def every(self) -> Indices:
+        """[m] the numbers of all of them."""
+        return np.arange(len(self.rows))
+
+    @property
+    def time(self) -> Floats:
+        """[m] seconds since 1970; NaN without a time."""
+        return self.table.source.time[self.table.rows[self.rows]]
+
+    def named(self, names: Named) -> Indices:
+        """[m] the codes of names that judgments may have."""
+        return names.codes[self.table.rows[self.rows]]
+
+    @property
+    def category(self) -> Indices:
+        """[m] the category of each item, NOTHING without one."""
+        return self.table.facts.category[self.rows].astype(np.intp)
+
+    @property
+    def measure(self) -> str:
+        """What the mean of ``right`` is."""
+        return "accuracy" if self.reference == "labels" else "agreement with the other judges"
+
+    @property
+    def people(self) -> str:
+        """By whom ``right`` is."""
+        return "people's labels" if self.reference == "labels" else "the majority of the other judges"
 
     def things(self, rows: Indices) -> int:
         """How many different things some of the m verdicts are on."""
         return len(np.unique(self.thing[rows]))
 
-    @property
+    @cached_property
     def first_shown(self) -> Indices:
         """[m] the place in the item of the response that was shown first."""
-        table, orders = self.table, self.table.source.orders.values
-        things = table.source.things[table.kind]
-        pairs: Indices = table.order[self.rows].astype(np.intp) * len(things) + self.thing
-        codes, place = np.unique(pairs, return_inverse=True)
-        found = [things[code % len(things)].ids.index(orders[code // len(things)][0]) for code in codes.tolist()]
-        return np.array(found, dtype=np.intp)[np.asarray(place.ravel(), dtype=np.intp)]
+        table = self.table
+        order, shape = table.facts.order[self.rows], table.shape[self.thing]
+        found = compared(order, shape, table.facts.orders, table.shapes, lambda shown, ids: ids.index(shown[0]))
+        return found.astype(np.intp)
 
     @property
     def has_target(self) -> Bools:
         """[m] whether the reference has one answer that a verdict can miss: no tie."""
-        tie = len(self.table.classes) - 1 if self.table.kind in ("pairwise", "ranking") else NOTHING
-        return np.asarray((self.target != NOTHING) & (self.target != tie), dtype=np.bool_)
+        return np.asarray((self.target != NOTHING) & (self.target != self.table.tie), dtype=np.bool_)
 
     def others_right(self) -> Floats:
         """[m] how often the other judges are right on the same thing by the same reference; NaN where none is known."""
-        scale = self.table.scale
+        peers, scale = self.peers, self.table.scale
+        others = np.arange(len(scale)) != self.judge
         if self.reference == "labels":
-            rates = np.delete(self.peers.correct, self.judge, axis=0)
+            rates = peers.correct[others]
         else:
-            rates = np.array(
-                [
-                    _agreement(self.table, self.peers, judge)
-                    for judge in range(len(self.peers.mode))
-                    if judge != self.judge and scale[judge] == scale[self.judge]
-                ]
+            others &= scale == scale[self.judge]
+            rates = self.table.agrees(
+                peers.mode[others], peers.number[others], peers.others[others], peers.others_number[others]
             )
-        if not len(rates):
-            return np.full(len(self.rows), np.nan)
         known = ~np.isnan(rates)
-        sums = np.where(known, rates, 0.0).sum(axis=0)
-        counts = known.sum(axis=0)
+        sums, counts = np.where(known, rates, 0.0).sum(axis=0), known.sum(axis=0)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)[self.thing]
+
+    def draft(
+        self, name: CheckName, title: str, unit: str, evidence: Evidence | None, rows: Indices, says: str, **more: Any
+    ) -> Draft:
+        """A check by the reference on some of the m verdicts; ``more`` replaces attributes of it and of its draft."""
+        n, questions = more.get("n", len(rows)), more.get("questions", len(np.unique(self.cluster[rows])))
+        few = f"Too few observations to test ({n} from {questions} questions)."
+        given = {"name": name, "title": title, "unit": unit, "reference": self.reference, "n": n}
+        given |= {"questions": questions, "sentence": few if evidence is None else says}
+        things, parts = more.pop("things", self.things(rows)), more.pop("parts", 1)
+        return Draft(untested(**given | more), evidence, things, parts)
 
 
 def view_of(table: Table, peers: Peers, judge: int) -> View:
     """The verdicts of one judge, by labels where it has any labelled verdict."""
-    rows = np.flatnonzero(table.judge == judge)
+    rows = np.flatnonzero(table.facts.judge == judge)
     thing = table.thing[rows]
     if not np.isnan(table.correct[rows]).all():
         target, number = table.label[thing], table.label_number[thing]
@@ -109,18 +146,7 @@ def view_of(table: Table, peers: Peers, judge: int) -> View:
     if table.unlike[judge]:
         table = table.without_labels()
     others, numbers = peers.others[judge, thing], peers.others_number[judge, thing]
-    right = table.right_by(rows, others, numbers)
+    right = table.agrees(table.answer[rows], table.number[rows], others, numbers)
     known = not np.isnan(right).all()
     reference: Reference = "majority of the other judges" if known else "nothing"
     return View(table, peers, judge, rows, reference, others, numbers, right)
-
-
-def _agreement(table: Table, peers: Peers, judge: int) -> Floats:
-    """[T] whether a judge's answer is right by the majority of the judges other than itself."""
-    mode, others = peers.mode[judge], peers.others[judge]
-    if table.kind == "grade" and table.right.name != "side":
-        margin = (table.right.value or 0.0) if table.right.name == "within" else 0.0
-        apart = np.abs(peers.number[judge] - peers.others_number[judge]) - margin
-        return np.where(np.isnan(apart), np.nan, (np.round(apart, 9) <= 0).astype(np.float64))
-    known = (mode != NOTHING) & (others != NOTHING)
-    return np.where(known, (mode == others).astype(np.float64), np.nan)

@@ -119,23 +119,6 @@ class Provenance(Frozen):
         return {name: (known[name], said[at] if said else None) for at, name in enumerate(sorted(known))}
 
 
-class JudgeReliability(Frozen):
-    """See :class:`metajudge.evidence.consensus.Reliability`."""
-
-    plain: float
-    strong: float
-    share: float
-    sides: dict[str, float] = Field(default_factory=dict, exclude_if=lambda given: not given)
-
-
-class JudgeScale(Frozen):
-    """See :class:`metajudge.evidence.scale_use.ScaleUse`."""
-
-    mean: float
-    sd: float
-    quantiles: tuple[float, ...]
-
-
 class CandidateLoss(Frozen):
     """Out-of-fold log loss of one of the models tried."""
 
@@ -179,9 +162,9 @@ class Calibration(Frozen):
 
     identity: Identity
     provenance: Provenance
-    reliabilities: dict[str, JudgeReliability]
+    reliabilities: dict[str, Reliability]
     reward_scales: dict[str, float]
-    scale_uses: dict[str, JudgeScale] = Field(default_factory=dict, exclude_if=lambda given: not given)
+    scale_uses: dict[str, ScaleUse] = Field(default_factory=dict, exclude_if=lambda given: not given)
     groups: tuple[JudgeGroup, ...]
     sharing: dict[str, float] | None = Field(default=None, exclude_if=lambda given: given is None)
     quality: dict[str, Quality]
@@ -224,11 +207,7 @@ class Calibration(Frozen):
     @cached_property
     def scales(self) -> EvidenceScales:
         """What signals take from the data fitted on."""
-        weights = {
-            name: Reliability(one.plain, one.strong, one.share, one.sides) for name, one in self.reliabilities.items()
-        }
-        uses = {name: ScaleUse(one.mean, one.sd, one.quantiles) for name, one in self.scale_uses.items()}
-        return EvidenceScales(weights, self.reward_scales, uses)
+        return EvidenceScales(self.reliabilities, self.reward_scales, self.scale_uses)
 
     @property
     def kind(self) -> VerdictKind:

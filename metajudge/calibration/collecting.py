@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from metajudge.calibration.row_columns import TEXT_SIGNALS
-from metajudge.evidence.facts import Facts, FactsBuilder
+from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
 from metajudge.stats.arrays import Bools
-from metajudge.types import AnyVerdict, Grade, Item, Judgment, Label
-from metajudge.types.grade_scales import GradeScales
+from metajudge.types import AnyVerdict, Item, Judgment, Label
 from metajudge.types.label import combined, settled
 
 
@@ -38,7 +37,7 @@ class ItemLabels:
         return {name: truth for name, truth in found.items() if truth is not None} | self.given
 
     @classmethod
-    def of(cls, facts: Facts) -> "ItemLabels":
+    def of(cls, facts: Verdicts) -> "ItemLabels":
         """What the records themselves say is right; of one item's records the last one that says something."""
         labelled = np.flatnonzero(facts.truth >= 0)
         items, truths = facts.item[labelled].tolist(), facts.truth[labelled].tolist()
@@ -58,31 +57,25 @@ class Collected:
 
     def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:
         self.labels = ItemLabels()
-        self.scales = GradeScales()
-        self._builder = FactsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
+        self._builder = VerdictsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
         self._report = report
         self._wanted = list[bool]()
 
     def add(self, judgment: Judgment) -> None:
         """Takes one judgment."""
-        self._builder.add(judgment)
-        self.labels.add(judgment.item)
-        self.scales.add(judgment.judge, judgment.verdict, judgment.item)
-        self._wanted.append(self._report is None or self._report(judgment))
+        self.add_all([judgment])
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
         """Takes some judgments."""
         report, note, last = self._report, self.labels.add, None
         self._builder.add_all(judgments)
         for judgment in judgments:
-            if isinstance(judgment.verdict, Grade):
-                self.scales.add(judgment.judge, judgment.verdict, judgment.item)
             if judgment.item is not last:  # records of one item mostly follow one another, and share it
                 last = judgment.item
                 note(last)
         self._wanted += [report is None or report(judgment) for judgment in judgments]
 
-    def facts(self) -> Facts:
+    def facts(self) -> Verdicts:
         """The facts of all."""
         return self._builder.facts()
 

@@ -13,7 +13,7 @@ from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.stats.clustered import clustered_proportion
-from metajudge.stats.interval_estimate import Estimate
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Independence:
     Attributes:
         effective: ``M^2 / sum of all correlations`` (the design effect of a mean): M for independent members, 1 for
             copies of one; negative correlations count as 0.
-        interval: of ``effective`` at 95 %, percentiles over resampled questions; None where in half of the resamples or
-            more some judge never erred, or always.
+        resampled: ``effective`` with its 95 % interval, percentiles over resampled questions; None where in half of the
+            resamples or more some judge never erred, or always.
         left_out: judges that are always right, always wrong, or share too few items with another one.
     """
 
@@ -42,7 +42,7 @@ class Independence:
     effective: float
     mean_correlation: float
     pairs: tuple[ErrorCorrelation, ...]
-    interval: tuple[float, float] | None = None
+    resampled: Estimate | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -61,18 +61,13 @@ class Importance:
 
     Attributes:
         without: mean log loss without this one.
-        low: lower end of the 95 % interval of ``gain``, questions resampled (both fits as they are).
+        gain: ``without`` less ``loss``, with a 95 % interval, questions resampled (both fits as they are).
     """
 
     group: SignalGroup
     loss: float
     without: float
-    low: float
-    high: float
-
-    @property
-    def gain(self) -> float:
-        return self.without - self.loss
+    gain: Estimate
 
 
 RESAMPLES = 500
@@ -113,12 +108,13 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
             total += 2 * max(found[0], 0.0)
     names = tuple(judges[index] for index in usable)
     mean = sum(pair.correlation for pair in pairs) / len(pairs)
+    effective = len(usable) ** 2 / total
     return Independence(
         judges=names,
-        effective=len(usable) ** 2 / total,
+        effective=effective,
         mean_correlation=mean,
         pairs=tuple(pairs),
-        interval=_effective_interval(errors[usable], _questions_of_items(table), seed),
+        resampled=_with_interval(effective, errors[usable], _questions_of_items(table), seed),
         left_out=tuple(sorted(set(judges) - set(names))),
     )
 
@@ -164,8 +160,8 @@ def importances(table: SignalTable, *, seed: int = 0, folds: int = 5) -> list[Im
         without = losses(rows.without(group))
         rng = np.random.default_rng([seed, 19])
         gain = bootstrap_mean(without - full, rows.questions, rng=rng, resamples=RESAMPLES)
-        found.append(Importance(group, float(full.mean()), float(without.mean()), gain.low, gain.high))
-    return sorted(found, key=lambda one: (-one.gain, one.group))
+        found.append(Importance(group, float(full.mean()), float(without.mean()), gain))
+    return sorted(found, key=lambda one: (-one.gain.estimate, one.group))
 
 
 def _questions_of_items(table: SignalTable) -> Indices:
@@ -174,8 +170,8 @@ def _questions_of_items(table: SignalTable) -> Indices:
     return np.unique([question[item] for item in sorted(question)], return_inverse=True)[1].ravel()
 
 
-def _effective_interval(errors: Floats, questions: Indices, seed: int) -> tuple[float, float] | None:
-    """95 % percentile interval of the effective number of members, over resampled questions.
+def _with_interval(effective: float, errors: Floats, questions: Indices, seed: int) -> Estimate | None:
+    """The effective number of members with its 95 % percentile interval over resampled questions.
 
     Args:
         errors: [judges, items], NaN where a judge decided nothing.
@@ -197,8 +193,8 @@ def _effective_interval(errors: Floats, questions: Indices, seed: int) -> tuple[
             found.append(len(errors) ** 2 / np.maximum(covariance / scale, 0.0).sum())
     if len(found) <= RESAMPLES / 2:
         return None
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+    low, high = map(float, np.quantile(found, [0.025, 0.975]))
+    return Estimate(effective, low, high, count, CONFIDENCE, "percentile bootstrap of questions")
 
 
 def _errors(table: SignalTable, judges: Sequence[str]) -> Floats:

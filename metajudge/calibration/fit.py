@@ -13,8 +13,6 @@ from metajudge.calibration.calibration import (
     CandidateLoss,
     Identity,
     JudgeGroup,
-    JudgeReliability,
-    JudgeScale,
     KnownDependence,
     Provenance,
     Recipe,
@@ -328,14 +326,8 @@ def calibration_of(
             selection=selection,
             dependence=KnownDependence.of(rows.dependence),
         ),
-        reliabilities={
-            name: JudgeReliability(plain=one.plain, strong=one.strong, share=one.share, sides=dict(one.sides))
-            for name, one in rows.scales.reliabilities.items()
-        },
-        scale_uses={
-            name: JudgeScale(mean=one.mean, sd=one.sd, quantiles=one.quantiles)
-            for name, one in rows.scales.scale_uses.items()
-        },
+        reliabilities=dict(rows.scales.reliabilities),
+        scale_uses=dict(rows.scales.scale_uses),
         reward_scales=dict(rows.scales.rewards),
         groups=groups,
         quality=figures,

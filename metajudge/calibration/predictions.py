@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from metajudge.calibration.domain import Mark, outside_domain
-from metajudge.stats.arrays import Bools, Indices
+from metajudge.stats.arrays import Bools, Indices, coded
 
 N = TypeVar("N", bound=Hashable)
 
@@ -38,8 +38,7 @@ class Named(Generic[N]):
 
     @classmethod
     def of(cls, names: Sequence[N]) -> "Named[N]":
-        place = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        return cls(list(place), np.fromiter(map(place.__getitem__, names), dtype=np.intp, count=len(names)))
+        return cls(*coded(names))
 
     def among(self, chosen: Collection[N]) -> Bools:
         """[n] whether a row's name is one of those given."""

@@ -51,35 +51,11 @@ class Promise:
     @classmethod
     def of_stamp(cls, stamp: GuaranteedThreshold) -> "Promise":
         """The promise an assessment carries."""
-        return cls(
-            threshold=stamp.threshold,
-            target=stamp.target,
-            delta=stamp.delta,
-            approximate=stamp.approximate,
-            judges=stamp.judges,
-            unit=stamp.unit,
-            questions=stamp.questions,
-            most_per_question=stamp.most_per_question,
-            population=stamp.population,
-            category=stamp.category,
-            counted_by=stamp.counted_by,
-        )
+        return cls(**{name: getattr(stamp, name) for name in GuaranteedThreshold.model_fields})
 
     def stamp(self) -> GuaranteedThreshold:
         """The promise as an assessment carries it."""
-        return GuaranteedThreshold(
-            threshold=self.threshold,
-            target=self.target,
-            delta=self.delta,
-            approximate=self.approximate,
-            judges=self.judges,
-            unit=self.unit,
-            questions=self.questions,
-            most_per_question=self.most_per_question,
-            population=self.population,
-            category=self.category,
-            counted_by=self.counted_by,
-        )
+        return GuaranteedThreshold(**{name: getattr(self, name) for name in GuaranteedThreshold.model_fields})
 
     @property
     def pooled(self) -> bool:

@@ -1,13 +1,18 @@
 """How good probabilities are: reliability, Brier score, log loss, area under the curve, precision at a coverage."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.stats.bootstrap import bootstrap_mean
+from metajudge.stats.bootstrap import bootstrap_mean, drawn_weights
 from metajudge.stats.clustered import clustered_proportion
+from metajudge.types.figure import Figure
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import Range
 
 CLIP = 1e-3
 """Probabilities nearer to 0 or 1 count as this in the log loss: one bold error must not decide everything."""
@@ -17,19 +22,17 @@ RESAMPLES = 1000
 _CELLS = 400_000
 
 
-class Figure(Frozen):
-    """A figure with a 95 % percentile interval over resampled questions; None where there are too few."""
+class Resampled(Figure):
+    """A figure, stored as ``estimate``, with a 95 % percentile interval over resampled questions if enough."""
 
-    estimate: float
-    low: float | None = None
-    high: float | None = None
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    value: float = Field(alias="estimate")
 
 
-class ReliabilityBin(Frozen):
+class ReliabilityBin(Range):
     """Judgments with a probability in [low, high): their mean probability, and how many were right (95 % Wilson)."""
 
-    low: float
-    high: float
     n: int
     probability: float
     right: float
@@ -51,9 +54,9 @@ class Quality(Frozen):
     n: int
     questions: int
     base: float
-    brier: Figure
-    log_loss: Figure
-    auc: Figure | None
+    brier: Resampled
+    log_loss: Resampled
+    auc: Resampled | None
     precision_at: dict[str, float]
     reliability: tuple[ReliabilityBin, ...]
 
@@ -140,9 +143,9 @@ class _Ranked:
             for chosen in (correct, ~correct)
         )
 
-    def area(self, weights: Floats) -> Floats:
+    def area(self, weights: "NDArray[np.floating[Any] | np.integer[Any]]") -> Floats:
         """AUC under each row of cluster weights [resamples, clusters]; NaN where a class has no weight."""
-        drawn = np.ascontiguousarray(weights.T)
+        drawn = np.ascontiguousarray(weights.T, dtype=np.float64)
         positive, negative = self.right @ drawn, self.wrong @ drawn
         total = positive.sum(axis=0) * negative.sum(axis=0)
         below = np.cumsum(negative, axis=0)
@@ -152,31 +155,22 @@ class _Ranked:
             return np.asarray(np.einsum("gr,gr->r", positive, below) / total)
 
 
-def _auc(scores: Floats, correct: Bools, questions: Sequence[str], rng: np.random.Generator) -> Figure | None:
+def _auc(scores: Floats, correct: Bools, questions: Sequence[str], rng: np.random.Generator) -> Resampled | None:
     estimate = auc(scores, correct)
     if estimate is None:
         return None
     names, place = np.unique(np.array(questions, dtype=str), return_inverse=True)
     if len(names) < 2:
-        return Figure(estimate=estimate)
-    ranked, drawn = _Ranked(scores, correct, place.ravel()), []
+        return Resampled(estimate=estimate)
+    ranked = _Ranked(scores, correct, place.ravel())
     step = max(1, _CELLS // ranked.groups)
-    for start in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - start)
-        drawn.append(ranked.area(_drawn_counts(rng, size, len(names))))
-    values = np.concatenate(drawn)
+    values = np.concatenate([ranked.area(weights) for weights in drawn_weights(len(names), RESAMPLES, rng, step)])
     low, high = np.quantile(values[np.isfinite(values)], [0.025, 0.975])
-    return Figure(estimate=estimate, low=float(low), high=float(high))
+    return Resampled(estimate=estimate, low=float(low), high=float(high))
 
 
-def _drawn_counts(rng: np.random.Generator, resamples: int, clusters: int) -> Floats:
-    """[resamples, clusters] how often each cluster is drawn when as many as there are come with replacement."""
-    drawn = rng.integers(0, clusters, size=(resamples, clusters)) + clusters * np.arange(resamples)[:, None]
-    return np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
-
-
-def _mean(values: Floats, questions: Sequence[str], rng: np.random.Generator) -> Figure:
+def _mean(values: Floats, questions: Sequence[str], rng: np.random.Generator) -> Resampled:
     if len(set(questions)) < 2:
-        return Figure(estimate=float(values.mean()))
+        return Resampled(estimate=float(values.mean()))
     found = bootstrap_mean(values, questions, rng=rng, resamples=RESAMPLES)
-    return Figure(estimate=found.estimate, low=found.low, high=found.high)
+    return Resampled(estimate=found.estimate, low=found.low, high=found.high)

@@ -26,6 +26,7 @@ bound of each number kept is taken at a law of its own, and together they are ha
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -161,26 +162,19 @@ def _excess(most: int, rate: float, credited: int, laws: int) -> Floats:
     return np.asarray(np.where(np.isnan(excess), np.nan, points[place]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Law:
-    """A two-point law of mean 0: point ``low`` with probability ``weight``, else point ``high``."""
-
-    low: int
-    high: int
-    weight: float
-    variance: float
+_Law: TypeAlias = tuple[float, int, int, float]
+"""A two-point law of mean 0: its variance, both points by their places, and the probability of the first."""
 
 
 def _laws(points: Floats) -> list[_Law]:
     """The extreme laws of mean 0 on the points, the least variable first."""
     low, high = np.flatnonzero(points < 0), np.flatnonzero(points >= 0)
-    laws = [
-        _Law(int(i), int(j), float(points[j] / (points[j] - points[i])), float(-points[i] * points[j]))
+    return sorted(
+        (float(-points[i] * points[j]), int(i), int(j), float(points[j] / (points[j] - points[i])))
         for i in low
         for j in high
         if points[j] > 0 or i == 0
-    ]
-    return sorted(laws, key=lambda law: (law.variance, law.low, law.high))
+    )
 
 
 def _bounds(limit: int, gains: Indices, laws: list[_Law], step: float, totals: Indices) -> Floats:
@@ -198,10 +192,10 @@ def _bounds(limit: int, gains: Indices, laws: list[_Law], step: float, totals: I
     for number in range(1, limit + 1):
         best.fill(0.0)
         for at in range(len(laws) - 1, -1, -1):
-            law, row = laws[at], value[at]
-            low, high = edge - int(gains[law.low]), edge - int(gains[law.high])
-            np.multiply(row[high : high + width], 1 - law.weight, out=other)
-            other += law.weight * row[low : low + width]
+            (_, first, second, weight), row = laws[at], value[at]
+            low, high = edge - int(gains[first]), edge - int(gains[second])
+            np.multiply(row[high : high + width], 1 - weight, out=other)
+            other += weight * row[low : low + width]
             np.maximum(best, other, out=best)
             row[edge:-edge] = best
             row[-edge:] = markov[width:]

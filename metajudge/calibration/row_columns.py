@@ -10,7 +10,7 @@ from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.sources import SignalGroup
 from metajudge.evidence.columns import compare
 from metajudge.evidence.consensus import Column
-from metajudge.evidence.facts import Facts
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Indices
 from metajudge.types import Category, Grade, Right
 
@@ -24,7 +24,7 @@ SPREAD = "~spread"
 """Ends the name of a column that contains the spread of an agent's draws instead of its score."""
 
 
-def text_columns(groups: Sequence[SignalGroup], facts: Facts, rows: Indices) -> dict[str, Column]:
+def text_columns(groups: Sequence[SignalGroup], facts: Verdicts, rows: Indices) -> dict[str, Column]:
     """What the text of each row and what was stated beside it says: the groups confidence, rationale and format."""
     found: dict[str, Column] = {}
     if not len(rows):
@@ -51,9 +51,9 @@ def text_columns(groups: Sequence[SignalGroup], facts: Facts, rows: Indices) -> 
     return found
 
 
-def share_column(facts: Facts, rows: Indices, right: Right) -> dict[str, Column]:
+def share_column(facts: Verdicts, rows: Indices, right: Right) -> dict[str, Column]:
     """:data:`SHARE` of some records, from the verdicts of all; absent where no peer gave a verdict."""
-    found = compare(facts.recorded, facts.rules(right))
+    found = compare(facts, facts.rules(right))
     shares = np.array([*(one.share for one in found.supports), None], dtype=np.float64)[found.support[rows]]
     return {SHARE: Column.where(logit(np.nan_to_num(shares, nan=0.5)), ~np.isnan(shares))}
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, get_args
+from typing import Literal, TypeAlias, get_args
 
 from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
-from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.answers import Answers
 from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities
 from metajudge.evidence.games import GameRows, Games
 from metajudge.evidence.rewards import reward_columns
@@ -73,37 +73,18 @@ SCALED: frozenset[SignalGroup] = frozenset({"peers", "rewards", "scale"})
 """Groups whose columns depend on :class:`EvidenceScales`."""
 
 
-class Source(Protocol):
-    """The records behind a table's rows."""
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        """Every judge of the input."""
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """[n] the answer of each row; the empty string for pairs."""
-
-    @property
-    def said(self) -> Sequence[str]:
-        """[n] what each row's verdict says."""
-
-    def select(self, at: Indices) -> "Source":
-        """The same for some of the rows."""
-
-    def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
-        """What the signals take from these records."""
-
-    def plain(self, groups: Sequence[SignalGroup]) -> dict[str, Column]:
-        """Columns that depend on no scales."""
-
-    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
-        """Columns that depend on scales."""
-
-
 @dataclass(frozen=True)
 class PairSource:
-    """Decided pairwise verdicts among all games."""
+    """Decided pairwise verdicts among all games: the n rows of a table.
+
+    Attributes:
+        judges: every one of the input.
+        sides: [n] the answer of each row; the empty string for pairs.
+        said: [n] what each row's verdict says.
+        scales: what signals take from these records.
+        plain: columns that depend on no scales.
+        scaled: columns that do.
+    """
 
     games: Games
     rows: GameRows
@@ -147,10 +128,10 @@ class PairSource:
 
 @dataclass(frozen=True)
 class AnswerSource:
-    """Rankings, grades or categories among all records."""
+    """Rankings, grades or categories among all records, with what :class:`PairSource` has."""
 
     answers: Answers
-    rows: AnswerRows
+    rows: Indices
     margins: Mapping[str, Column]
     said: tuple[str, ...]
 
@@ -160,11 +141,11 @@ class AnswerSource:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        return tuple(self.answers.sides[side] for side in self.answers.side[self.rows.record])
+        return tuple(self.answers.sides[side] for side in self.answers.side[self.rows])
 
     def select(self, at: Indices) -> "AnswerSource":
         said = tuple(self.said[index] for index in at)
-        return replace(self, rows=self.rows.select(at), margins=picked(self.margins, at), said=said)
+        return replace(self, rows=self.rows[at], margins=picked(self.margins, at), said=said)
 
     def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
         return EvidenceScales(
@@ -196,6 +177,10 @@ class AnswerSource:
         if "rewards" in groups:
             columns |= reward_columns(self.margins, scales.rewards)
         return columns
+
+
+Source: TypeAlias = PairSource | AnswerSource
+"""The records behind a table's rows."""
 
 
 def picked(columns: Mapping[str, Column], at: Indices) -> dict[str, Column]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,14 @@ from metajudge.calibration.sources import (
     picked,
 )
 from metajudge.errors import InputError
-from metajudge.evidence.answers import is_row
+from metajudge.evidence.answers import answers_of, is_row
 from metajudge.evidence.consensus import Column
 from metajudge.evidence.dependence import Dependence, dependence_of
-from metajudge.evidence.facts import Codes, Facts
-from metajudge.evidence.games import answer_rows_of, games_of
+from metajudge.evidence.games import games_of
+from metajudge.evidence.grouping import Interned
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
-from metajudge.evidence.units import QUESTION, Asked, unit_of
+from metajudge.evidence.units import QUESTION, unit_of
+from metajudge.evidence.verdicts import Codes, Verdicts
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import (
@@ -40,7 +42,6 @@ from metajudge.types import (
     Right,
     VerdictKind,
     default_right,
-    is_right,
 )
 
 
@@ -52,13 +53,7 @@ class SignalTable:
     a category always.
 
     Attributes:
-        judgment_ids: [n].
-        item_ids: [n].
-        questions: [n] name of the cluster: the unit of dependence (:mod:`metajudge.evidence.units`).
-        judges: [n].
-        categories: [n]; the empty string where the item has none.
-        orders: [n] the order shown, the ids put together.
-        sides: [n] the answer itself: a category, a grade, the place of the response chosen; empty for pairs.
+        facts: of the n judgments.
         correct: [n] whether the verdict is right by the rule; False where it has no label.
         labelled: [n] whether people's labels of the item can be compared with the verdict.
         columns: signals by name, ``GROUP.NAME``; ``consensus.*`` belongs to the group peers.
@@ -70,13 +65,7 @@ class SignalTable:
 
     kind: VerdictKind
     right: Right
-    judgment_ids: tuple[str, ...]
-    item_ids: tuple[str, ...]
-    questions: tuple[str, ...]
-    judges: tuple[str, ...]
-    categories: tuple[str, ...]
-    orders: tuple[str, ...]
-    sides: tuple[str, ...]
+    facts: Verdicts = field(repr=False)
     correct: Bools
     labelled: Bools
     signals: tuple[SignalGroup, ...]
@@ -86,8 +75,6 @@ class SignalTable:
     left_out: Mapping[str, int]
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     """[n] what rows count for in a fit, where they were not all equally likely to be labelled; None for all alike."""
-    asked: tuple[Asked, ...] = field(default=(), kw_only=True)
-    """[n] what the item of each says of its unit."""
     unit: str = field(default=QUESTION, kw_only=True)
     """What a cluster is."""
     dependence: Dependence = field(default_factory=Dependence, kw_only=True)
@@ -95,7 +82,42 @@ class SignalTable:
     _leave_out_kin: bool = False
 
     def __len__(self) -> int:
-        return len(self.judgment_ids)
+        return len(self.facts)
+
+    @cached_property
+    def judgment_ids(self) -> tuple[str, ...]:
+        """[n]."""
+        return tuple(self.facts.judgment_ids)
+
+    @cached_property
+    def item_ids(self) -> tuple[str, ...]:
+        """[n]."""
+        return tuple(self.facts.items[code].id for code in self.facts.item.tolist())
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """[n] name of the cluster: the unit of dependence (:mod:`metajudge.evidence.units`)."""
+        return tuple(self.facts.items[code].question for code in self.facts.item.tolist())
+
+    @cached_property
+    def judges(self) -> tuple[str, ...]:
+        """[n]."""
+        return _named(self.facts.judges, self.facts.judge)
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """[n]; the empty string where the item has none."""
+        return _named([*self.facts.categories, ""], self.facts.category)
+
+    @cached_property
+    def orders(self) -> tuple[str, ...]:
+        """[n] the order shown, the ids put together."""
+        return _named(["".join(order) for order in self.facts.orders], self.facts.order)
+
+    @cached_property
+    def sides(self) -> tuple[str, ...]:
+        """[n] the answer itself: a category, a grade, the place of the response chosen; empty for pairs."""
+        return self._source.sides
 
     @property
     def known_judges(self) -> tuple[str, ...]:
@@ -111,21 +133,9 @@ class SignalTable:
         """The chosen rows, with their evidence as it is: it was computed over all records."""
         at = np.asarray(chosen)
         at = np.flatnonzero(at) if at.dtype == bool else at
-        places = at.tolist()
-
-        def pick(values: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(map(values.__getitem__, places))
-
         return replace(
             self,
-            judgment_ids=pick(self.judgment_ids),
-            item_ids=pick(self.item_ids),
-            questions=pick(self.questions),
-            asked=tuple(map(self.asked.__getitem__, places)),
-            judges=pick(self.judges),
-            categories=pick(self.categories),
-            orders=pick(self.orders),
-            sides=pick(self.sides),
+            facts=self.facts.select(at),
             correct=self.correct[at],
             labelled=self.labelled[at],
             weights=None if self.weights is None else self.weights[at],
@@ -142,12 +152,13 @@ class SignalTable:
         """The same rows under another recipe of the unit: :data:`~metajudge.evidence.units.TEXT`, item, or question."""
         if unit == self.unit:
             return self
-        return replace(self, questions=tuple(one.named(unit) for one in self.asked), unit=unit)
+        items = [one._replace(question=one.asked.named(unit)) for one in self.facts.items]
+        return replace(self, facts=replace(self.facts, items=items), unit=unit)
 
     @property
     def texts(self) -> tuple[str, ...]:
         """[n] digest of the text of the question: what earlier recipes know a row by."""
-        return tuple(one.text for one in self.asked)
+        return tuple(self.facts.items[code].text for code in self.facts.item.tolist())
 
     def with_scales(self, scales: EvidenceScales) -> "SignalTable":
         """The same table with reliabilities and reward scales from elsewhere, such as a calibration."""
@@ -239,7 +250,7 @@ def build_table(
 
 
 def table_of(
-    facts: Facts,
+    facts: Verdicts,
     signals: Sequence[str] | None,
     *,
     kind: VerdictKind | None = None,
@@ -290,15 +301,8 @@ def table_of(
     return SignalTable(
         kind=kind,
         right=rule,
-        judgment_ids=tuple(facts.judgment_ids[row] for row in rows.tolist()),
-        item_ids=_named([item.id for item in facts.items], facts.item[rows]),
-        questions=_named([item.question for item in facts.items], facts.item[rows]),
-        asked=tuple(map(facts.asked.__getitem__, facts.item[rows].tolist())),
+        facts=facts.select(rows),
         unit=unit_of(facts.asked),
-        judges=_named(facts.judges, facts.judge[rows]),
-        categories=_named([*facts.categories, ""], facts.category[rows]),
-        orders=_named(["".join(order) for order in facts.orders], facts.order[rows]),
-        sides=source.sides,
         correct=correct,
         labelled=labelled,
         signals=chosen,
@@ -316,25 +320,17 @@ def _named(names: Sequence[str], codes: Codes) -> tuple[str, ...]:
     return tuple(map(names.__getitem__, codes.tolist()))
 
 
-def _outcomes(facts: Facts, rows: Indices, rule: Right, truths: Mapping[str, AnyVerdict]) -> tuple[Bools, Bools]:
+def _outcomes(facts: Verdicts, rows: Indices, rule: Right, truths: Mapping[str, AnyVerdict]) -> tuple[Bools, Bools]:
     """[n] whether each row is right, and whether its label can be compared with it."""
-    known: dict[tuple[int, AnyVerdict], bool | None] = {}
-    of_item = [truths.get(item.id) for item in facts.items]
-    outcomes = list[bool | None]()
-    for item, verdict in zip(facts.item[rows].tolist(), facts.verdict[rows].tolist(), strict=True):
-        truth = of_item[item]
-        if truth is None:
-            outcomes.append(None)
-            continue
-        key = (verdict, truth)
-        if key not in known:
-            known[key] = is_right(facts.verdicts[verdict], truth, rule)
-        outcomes.append(known[key])
-    right = np.array([bool(one) for one in outcomes], dtype=bool)
-    return right, np.array([one is not None for one in outcomes], dtype=bool)
+    known = Interned[AnyVerdict]()
+    truth = np.array([known.optional(truths.get(item.id)) for item in facts.items], dtype=np.int64)[facts.item[rows]]
+    right = np.full(len(rows), np.nan)
+    there = np.flatnonzero(truth >= 0)
+    right[there] = facts.agree(rule, rows[there], truth[there], known.values)
+    return right == 1, ~np.isnan(right)
 
 
-def _only_kind(facts: Facts, rows: Indices) -> VerdictKind:
+def _only_kind(facts: Verdicts, rows: Indices) -> VerdictKind:
     counts = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
     if len(counts) > 1:
         each = ", ".join(f"{counts[kind]} x {kind}" for kind in VERDICT_KINDS if kind in counts)
@@ -345,7 +341,7 @@ def _only_kind(facts: Facts, rows: Indices) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(kind: VerdictKind, given: Right | None, facts: Facts, found: Indices, labels: ItemLabels) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, facts: Verdicts, found: Indices, labels: ItemLabels) -> Right:
     rows = found[facts.kind[found] == VERDICT_KINDS.index(kind)]
     rule = given or default_right(
         kind,
@@ -360,7 +356,7 @@ def _rule(kind: VerdictKind, given: Right | None, facts: Facts, found: Indices, 
 
 
 def _source(
-    facts: Facts,
+    facts: Verdicts,
     rows: Indices,
     kind: VerdictKind,
     rule: Right,
@@ -376,10 +372,11 @@ def _source(
     if kind == "pairwise":
         return PairSource(*games_of(facts, rows, kin), margins), margin_scales(scores)
     said = _named([str(verdict) for verdict in facts.verdicts], facts.verdict[rows])
-    return AnswerSource(*answer_rows_of(facts, rows, kind, rule, kin), margins, said), margin_scales(scores)
+    answers, places = answers_of(facts, kind, rule, kin)
+    return AnswerSource(answers, places[rows], margins, said), margin_scales(scores)
 
 
-def _preference(facts: Facts, row: int) -> Preference:
+def _preference(facts: Verdicts, row: int) -> Preference:
     verdict, item = facts.verdicts[facts.verdict[row]], facts.items[facts.item[row]].id
     losers = [name for name in facts.orders[facts.order[row]] if name != verdict.winner and name in verdict.ids]
     first, others = (losers[0], tuple(losers[1:])) if losers else (None, ())
@@ -425,7 +422,7 @@ def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -
         raise InputError("the signal agents needs agents' scores: give --agent-scores with assessments of these data")
 
 
-def _check_contents(facts: Facts) -> None:
+def _check_contents(facts: Verdicts) -> None:
     for name, (first, second, *_) in facts.conflicts().items():
         one, other = (facts.judgment_ids[int(np.argmax(facts.item == place))] for place in (first, second))
         raise InputError(
@@ -440,6 +437,6 @@ def _check_unique(ids: Sequence[str]) -> None:
         raise InputError(f"judgment {twice!r} appears twice: give each judgment its own id")
 
 
-def _why_left_out(facts: Facts, rows: Indices, kind: VerdictKind) -> Counter[str]:
+def _why_left_out(facts: Verdicts, rows: Indices, kind: VerdictKind) -> Counter[str]:
     kinds = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
     return Counter({"tie" if name == kind else name: count for name, count in kinds.items()})

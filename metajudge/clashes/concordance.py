@@ -9,9 +9,9 @@ effective number where several evaluations are of one prompt, since those are no
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from metajudge.stats.clustered import clustered_proportion
+from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.stats.intervals import clopper_pearson_lower
 
 CallSource = Literal["label", "blind", "seen", "unknown"]
@@ -81,30 +81,21 @@ class Call:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """A share of agreement with its 95 % interval.
+def words(share: ClusteredProportion) -> str:
+    """``84.0% [71.5% to 91.7%], 42 of 50 evaluations, 40 prompts``."""
+    prompts = f", {share.clusters} prompts" if share.clusters != share.n else ""
+    return (
+        f"{share.estimate:.1%} [{share.low:.1%} to {share.high:.1%}], {share.successes} of {share.n} "
+        f"{'evaluation' if share.n == 1 else 'evaluations'}{prompts}"
+    )
 
-    Attributes:
-        n, prompts: evaluations, and the prompts they are of.
-        method: how the interval was made.
-    """
 
-    share: float
-    low: float
-    high: float
-    agreed: int
-    n: int
-    prompts: int
-    method: str
-
-    def words(self) -> str:
-        """``84.0 % [71.5 to 91.7], 42 of 50 evaluations (50 prompts)``."""
-        prompts = f", {self.prompts} prompts" if self.prompts != self.n else ""
-        return (
-            f"{self.share:.1%} [{self.low:.1%} to {self.high:.1%}], {self.agreed} of {self.n} "
-            f"{'evaluation' if self.n == 1 else 'evaluations'}{prompts}"
-        )
+def _plain(share: ClusteredProportion | None) -> dict[str, Any] | None:
+    if share is None:
+        return None
+    ends = {"share": share.estimate, "low": share.low, "high": share.high}
+    counts = {"agreed": share.successes, "n": share.n, "prompts": share.clusters}
+    return {**ends, **counts, "method": share.method}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +103,24 @@ class Concordance:
     """Panel against people.
 
     Attributes:
-        overall, unanimous, divided: of the calls that count; None where there is none.
+        overall, unanimous, divided: share of agreement of the calls that count, by prompt; None where there is none.
         seen: of calls made after the panel's verdict was seen. They count nowhere else: who sees a verdict follows it.
         left_out: why an evaluation with a call does not count -> how many.
         promise: what the rule "accept what is unanimous" may promise here, in a sentence.
     """
 
-    overall: Agreed | None
-    unanimous: Agreed | None
-    divided: Agreed | None
-    seen: Agreed | None
+    overall: ClusteredProportion | None
+    unanimous: ClusteredProportion | None
+    divided: ClusteredProportion | None
+    seen: ClusteredProportion | None
     left_out: dict[str, int]
     promise: str
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        shares = {"overall": self.overall, "unanimous": self.unanimous, "divided": self.divided, "seen": self.seen}
+        plain = {name: _plain(share) for name, share in shares.items()}
+        return {**plain, "left_out": self.left_out, "promise": self.promise}
 
 
 def concordance(calls: Sequence[Call]) -> Concordance:
@@ -141,15 +138,14 @@ def concordance(calls: Sequence[Call]) -> Concordance:
     )
 
 
-def _agreed(calls: Sequence[Call]) -> Agreed | None:
+def _agreed(calls: Sequence[Call]) -> ClusteredProportion | None:
     if not calls:
         return None
     names = {item: number for number, item in enumerate(dict.fromkeys(one.item for one in calls))}
-    found = clustered_proportion([float(bool(one.agrees)) for one in calls], [names[one.item] for one in calls])
-    return Agreed(found.estimate, found.low, found.high, found.successes, found.n, found.clusters, found.method)
+    return clustered_proportion([float(bool(one.agrees)) for one in calls], [names[one.item] for one in calls])
 
 
-def _promise(unanimous: Sequence[Call], found: Agreed | None) -> str:
+def _promise(unanimous: Sequence[Call], found: ClusteredProportion | None) -> str:
     """The lower bound of the precision of unanimous verdicts: Clopper and Pearson's, one-sided 95 %, by prompt.
 
     A prompt agrees where all of its evaluations do.
@@ -160,8 +156,8 @@ def _promise(unanimous: Sequence[Call], found: Agreed | None) -> str:
             f"{rule} promises nothing here: people decided no unanimous evaluation blind. Send some to them with "
             "--review-sample, or give labels with the prompts."
         )
-    if found.prompts < FEWEST:
-        return f"{rule} promises nothing yet: {found.prompts} prompts were decided, at least {FEWEST} are needed."
+    if found.clusters < FEWEST:
+        return f"{rule} promises nothing yet: {found.clusters} prompts were decided, at least {FEWEST} are needed."
     by_prompt: dict[str, bool] = {}
     for one in unanimous:
         by_prompt[one.item] = by_prompt.get(one.item, True) and bool(one.agrees)

@@ -22,7 +22,7 @@ from metajudge.readers.reasons import reason_of
 from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
-from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.queue import ReviewFilter, every_review
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
 from metajudge.store.protocol import Store
 from metajudge.types import AnyVerdict, Ranking, digest
@@ -174,14 +174,8 @@ def _drawn(key: str, share: float) -> bool:
 
 async def clashes_in(store: Store) -> list[ReviewState]:
     """All reviews of clashes in a store."""
-    found: list[ReviewState] = []
-    cursor = None
-    while True:
-        page = await store.reviews.page(ReviewFilter(judge=PANEL), now=time.time(), limit=1000, cursor=cursor)
-        found += [state for state in page.reviews if is_clash(state.review)]
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    reviews = every_review(store.reviews, ReviewFilter(judge=PANEL), now=time.time())
+    return [state async for state in reviews if is_clash(state.review)]
 
 
 def calls_of(states: Sequence[ReviewState]) -> list[Call]:

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 import numpy as np
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from metajudge.clashes.choice import Choice, Limits, choose
 from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, front_by_prompts
@@ -14,6 +16,8 @@ from metajudge.clashes.uncertainty import Draws, Lead, Observed, draws_of, lead_
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.stats.arrays import Floats
 from metajudge.stats.association import share_of
+from metajudge.stats.interval_estimate import Estimate
+from metajudge.types.frozen import Frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,7 @@ class Average:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateStanding:
+class CandidateStanding(Frozen):
     """One candidate over all evaluations that count.
 
     Attributes:
@@ -43,8 +46,8 @@ class CandidateStanding:
         judged: evaluations with a verdict (a tie is one) in which it was ranked.
         failed: answers that failed, one for each set of answers.
         own_first: how often it put itself first when asked, of how many: (first, asked).
-        low, high: 95 % interval of the quality by prompt (score interval with an effective number, see
-            :func:`metajudge.stats.association.share_of`); None below two prompts.
+        share: the quality with its 95 % interval by prompt (score interval with an effective number, see
+            :func:`metajudge.stats.association.share_of`), of which only the ends are written; None below two prompts.
         best: share of resampled prompts in which its quality is the highest; None for too few prompts.
     """
 
@@ -60,9 +63,15 @@ class CandidateStanding:
     first_token_s: Average
     own_first: tuple[int, int]
     pareto: ParetoStanding
-    low: float | None = None
-    high: float | None = None
+    share: Estimate | None = None
     best: float | None = None
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found = write(self)
+        low, high = (None, None) if self.share is None else self.share.interval
+        del found["share"], found["best"]
+        return {**found, "low": low, "high": high, "best": self.best}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +107,8 @@ def standings_of(records: Sequence[ClashRecord], limits: Limits | None = None) -
     shares = {name: _shares(name, records) for name in names}
     found = []
     for name in names:
-        low, high = _interval(shares[name])
         one = _standing(name, records, figures[name], front[name])
-        found.append(replace(one, low=low, high=high, best=best.get(name)))
+        found.append(one.model_copy(update={"share": _share(shares[name]), "best": best.get(name)}))
     ordered = sorted(found, key=lambda one: -1.0 if one.quality.mean is None else one.quality.mean, reverse=True)
     by_prompt = {name: {item: fmean(values) for item, values in shares[name].items()} for name in names}
     lead = lead_of([one.name for one in ordered], by_prompt)
@@ -123,13 +131,12 @@ def _shares(name: str, records: Sequence[ClashRecord]) -> dict[str, list[float]]
     return found
 
 
-def _interval(shares: Mapping[str, Sequence[float]]) -> tuple[float | None, float | None]:
+def _share(shares: Mapping[str, Sequence[float]]) -> Estimate | None:
     if len(shares) < 2:
-        return None, None
+        return None
     values = [value for given in shares.values() for value in given]
     clusters = [number for number, given in enumerate(shares.values()) for _ in given]
-    found = share_of(np.clip(values, 0.0, 1.0), clusters)
-    return found.low, found.high
+    return share_of(np.clip(values, 0.0, 1.0), clusters)
 
 
 def _observed(

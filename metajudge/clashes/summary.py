@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from metajudge.clashes.record import ClashRecord
-from metajudge.stats.clustered import clustered_proportion
+from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +33,28 @@ class SelfPreference:
     """A judge that is a candidate, on its own answers.
 
     Attributes:
-        first: how often it put its own answer first, alone; of ``n`` evaluations in which it ranked it.
-        low, high: 95 % interval of that share, by prompt.
+        share: of the evaluations in which it ranked its own answer those in which it put it first, alone; by prompt.
         panel: how often the panel's verdict put that answer first, alone, in the same evaluations.
     """
 
     judge: str
     own: str
-    first: int
-    n: int
-    prompts: int
-    low: float
-    high: float
+    share: ClusteredProportion
     panel: int
 
     def sentence(self) -> str:
         """What was found; no test, since a candidate's answers may be the best."""
+        share = self.share
         return (
-            f"{self.judge} put its own answer first in {self.first} of {self.n} evaluations "
-            f"({self.first / self.n:.0%} [{self.low:.0%} to {self.high:.0%}] by prompt); the panel did in {self.panel}"
+            f"{self.judge} put its own answer first in {share.successes} of {share.n} evaluations "
+            f"({share.estimate:.0%} [{share.low:.0%} to {share.high:.0%}] by prompt); the panel did in {self.panel}"
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        share, who = self.share, {"judge": self.judge, "own": self.own}
+        counts = {"first": share.successes, "n": share.n, "prompts": share.clusters}
+        return {**who, **counts, "low": share.low, "high": share.high, "panel": self.panel}
 
 
 def by_category(records: Sequence[ClashRecord]) -> list[CategoryRow]:
@@ -96,13 +99,4 @@ def self_preference(records: Sequence[ClashRecord]) -> list[SelfPreference]:
 def _preference(judge: str, own: str, rows: Sequence[tuple[str, bool, bool]]) -> SelfPreference:
     prompts = {item: number for number, item in enumerate(dict.fromkeys(item for item, _, _ in rows))}
     share = clustered_proportion([float(first) for _, first, _ in rows], [prompts[item] for item, _, _ in rows])
-    return SelfPreference(
-        judge=judge,
-        own=own,
-        first=share.successes,
-        n=share.n,
-        prompts=share.clusters,
-        low=share.low,
-        high=share.high,
-        panel=sum(won for _, _, won in rows),
-    )
+    return SelfPreference(judge, own, share, panel=sum(won for _, _, won in rows))

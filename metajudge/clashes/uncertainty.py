@@ -11,12 +11,14 @@ of what it should, and k prompts know their own variance as well as Student's t 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from metajudge.stats.arrays import Floats
-from metajudge.stats.interval_estimate import normal_quantile
+from metajudge.stats.bootstrap import drawn_weights
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 
 RESAMPLES = 4000
 SEED = 20_260_101
@@ -78,8 +80,7 @@ class Lead:
     """How far the best candidate is ahead of the next one, paired by prompt.
 
     Attributes:
-        difference: mean over prompts of the difference of their shares of points, with its 95 % t interval.
-        prompts: with both of them.
+        difference: mean over prompts with both of the difference of their shares of points, with its t interval.
         needed: prompts at which a true difference of this size is found with a power of 80 % (two-sided, 5 %); None
             where no difference is observed.
         detectable: the smallest true difference that so many prompts find with that power.
@@ -87,32 +88,37 @@ class Lead:
 
     first: str
     second: str
-    difference: float
-    low: float
-    high: float
-    prompts: int
+    difference: Estimate
     needed: int | None
     detectable: float
 
     @property
     def ahead(self) -> bool:
         """Whether the interval excludes that they are equal."""
-        return self.low > 0
+        return self.difference.low > 0
 
     def sentence(self) -> str:
         """What was found, and what it would take to know more."""
-        figures = f"by {self.difference:.3f} [{self.low:.3f} to {self.high:.3f}] on {self.prompts} prompts"
+        found = self.difference
+        figures = f"by {found.estimate:.3f} [{found.low:.3f} to {found.high:.3f}] on {found.n} prompts"
         if self.ahead:
             return f"{self.first} is ahead of {self.second} {figures}"
-        power = f"with 80 % power, {self.prompts} prompts find a difference of {self.detectable:.3f}"
+        power = f"with 80 % power, {found.n} prompts find a difference of {self.detectable:.3f}"
         if self.needed is None:
-            return f"{self.first} and {self.second} have the same mean on {self.prompts} prompts: {power}"
-        more = max(0, self.needed - self.prompts)
+            return f"{self.first} and {self.second} have the same mean on {found.n} prompts: {power}"
+        more = max(0, self.needed - found.n)
         count = f"more than {MOST_NEEDED:,}" if self.needed >= MOST_NEEDED else f"about {more:,} more"
         return (
             f"{self.first} leads {self.second} {figures}, which does not separate them: {count} prompts are needed to "
             f"confirm a difference of this size ({power})"
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, and the sentence, as plain data."""
+        found, who = self.difference, {"first": self.first, "second": self.second}
+        figures = {"difference": found.estimate, "low": found.low, "high": found.high, "prompts": found.n}
+        more = {"needed": self.needed, "detectable": self.detectable, "sentence": self.sentence()}
+        return {**who, **figures, **more}
 
 
 def draws_of(observed: Observed, *, resamples: int = RESAMPLES, seed: int = SEED) -> Draws | None:
@@ -123,13 +129,7 @@ def draws_of(observed: Observed, *, resamples: int = RESAMPLES, seed: int = SEED
     rng = np.random.default_rng(seed)
     rows = len(observed.quality[0])
     table = np.hstack([*observed.quality, *observed.cost, *observed.latency])
-    sums = np.empty((resamples, table.shape[1]))
-    step = max(1, (1 << 20) // rows)
-    for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        drawn = rng.integers(0, rows, size=(stop - start, rows)) + np.arange(stop - start)[:, None] * rows
-        weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        sums[start:stop] = weights @ table
+    sums = np.concatenate([weights @ table for weights in drawn_weights(rows, resamples, rng)])
     tail = min(0.025, 1 - level_of(len(observed.names)))  # where a domination is read off
     width = math.sqrt(k / (k - 1)) * float(-stdtrit(k - 1, tail)) / normal_quantile(1 - 2 * tail)
     means, own = _means(sums, len(observed.names)), _means(table.sum(axis=0)[None, :], len(observed.names))
@@ -165,7 +165,8 @@ def lead_of(names: Sequence[str], shares: Mapping[str, Mapping[str, float]]) -> 
     factor = normal_quantile(0.95) + normal_quantile(2 * POWER - 1)
     needed = None if abs(difference) < 1e-9 else min(MOST_NEEDED, math.ceil((factor * spread / difference) ** 2))
     low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
-    return Lead(first, second, difference, low, high, n, needed, min(1.0, factor * spread / math.sqrt(n)))
+    found = Estimate(difference, low, high, n, CONFIDENCE, "paired t interval")
+    return Lead(first, second, found, needed, min(1.0, factor * spread / math.sqrt(n)))
 
 
 def _means(sums: Floats, candidates: int) -> tuple[Floats, Floats, Floats]:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from metajudge.audit.card import CheckName
+from metajudge.audit.card import AuditDocument, CheckName
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption
@@ -21,7 +21,7 @@ from metajudge.readers.inspection import guess_tables
 from metajudge.readers.jsonl import to_line
 from metajudge.report.audit.commands import JOINED, SHEET, Given, flags, next_commands, sheet, to_label
 from metajudge.report.audit.page import card, page
-from metajudge.report.audit.published import AuditDocument, published
+from metajudge.report.audit.published import published
 from metajudge.report.audit.terminal import Line, lines
 from metajudge.report.audit.words import counted
 from metajudge.report.html import to_html

@@ -22,6 +22,7 @@ from metajudge.cli.options import (
     DryRunOption,
     RubricOption,
     StoreOption,
+    echo_lines,
     panel_from,
     refuse_bad_lines,
     store_path,
@@ -121,8 +122,7 @@ SIGNALS_HELP = (
 def list_all() -> None:
     """List the benchmarks with their licences and sources."""
     catalogue = import_module("metajudge.benchmarks.catalogue")
-    for line in catalogue.lines():
-        typer.echo(line)
+    echo_lines(catalogue.lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +275,7 @@ def benchmark(
         say(note)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
-        for line in import_module("metajudge.benchmarks.prices").price_lines(work, plan):
-            typer.echo(line)
+        echo_lines(import_module("metajudge.benchmarks.prices").price_lines(work, plan))
         return
     asking = import_module("metajudge.benchmarks.grid_run")
     where = store_path(store)
@@ -292,8 +291,7 @@ def benchmark(
     calibrated = probabilities.of(work, results)
     findings = work.findings(plan, results, calibrated)
     reporting = import_module("metajudge.benchmarks.bench_report")
-    for line in reporting.terminal_lines(findings) if not outputs.as_json else ():
-        typer.echo(line)
+    echo_lines(reporting.terminal_lines(findings) if not outputs.as_json else ())
     if scores is not None:
         write_text(scores, import_module("metajudge.benchmarks.score_lines").score_lines(work, results, calibrated))
         say_written(scores, err=outputs.as_json)
@@ -339,8 +337,7 @@ def agent_clash(
     study = studying.load_study(data)
     figures = studying.recompute(study)
     page = reporting.report_of(study, figures)
-    for line in (table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ():
-        typer.echo(line)
+    echo_lines((table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ())
     outputs.write(lambda: str(studying.to_json(figures)), lambda: page)
 
 

@@ -14,6 +14,7 @@ from metajudge.cli.options import (
     DryRunOption,
     StoreOption,
     StrictOption,
+    echo_lines,
     panel_from,
     refuse_bad_lines,
     store_path,
@@ -141,8 +142,7 @@ def _write(records: list[object], source: str, outputs: Outputs, protocol: objec
     reporting = import_module("metajudge.benchmarks.reliability.report")
     found = analysing.analyse_records(records, protocol, third)
     table = table_to_text(reporting.terminal_table(found.figures))
-    for line in (table, *reporting.sentences(found.figures), *found.summary) if not outputs.as_json else ():
-        typer.echo(line)
+    echo_lines((table, *reporting.sentences(found.figures), *found.summary) if not outputs.as_json else ())
     outputs.write(
         lambda: str(analysing.to_json(found.figures)),
         lambda: reporting.report_of(

@@ -44,6 +44,10 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Command -> the sentence that names its substitute; a group stands for its commands."""
 
 OPTIONS: Final[Mapping[str, str]] = {
+    **{
+        f"vet {option}": "was removed: one process vets a million judgments, and several share a store on PostgreSQL"
+        for option in ("--engine", "--ray-address", "--workers")
+    },
     "vet --no-label-free": "was removed with the probability without labels that it left out: drop it",
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
     "peers --sweep": "was removed: subsamples are not analysed any more",

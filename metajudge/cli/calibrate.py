@@ -31,7 +31,7 @@ from metajudge.cli.calibrate_threshold import (
     threshold,
 )
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_items, reads_judgments, takes_labels
-from metajudge.cli.options import ResamplingSeedOption, StoreOption
+from metajudge.cli.options import ResamplingSeedOption, StoreOption, echo_lines
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
@@ -125,8 +125,7 @@ def fit(
     drawn_to = None if prior is None else shipped_prior().shrink
     calibration = fit_calibration(table, prior=drawn_to, seed=seed, folds=folds, selection=selection)
     spent = save_fit(calibration, out)
-    for line in fit_lines(calibration):
-        typer.echo(line)
+    echo_lines(fit_lines(calibration))
     typer.echo(split)
     if prior is None and "peers" in table.signals and len(calibration.provenance.questions) < FEW:
         typer.echo("With so few labelled questions a fit added to that of other sets is often better: --prior shipped")
@@ -165,16 +164,14 @@ def show(
     if as_json:
         typer.echo(show_json(calibration))
     else:
-        for line in show_lines(calibration):
-            typer.echo(line)
+        echo_lines(show_lines(calibration))
     if data:
         identity = calibration.identity
         table = labelled_records(data, reading, agent_scores).table(
             identity.signals, known=identity.judges, kind=calibration.kind, right=calibration.right
         )
         found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
-        for line in drift_lines(found):
-            typer.echo(line)
+        echo_lines(drift_lines(found))
 
 
 @app.command("diagnose")
@@ -200,8 +197,7 @@ def diagnose(
         table = _without_absent(table)
     rows = table.select(table.labelled)
     check_fittable(table, rows)
-    for line in diagnosis_lines(rows, seed=seed):
-        typer.echo(line)
+    echo_lines(diagnosis_lines(rows, seed=seed))
 
 
 def _without_absent(table: SignalTable) -> SignalTable:

@@ -8,7 +8,7 @@ import orjson
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
     from metajudge.calibration.profiles import Drift
-    from metajudge.calibration.quality import Figure, Quality
+    from metajudge.calibration.quality import Quality, Resampled
     from metajudge.calibration.table import SignalTable
 
 
@@ -133,9 +133,8 @@ def diagnosis_lines(table: "SignalTable", *, seed: int) -> Iterator[str]:
 
     try:
         panel = panel_independence(table, seed)
-        spread = (
-            "" if panel.interval is None else f"95 % {panel.interval[0]:.2f} to {panel.interval[1]:.2f}, questions "
-        )
+        found = panel.resampled
+        spread = "" if found is None else f"95 % {found.low:.2f} to {found.high:.2f}, questions "
         yield (
             f"{len(panel.judges)} judges are worth {panel.effective:.2f} independent ones ({spread}"
             f"{'resampled; ' if spread else ''}mean correlation of their errors {panel.mean_correlation:.2f})"
@@ -163,17 +162,18 @@ def diagnosis_lines(table: "SignalTable", *, seed: int) -> Iterator[str]:
         )
         try:
             for group in importances(table, seed=seed):
+                gain = group.gain
                 yield (
-                    f"  {group.group:<10} {group.gain:+.4f} ({group.low:+.4f} to {group.high:+.4f})  "
+                    f"  {group.group:<10} {gain.estimate:+.4f} ({gain.low:+.4f} to {gain.high:+.4f})  "
                     f"{group.without:.4f} against {group.loss:.4f}"
                 )
         except InputError as error:
             yield f"  not available: {error}"
 
 
-def _figure(found: "Figure | None") -> str:
+def _figure(found: "Resampled | None") -> str:
     if found is None:
         return "-"
     if found.low is None:
-        return f"{found.estimate:.3f}"
-    return f"{found.estimate:.3f} ({found.low:.3f} to {found.high:.3f})"
+        return f"{found.value:.3f}"
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"

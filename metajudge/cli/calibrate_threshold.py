@@ -17,7 +17,7 @@ from metajudge.calibration.looks import Schedule
 from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
 from metajudge.cli.calibrate_report import right_line
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json
+from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json, echo_lines
 from metajudge.errors import InputError
 from metajudge.files.output import check_apart, check_writable
 from metajudge.runs.exit_codes import ExitCode
@@ -209,8 +209,7 @@ def threshold(
     if as_json:
         echo_json(shown.plain())
     else:
-        for line in shown.lines():
-            typer.echo(line)
+        echo_lines(shown.lines())
         if result.passed:
             typer.echo(f"Written: {out or calibration}")
     if not result.passed:

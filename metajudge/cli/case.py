@@ -14,8 +14,7 @@ from metajudge.cases.reading import read_cases
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases
 from metajudge.cli.case_report import counted_cases, print_report, report_of
-from metajudge.cli.estimates import print_estimate
-from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,
@@ -27,18 +26,19 @@ from metajudge.cli.options import (
     StoreOption,
     StrictOption,
     WebhookOption,
+    need_judges,
     panel_from,
     refuse_bad_lines,
     rejects_path,
     store_path,
 )
-from metajudge.cli.sending import Spending, takes_budget
+from metajudge.cli.outputs import check_reports
+from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
-from metajudge.errors import ConfigurationError
 from metajudge.feedback.in_force import policy_in_force
 from metajudge.outcomes.sending import webhook_of
-from metajudge.report.files import check_report_path, write_report
+from metajudge.report.files import write_report
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import RunEnd, Stop
@@ -99,13 +99,11 @@ def case(
     chosen = _policy(policy or DEFAULT_CASE_POLICY, store)
     rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
     panel = panel_from(config, judge, seed=seed)
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    need_judges(panel)
     hook = webhook_of(Settings.load(), webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
     refuse_bad_lines(found.rejects, strict)
-    for path in report or ():
-        check_report_path(path)
+    check_reports(report)
     if dry_run:
         estimate = estimate_cases(panel, chosen, rubric, found.cases)
         work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
@@ -138,12 +136,8 @@ def case(
                 stop=stop,
             )
 
-    with contextlib.closing(spending.budget()) as budget:
-        run(
-            judged(
-                Session(panel=panel, store=where, command="case", notify=say, concurrency=concurrency, budget=budget)
-            )
-        )
+    with spending.session(panel, where, "case", concurrency) as session:
+        run(judged(session))
     rejects = rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     totals.store, totals.out = str(where), None if out is None else str(out)

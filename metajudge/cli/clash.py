@@ -1,29 +1,29 @@
-"""``metajudge clash``: candidates answer, a blind panel ranks the answers, the rankings are counted."""
+"""``metajudge clash``: candidates answer, a blind panel ranks them, rankings are counted and compared with people."""
 
-import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
 from metajudge.clashes.candidates import ClashFile, load_candidates, load_clash_file
 from metajudge.clashes.choice import WITHIN, Limits
+from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, Concordance, concordance, words
 from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.reviews import open_reviews
+from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, open_reviews, read_clashes, review_of_clash
 from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import ClashSettings, repeat_numbers
 from metajudge.clashes.standings import standings_of
 from metajudge.cli.clash_html import report_of
-from metajudge.cli.clash_people import compare_with_people
 from metajudge.cli.clash_report import Written, print_clash, summary_json
-from metajudge.cli.estimates import print_estimate
-from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -32,21 +32,116 @@ from metajudge.cli.options import (
     ReportOption,
     StoreOption,
     StrictOption,
+    echo_lines,
+    need_judges,
     refuse_bad_lines,
     store_path,
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs, versioned
-from metajudge.cli.sending import Spending, takes_budget
-from metajudge.errors import ConfigurationError
+from metajudge.cli.sending import Spending, print_estimate, takes_budget
+from metajudge.cli.stored import with_store
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.output import check_apart, write_text
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import with_flags
-from metajudge.report.document import Table
+from metajudge.report.document import Absent, Column, Table
 from metajudge.report.files import write_report
+from metajudge.report.tables import table_to_text
+from metajudge.reviews.review import ReviewStatus
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
 from metajudge.settings import Settings
+
+
+def compare_with_people(
+    records: str | None, store: str | None, json_out: Path | None, *, as_json: bool = False
+) -> None:
+    """Prints how often the panel agrees with people.
+
+    Args:
+        records: a file of ``metajudge clash``; where it is given, the labels in it are calls, and of the store only the
+            evaluations in it count.
+        store: as given with ``--store``.
+        json_out: a file for the same as JSON; None for none.
+        as_json: whether to print JSON in place of text.
+
+    Raises:
+        InputError: no call at all; says how to get some.
+    """
+    made = [] if records is None else read_clashes(_content(records), records, limited=False)
+    labels_alone = records is not None and not store_path(store).exists()
+    states = [] if labels_alone else with_store(store, clashes_in, maker="clash")
+    if made:
+        ids = {review_of_clash(record, now=0.0).review_id: record for record in made if len(record.answered) > 1}
+        states = [state for state in states if state.review.review_id in ids]
+        called = {
+            state.review.review_id for state in states if any(one.agrees is not None for one in calls_of([state]))
+        }
+        made = [record for review, record in ids.items() if review not in called]  # a decision goes before a label
+    calls = [*calls_of(states), *labelled_calls(made)]
+    waiting = sum(state.status is not ReviewStatus.DECIDED for state in states)
+    if not calls:
+        raise InputError(
+            f"no call of people on a clash is in the store ({waiting} reviews wait): decide some with "
+            "`metajudge review next --reviewer NAME`, or give prompts with labels and name the file of records"
+        )
+    found = concordance(calls)
+    text = versioned(_json(found, waiting))
+    if json_out is not None:
+        write_text(json_out, text)
+    if as_json:
+        typer.echo(text, nl=False)
+        return
+    echo_lines(_lines(found, waiting))
+
+
+def _content(records: str) -> bytes:
+    try:
+        return Path(records).read_bytes()
+    except OSError as error:
+        raise InputError(f"{records}: cannot be read: {error}") from None
+
+
+def _lines(found: Concordance, waiting: int) -> list[str]:
+    rows = (
+        ("all with a call", found.overall),
+        ("unanimous", found.unanimous),
+        ("divided", found.divided),
+    )
+    lines = ["Panel against people: share of evaluations with the same winner (or both a tie), 95 % Wilson interval."]
+    lines += [f"  {name}: {'no call' if one is None else words(one)}" for name, one in rows]
+    if found.seen is not None:
+        lines.append(f"  not counted, decided after the panel's verdict was seen: {words(found.seen)}")
+    lines += [f"  not counted, {why}: {count}" for why, count in sorted(found.left_out.items())]
+    if waiting:
+        lines.append(f"  {waiting} {'waits' if waiting == 1 else 'wait'} for people.")
+    if found.unanimous is None or found.divided is None:
+        lines.append("  All calls are of one kind, so the first line is not the agreement on all prompts.")
+    lines += [found.promise, "", table_to_text(prior_work_table())]
+    return lines
+
+
+def prior_work_table() -> Table:
+    """What others report, with its source and its warning."""
+    columns = tuple(Column(title=title) for title in ("who", "on", "agreement", "kappa", "reported by"))
+    not_reported = Absent(absent="not reported")
+    rows = tuple(
+        (one.method, one.benchmark, one.agreement or not_reported, one.kappa or not_reported, one.reference)
+        for one in PRIOR_WORK
+    )
+    ceiling = f"People themselves agree in {CEILING} of such comparisons; no panel can be expected to do much better."
+    return Table(caption="For comparison", columns=columns, rows=rows, notes=(f"{SOURCE}.", ceiling))
+
+
+def _json(found: Concordance, waiting: int) -> str:
+    data = {
+        "concordance": found.to_json(),
+        "waiting": waiting,
+        "reported_elsewhere": {"source": SOURCE, "rows": [asdict(one) for one in PRIOR_WORK]},
+    }
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
 
 STARTED = time.monotonic()
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
@@ -224,8 +319,7 @@ def clash(
     )
     settings.check()
     panel = with_flags(file.panel, judge or ())
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    need_judges(panel)
     outputs = Outputs(json_out, report, as_json)
     outputs.check(out, judgments)
     asked = open_asked(prompt, given=given, limit=limit)
@@ -238,16 +332,8 @@ def clash(
         return
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
-    with contextlib.closing(spending.budget()) as budget:
-        session = Session(
-            panel=panel,
-            store=store_path(store),
-            command="clash",
-            notify=say,
-            concurrency=concurrency,
-            budget=budget,
-            webhook=webhook_of(Settings.load()),
-        )
+    hook = webhook_of(Settings.load())
+    with spending.session(panel, store_path(store), "clash", concurrency, webhook=hook) as session:
         found, reviews = run(_run(session, settings, asked, out, review, review_sample))
     found.totals.total_s = time.monotonic() - STARTED
     _write(found, asked, limits, Written(out, judgments, reviews), outputs)

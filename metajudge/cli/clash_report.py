@@ -14,7 +14,7 @@ from metajudge.clashes.run import ClashTotals
 from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, full_sheet, verdict_of
 from metajudge.clashes.standings import Average, CandidateStanding, Standings
 from metajudge.clashes.summary import by_category, self_preference
-from metajudge.cli.options import advised
+from metajudge.cli.options import advised, echo_lines
 from metajudge.files.command_line import command
 from metajudge.report.document import Absent, Cell, Column, Measured, Table
 from metajudge.report.tables import dollars, one_line, table_to_text
@@ -65,19 +65,16 @@ def print_clash(
     else:
         lines = overview(totals)
         tables = [standings_table(found), category_table(records), cycles]
-    for line in lines:
-        typer.echo(line)
+    echo_lines(lines)
     for table in tables:
         if table is not None:
             typer.echo("")
             typer.echo(table_to_text(table))
     typer.echo("")
     own = [] if one is not None else [f"{preference.sentence()}." for preference in self_preference(records)]
-    for line in (*sentences_of(found), *own, *problems(totals)):
-        typer.echo(line)
+    echo_lines([*sentences_of(found), *own, *problems(totals)])
     sent = filter(None, [totals.webhook_sentence])
-    for line in (*_for_people(records, written), took(totals, records), *sent, *_next(totals, written)):
-        typer.echo(line)
+    echo_lines([*_for_people(records, written), took(totals, records), *sent, *_next(totals, written)])
 
 
 def summary_json(
@@ -90,11 +87,11 @@ def summary_json(
     """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
     data: dict[str, Any] = {
         "summary": totals.to_json(),
-        "standings": found.candidates,
-        **({} if found.lead is None else {"lead": {**_plain(found.lead), "sentence": found.lead.sentence()}}),
+        "standings": [one.model_dump() for one in found.candidates],
+        **({} if found.lead is None else {"lead": found.lead.to_json()}),
         **({} if found.choice is None else {"choice": {**_plain(found.choice), "sentence": found.choice.sentence()}}),
         "categories": by_category(records),
-        "self_preference": self_preference(records),
+        "self_preference": [one.to_json() for one in self_preference(records)],
         **({"cycles": dict(cycles)} if cycles else {}),
         "reviews": dict(reviews),
         "evaluations": [record.model_dump(mode="json") for record in records],
@@ -195,8 +192,8 @@ def standings_table(found: Standings) -> Table | None:
 
 def _row(one: CandidateStanding, prompts: int) -> tuple[Cell, ...]:
     quality: Cell = _mean(one.quality)
-    if one.quality.mean is not None and one.low is not None and one.high is not None:
-        quality = Measured(value=one.quality.mean, low=one.low, high=one.high)
+    if one.quality.mean is not None and one.share is not None:
+        quality = Measured(value=one.quality.mean, low=one.share.low, high=one.share.high)
     best: Cell = Absent(absent=f"too few prompts ({prompts})") if one.best is None else one.best
     means = [_mean(value) for value in (one.cost_usd, one.latency_s, one.first_token_s)]
     return (one.name, one.wins, one.ties, one.judged, quality, best, *means, pareto_words(one))

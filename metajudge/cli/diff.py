@@ -8,7 +8,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Labelling, Reading, RightOption, reads_judgments
 from metajudge.cli.loop import run
-from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, store_path
+from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, echo_lines, store_path
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.types import Right, VerdictKind
@@ -49,8 +49,7 @@ def diff(
     if as_json:
         _print_json(one, other, found, rules)
     else:
-        for line in _lines(one, other, found, rules):
-            typer.echo(line)
+        echo_lines(_lines(one, other, found, rules))
 
 
 def _print_json(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> None:

@@ -25,31 +25,28 @@ def print_report(report: Report) -> None:
     console = Console(highlight=False)
     answered = report.overall["accuracy"].n
     unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
-    console.print(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{unclear}", markup=False)
+    _say(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{unclear}", wrapped=True)
     console.print(_table("", list(report.overall.values())))
     for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
         if len(groups) > 1:
             for name, found in groups.items():
-                console.print(f"\n{title} {name[:40]}", markup=False)
+                _say(f"\n{title} {name[:40]}", wrapped=True)
                 console.print(_table("", list(found.values())))
     counts = ", ".join(f"{count} {way.value.replace('_', ' ')}" for way, count in report.disagreements.items())
-    console.print(f"\nDisagreements: {counts}", markup=False)
+    _say(f"\nDisagreements: {counts}", wrapped=True)
     for pattern in report.patterns:
-        console.print(f"  {pattern.describe()}", markup=False, soft_wrap=True)
+        _say(f"  {pattern.describe()}")
     print_advice(report.advice)
 
 
 def print_advice(advice: Sequence[Advice]) -> None:
     """Prints advice for manual changes, and how to test them."""
-    console = Console(highlight=False)
     for one in advice:
-        console.print(f"Advice: {one.text}", markup=False, soft_wrap=True)
+        _say(f"Advice: {one.text}")
     if advice:
-        console.print(
+        _say(
             "New wording needs new model calls: `metajudge feedback draft` writes it down, and `metajudge feedback "
-            "rejudge` tries it on reviewed records that are held out.",
-            markup=False,
-            soft_wrap=True,
+            "rejudge` tries it on reviewed records that are held out."
         )
 
 
@@ -88,24 +85,22 @@ def disagreement_rows(found: Mapping[Direction, Sequence[DecidedCase]]) -> list[
 
 def print_disagreements(found: Mapping[Direction, Sequence[DecidedCase]]) -> None:
     """Prints cases by direction, each with people's reasons."""
-    console = Console(highlight=False)
     for way, cases in found.items():
-        console.print(f"{way.value.replace('_', ' ')}: {len(cases)}", markup=False)
+        _say(f"{way.value.replace('_', ' ')}: {len(cases)}", wrapped=True)
         for case in cases:
             number = case.score if case.probability is None else case.probability
             value = "" if number is None else f" at {number:.4g}"
             by = f"{case.judge or 'case'}, version {(case.policy_digest or '')[:12]}"
-            console.print(f"  {case.case_id} ({by}): {case.action}{value}", markup=False, soft_wrap=True)
+            _say(f"  {case.case_id} ({by}): {case.action}{value}")
             for one in case.decisions:
                 why = f": {one.reason}" if one.reason else ", no reason given"
-                console.print(f"    {one.outcome.value} by {one.reviewer}{why}", markup=False, soft_wrap=True)
+                _say(f"    {one.outcome.value} by {one.reviewer}{why}")
 
 
 def print_snapshots(found: Sequence[AuditEntry]) -> None:
     """Prints the metrics of each kept report in a line."""
-    console = Console(highlight=False)
     if not found:
-        console.print("No report is stored yet: run metajudge feedback report --save", markup=False)
+        _say("No report is stored yet: run metajudge feedback report --save", wrapped=True)
     for one in found:
         metrics = one.payload["overall"]
         metrics = ", ".join(
@@ -114,7 +109,7 @@ def print_snapshots(found: Sequence[AuditEntry]) -> None:
             for name, m in metrics.items()
         )
         line = f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {metrics}"
-        console.print(line, markup=False, soft_wrap=True)
+        _say(line)
 
 
 def _table(title: str, found: Sequence[Metric]) -> Table:
@@ -143,94 +138,77 @@ def _met(one: Metric) -> str:
 
 def print_proposals(proposals: Sequence[Proposal]) -> None:
     """Prints each change with its backtest."""
-    console = Console(highlight=False)
     if not proposals:
-        console.print("No change to propose: too few cases, or no disagreement to learn from.", markup=False)
+        _say("No change to propose: too few cases, or no disagreement to learn from.", wrapped=True)
     for one in proposals:
-        console.print(
-            f"{one.proposal_id}  {one.status}: {one.kind.value} against {_way(one)}, {one.change}",
-            markup=False,
-            soft_wrap=True,
-        )
-        console.print(f"    {one.backtest.reason} ({_on(one.backtest)})", markup=False, soft_wrap=True)
+        _say(f"{one.proposal_id}  {one.status}: {one.kind.value} against {_way(one)}, {one.change}")
+        _say(f"    {one.backtest.reason} ({_on(one.backtest)})")
     good = [one for one in proposals if one.status == "proposed"]
     if good:
         activate = advised("feedback", "activate", good[0].proposal_id, "--by", "NAME")
-        console.print(f"Nothing was changed. To activate one: {activate}", markup=False, soft_wrap=True)
+        _say(f"Nothing was changed. To activate one: {activate}")
 
 
 def print_backtest(found: Backtest) -> None:
     """Prints both rates' differences and the verdict."""
-    console = Console(highlight=False)
-    console.print(f"{'better' if found.better else 'not better'}: {found.reason}", markup=False, soft_wrap=True)
+    _say(f"{'better' if found.better else 'not better'}: {found.reason}")
     for name, one in (("false approvals", found.false_approve), ("false rejections", found.false_reject)):
-        console.print(f"  {name}: {_difference(one)}", markup=False)
-    console.print(f"  {_on(found)}, interval {100 * found.confidence:g} %", markup=False)
+        _say(f"  {name}: {_difference(one)}", wrapped=True)
+    _say(f"  {_on(found)}, interval {100 * found.confidence:g} %", wrapped=True)
 
 
 def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | None]) -> None:
     """Prints each draft's change, what it answers, and its newest comparison."""
-    console = Console(highlight=False)
-
-    def say(text: str) -> None:
-        console.print(text, markup=False, soft_wrap=True)
-
     if not drafts:
-        say("There is no draft yet: run metajudge feedback draft")
+        _say("There is no draft yet: run metajudge feedback draft")
     for one in drafts:
-        say(f"{one.draft_id}  {one.name}, {one.kind.value}: {one.change}")
+        _say(f"{one.draft_id}  {one.name}, {one.kind.value}: {one.change}")
         if one.pattern is not None:
-            say(f"    answers: {one.pattern.text}")
-        say(
+            _say(f"    answers: {one.pattern.text}")
+        _say(
             f"    made of {len(one.drafted_on)} records, {len(one.held_out)} held out; "
             f"texts by {one.written_by}, version {one.policy.digest[:12]}"
         )
         found = compared.get(one.draft_id)
         if found is not None:
-            say(f"    {'better' if found.better else 'not better'}: {found.reason}")
+            _say(f"    {'better' if found.better else 'not better'}: {found.reason}")
     waiting = [one for one in drafts if one.kind is DraftKind.INSTRUCTION and compared.get(one.draft_id) is None]
     if waiting:
         judged = advised("feedback", "rejudge", waiting[0].draft_id, "--judge", "PROVIDER:MODEL", "--dry-run")
-        say(f"Nothing was changed. To try one: {judged}")
+        _say(f"Nothing was changed. To try one: {judged}")
 
 
 def print_comparison(found: Comparison) -> None:
     """Prints what a draft changes on the records held out of it."""
-    console = Console(highlight=False)
-
-    def say(text: str) -> None:
-        console.print(text, markup=False, soft_wrap=True)
-
-    say(f"{'better' if found.better else 'not better'}: {found.reason}")
+    _say(f"{'better' if found.better else 'not better'}: {found.reason}")
     for name, one in (
         ("agreement with people", found.agreement),
         ("score error", found.score_error),
         ("confidence error", found.confidence_error),
     ):
         if one is not None:
-            say(
+            _say(
                 f"  {name}: {one.before:.3f} before, {one.after:.3f} after, difference {one.difference:+.3f} "
                 f"({one.low:+.3f} to {one.high:+.3f}), n = {one.n} about {one.questions} questions"
             )
-            say(f"    {one.definition}; {one.method}")
-    say(f"  intervals {100 * found.confidence:g} %, on records held out of the draft")
+            _say(f"    {one.definition}; {one.method}")
+    _say(f"  intervals {100 * found.confidence:g} %, on records held out of the draft")
     for reason, count in found.left_out.items():
-        say(f"  {counted_cases(count)} left out: {reason}")
+        _say(f"  {counted_cases(count)} left out: {reason}")
     if found.judges:
         cost = "an unknown cost" if found.cost_usd is None else f"${found.cost_usd:.4f}"
-        say(
+        _say(
             f"  judged anew by {', '.join(found.judges.values())}: {found.calls} calls, {found.cached_calls} from the "
             f"store, {cost}"
         )
     if found.better:
-        say(f"Nothing was changed. To activate it: {advised('feedback', 'activate', found.draft_id, '--by', 'NAME')}")
+        _say(f"Nothing was changed. To activate it: {advised('feedback', 'activate', found.draft_id, '--by', 'NAME')}")
 
 
 def print_history(proposals: Sequence[Proposal], activations: Sequence[Activation]) -> None:
     """Prints proposals and activations, oldest first."""
-    console = Console(highlight=False)
     if not proposals and not activations:
-        console.print("There is no proposal yet: run metajudge feedback propose", markup=False)
+        _say("There is no proposal yet: run metajudge feedback propose", wrapped=True)
     active = {one.name: one.proposal_id for one in activations}
     once = {one.proposal_id for one in activations}
     for one in proposals:
@@ -239,14 +217,12 @@ def print_history(proposals: Sequence[Proposal], activations: Sequence[Activatio
             "active" if active.get(one.name) == one.proposal_id else "superseded" if one.proposal_id in once else status
         )
         what = f"{one.name} against {_way(one)}: {one.change}"
-        console.print(f"{_day(one.created_at)}  {one.proposal_id}  {word}: {what}", markup=False, soft_wrap=True)
+        _say(f"{_day(one.created_at)}  {one.proposal_id}  {word}: {what}")
     for done in activations:
         why = f": {done.reason}" if done.reason else ""
-        console.print(
+        _say(
             f"{_day(done.at)}  {done.name} {done.base_digest[:12]} -> {done.digest[:12]} by {done.by}{why} "
-            f"({done.evidence})",
-            markup=False,
-            soft_wrap=True,
+            f"({done.evidence})"
         )
 
 
@@ -269,3 +245,8 @@ def _difference(one: Difference) -> str:
 
 def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _say(text: str, *, wrapped: bool = False) -> None:
+    """Prints a text as it stands; wrapped, in lines as wide as the terminal."""
+    Console(highlight=False).print(text, markup=False, soft_wrap=not wrapped)

@@ -43,10 +43,7 @@ _TITLES: Mapping[str, str] = {
             "within max-cost-usd max-latency-s"
         ),
         OUTPUT: "out json json-out report markdown store judgments details scores compare-people",
-        SPEND: (
-            "concurrency dry-run budget-usd budget-calls budget-tokens budget-file engine workers ray-address "
-            "keep-failures"
-        ),
+        SPEND: "concurrency dry-run budget-usd budget-calls budget-tokens budget-file workers keep-failures",
         BATCH: "batch batch-wait batch-live-below batch-size batch-poll",
         SELECT: (
             "run decision panel since until assessments accepted kept min-probability guarantee all ignore-decisions "

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.inputs import MapOption, MapValuesOption, mapping_of
+from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, mapping_of
 from metajudge.cli.inspect_report import print_record
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
@@ -95,9 +95,7 @@ def import_table(
     ],
     maps: MapOption = None,
     values: MapValuesOption = None,
-    judge: Annotated[
-        str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
-    ] = None,
+    judge: OneJudgeOption = None,
     as_table: Annotated[
         bool, typer.Option("--as-table", help="Ask about the columns of a file of another tool's format, too.")
     ] = False,
@@ -110,7 +108,7 @@ def import_table(
     The mapping is saved in metajudge-inputs.toml, and `metajudge vet FILE` then needs no flags. In a script, give
     --yes and --map, --map-values or --judge for what the guesses leave open. No model is asked.
     """
-    given = mapping_of([*(maps or ()), *([f"judge:={judge}"] if judge else [])], values)
+    given = mapping_of(maps, values, judge)
     found = inspect_input(file, given, records=RECORDS, as_table=as_table)
     if found.mapping is None and given is None:
         _recognised(found)

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from metajudge.cli.options import AgentOption, RubricOption, SeedOption
+from metajudge.cli.options import AgentOption, RubricOption, SeedOption, echo_lines
 from metajudge.errors import ConfigurationError, UserError
 from metajudge.files.command_line import command
 from metajudge.panels.config import PanelConfig, load_panel_file
@@ -42,8 +42,7 @@ def init(
     panel = load_panel_file(path)  # check the file as written
     agents = ", ".join(one.spec() for one in panel.agents) or "no agents"
     typer.echo(f"Written: {path} ({panel.chosen_strategy}, {agents}, rubric {panel.rubric})")
-    for line in _next_steps(path, panel):
-        typer.echo(line)
+    echo_lines(_next_steps(path, panel))
 
 
 def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None) -> tuple[list[str], str, str]:

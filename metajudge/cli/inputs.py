@@ -34,6 +34,9 @@ MapValuesOption = Annotated[
         metavar="VALUE=MEANING,...",
     ),
 ]
+OneJudgeOption = Annotated[
+    str | None, typer.Option("--judge", help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
+]
 PrefixIdsOption = Annotated[
     bool,
     typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids."),
@@ -198,9 +201,10 @@ def _values_of(inputs: list[str], given: list[str]) -> list[str]:
     return [f"{value}={meaning}" for value, meaning in {**saved, **parse_values(given)}.items()]
 
 
-def mapping_of(maps: list[str] | None, values: list[str] | None) -> FieldMap | None:
-    """The mapping that the flags make; None without flags."""
-    return parse_map(maps or (), values or ()) if maps or values else None
+def mapping_of(maps: list[str] | None, values: list[str] | None, judge: str | None = None) -> FieldMap | None:
+    """The mapping that the flags make, with one judge for all rows where it is named; None without flags."""
+    given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
+    return parse_map(given, values or ()) if given or values else None
 
 
 def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMap) -> None:

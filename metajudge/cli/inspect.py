@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.inputs import Labelling, MapOption, MapValuesOption, PrefixIdsOption, mapping_of, takes_labels
+from metajudge.cli.inputs import (
+    Labelling,
+    MapOption,
+    MapValuesOption,
+    OneJudgeOption,
+    PrefixIdsOption,
+    mapping_of,
+    takes_labels,
+)
 from metajudge.cli.inspect_report import print_report, to_json
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import InputError
@@ -19,9 +27,7 @@ def inspect(
     maps: MapOption = None,
     values: MapValuesOption = None,
     prefix_ids: PrefixIdsOption = False,
-    judge: Annotated[
-        str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
-    ] = None,
+    judge: OneJudgeOption = None,
     save: Annotated[
         bool, typer.Option("--save", help="Save the mapping for this file in metajudge-inputs.toml.")
     ] = False,
@@ -38,8 +44,7 @@ def inspect(
     No model is asked; only --save writes anything. Exit code 1: the file cannot be read as judgments without further
     options (see the problems); with --strict also if single records cannot be read.
     """
-    given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
-    mapping = mapping_of(given, values)
+    mapping = mapping_of(maps, values, judge)
     right = labelling.rule
     found = [
         inspect_input(

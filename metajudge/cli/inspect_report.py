@@ -5,6 +5,7 @@ from collections import Counter
 
 import typer
 
+from metajudge.cli.options import echo_lines
 from metajudge.files.command_line import command
 from metajudge.readers.inspection import Inspection
 from metajudge.types import Judgment
@@ -42,8 +43,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         typer.echo(f"Judges: {_top(found.judges)}")
     if found.verdicts:
         typer.echo(f"{'Verdicts' if found.judgments is not None else 'Values of the verdict'}: {_top(found.verdicts)}")
-    for line in _kinds(found) if found.judgments is not None else ():
-        typer.echo(line)
+    echo_lines(_kinds(found) if found.judgments is not None else ())
     for number, record in enumerate(found.records, start=1):
         print_record(number, record)
     for notice in (*(found.join.notices() if found.join else ()), found.people.notice()):

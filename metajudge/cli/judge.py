@@ -12,9 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.cli.estimates import print_estimate
 from metajudge.cli.inputs import Reading, reads_items
-from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,
@@ -23,13 +22,14 @@ from metajudge.cli.options import (
     JudgesOption,
     SeedOption,
     StoreOption,
+    need_judges,
     panel_from,
     refuse_bad_lines,
     store_path,
     takes,
 )
-from metajudge.cli.sending import Sending
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.cli.sending import Sending, print_estimate
+from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
 from metajudge.judging.grading import Grading
@@ -163,8 +163,7 @@ def judge(
     Exit code 1: a call failed.
     """
     panel = panel_from(config, judge, seed=seed)
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+    need_judges(panel)
     if combined is not None and (grade or orders is not Orders.BOTH):
         raise typer.BadParameter(
             "needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
@@ -220,16 +219,7 @@ def judge(
                 on_combined=on_combined,
             )
 
-    with contextlib.closing(sending.budget()) as budget:
-        session = Session(
-            panel=panel,
-            store=where,
-            concurrency=concurrency,
-            budget=budget,
-            batch=batches,
-            notify=say,
-            command="judge",
-        )
+    with sending.session(panel, where, "judge", concurrency, batch=batches) as session:
         run(judged(session))
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), totals.failed_games)

@@ -2,14 +2,22 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, echo_json, refuse_bad_lines
+from metajudge.cli.options import (
+    JsonOption,
+    StoreOption,
+    StrictOption,
+    advised,
+    echo_json,
+    echo_lines,
+    refuse_bad_lines,
+)
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.monitor.drift import Drift, NewIdentity
@@ -21,7 +29,7 @@ from metajudge.monitor.records import (
     tallied_promises,
     watched_promises,
 )
-from metajudge.monitor.report import PromiseReport, Watched, candidates, labelled, report_on, sorted_reports
+from metajudge.monitor.report import PromiseReport, Watched, candidates, labelled, reports_on
 from metajudge.monitor.sampling import Pick, Purpose, pick
 from metajudge.monitor.tally import Tally
 from metajudge.readers.lines import Reject
@@ -110,8 +118,7 @@ def monitor(
     if as_json:
         echo_json(_plain(found))
     else:
-        for line in _lines(found, budget):
-            typer.echo(line)
+        echo_lines(_lines(found, budget))
     if any(one.is_broken for one in found.reports):
         raise typer.Exit(ExitCode.BAR_MISSED)
     if found.webhook is not None and found.webhook["failed"]:
@@ -153,9 +160,7 @@ async def _on_store(store: Store, wish: _Wish, hook: Webhook | None) -> _Found:
 
 
 def _reports(watched: Sequence[tuple[Watched, Tally | None]], wish: _Wish) -> list[PromiseReport]:
-    return sorted_reports(
-        report_on(one, tally, level=wish.level, confidence=wish.confidence, most=wish.most) for one, tally in watched
-    )
+    return reports_on(watched, level=wish.level, confidence=wish.confidence, most=wish.most)
 
 
 def _picks(watched: Sequence[Watched], wish: _Wish) -> list[Pick]:
@@ -181,10 +186,16 @@ def _webhook(url: str | None) -> Webhook | None:
     return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
 
 
+_CANDIDATE = ("judgment_id", "content", "judge", "category", "probability", "kept")
+
+
 def _plain(found: _Found) -> dict[str, object]:
     return {
         "promises": [one.to_json() for one in found.reports],
-        "next": [{**asdict(one.candidate), "inclusion": one.inclusion} for one in found.picks],
+        "next": [
+            {**{name: getattr(one.candidate, name) for name in _CANDIDATE}, "inclusion": one.inclusion}
+            for one in found.picks
+        ],
         "queued": found.queued,
         "recorded": found.recorded,
         "webhook": found.webhook,

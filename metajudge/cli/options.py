@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from metajudge.cli.boundary import keeps_state_in
-from metajudge.errors import BadLineError
+from metajudge.errors import BadLineError, ConfigurationError
 from metajudge.files.command_line import command, store_words
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
 from metajudge.settings import DEFAULT_STORE, Settings
@@ -118,7 +118,6 @@ STRATEGIES = (
 )
 complete_strategy = complete(*STRATEGIES)
 complete_policy = complete_from(_policies)
-complete_engine = complete(("local", "in this process"), ("ray", "over processes or a cluster"))
 complete_families = complete(("warn", "say so"), ("forbid", "leave such agents out"), ("ignore", "allow them"))
 complete_right = complete(
     ("equal", "the same verdict"),
@@ -186,6 +185,12 @@ def echo_json(data: Mapping[str, object], *, indent: bool = False) -> None:
     typer.echo(orjson.dumps({"version": 1, **data}, option=orjson.OPT_INDENT_2 if indent else None).decode())
 
 
+def echo_lines(lines: Iterable[str]) -> None:
+    """Prints lines of text."""
+    for line in lines:
+        typer.echo(line)
+
+
 def panel_from(
     config: Path | None,
     agents: list[str] | None,
@@ -213,6 +218,12 @@ def panel_from(
         families=families,
         prompt_version=prompt_version,
     )
+
+
+def need_judges(panel: PanelConfig) -> None:
+    """Raises ConfigurationError: no agent judges."""
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
 
 
 def refuse_bad_lines(rejects: Sequence["Reject"], strict: bool) -> None:

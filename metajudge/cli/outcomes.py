@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json
+from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json, echo_lines
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.outcomes.files import write_outcomes
@@ -59,7 +59,7 @@ def list_outcomes(
     as_json: JsonOption = False,
 ) -> None:
     """List the final outcome of everything that was decided, newest first, with counts."""
-    wanted = _wanted(kind, outcome, by, policy, since, history)
+    wanted = OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
 
     async def main(opened: Store) -> tuple[list[FinalOutcome], list[OutcomeCount]]:
         await _collect(opened)
@@ -78,8 +78,7 @@ def list_outcomes(
         return
     for one in found:
         typer.echo(_line(one))
-    for line in _count_lines(counts):
-        typer.echo(line)
+    echo_lines(_count_lines(counts))
     if more is not None:
         typer.echo(f"More: --before {more}")
 
@@ -111,8 +110,7 @@ def show(
         echo_json({"outcomes": found})
         return
     for one in found:
-        for line in _details(one):
-            typer.echo(line)
+        echo_lines(_details(one))
 
 
 @app.command()
@@ -192,7 +190,7 @@ def export_outcomes(
     store: StoreOption = None,
 ) -> None:
     """Write outcomes to a file, oldest first: ids, numbers and names; no judged text."""
-    wanted = _wanted(kind, outcome, by, policy, since, history)
+    wanted = OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
 
     async def main(opened: Store) -> int:
         await _collect(opened)
@@ -216,17 +214,6 @@ async def _collect(store: Store) -> None:
         if looked_at < 20_000 <= looked_at + some:
             say("reading the store's decisions for the first time; this is done once")
         looked_at += some
-
-
-def _wanted(
-    kind: Kind | None,
-    outcome: OutcomeName | None,
-    by: By | None,
-    policy: str | None,
-    since: str | None,
-    history: bool,
-) -> OutcomeFilter:
-    return OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
 
 
 def _time(text: str | None) -> float | None:

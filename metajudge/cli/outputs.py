@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, ReportOption
 from metajudge.files.output import check_writable, write_text
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 JsonFileOption = Annotated[
     Path | None, typer.Option("--json-out", help="Write every figure as JSON to a file.", metavar="OUT.json")
-]
-ReportOption = Annotated[
-    list[Path] | None,
-    typer.Option("--report", help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
 ]
 
 

@@ -1,6 +1,5 @@
 """``metajudge peers``: models rank each other's answers, and the consensus of their rankings."""
 
-import contextlib
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.estimates import print_estimate
-from metajudge.cli.loop import run, say, stop_on_interrupt
+from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -19,17 +17,18 @@ from metajudge.cli.options import (
     ReportOption,
     StoreOption,
     StrictOption,
+    echo_lines,
     panel_from,
     refuse_bad_lines,
     store_path,
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs
 from metajudge.cli.peers_report import print_findings, report_of, summary_lines
-from metajudge.cli.sending import Spending, takes_budget
+from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.files.output import check_apart
 from metajudge.installation import __version__
 from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
-from metajudge.peers import Ballot, HumanRanking, Options, analyse, read_ballots, read_human_rankings
+from metajudge.peers import Ballot, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import Questions, read_questions
@@ -162,15 +161,7 @@ def peers(
             return
         if out is None:
             raise typer.BadParameter("give --out BALLOTS.jsonl: every attempt is kept there")
-        with contextlib.closing(spending.budget()) as budget:
-            session = Session(
-                panel=panel,
-                store=store_path(store),
-                command="peers",
-                notify=say,
-                concurrency=concurrency,
-                budget=budget,
-            )
+        with spending.session(panel, store_path(store), "peers", concurrency) as session:
             found = run(_ask(session, asked, out, seed, judges))
         for line in summary_lines(found.totals, out):
             typer.echo(line, err=as_json)
@@ -178,7 +169,9 @@ def peers(
         if not any(one.status == "ok" for one in ballots):
             typer.echo(f"metajudge: there are no ballots to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
-    _analyse(ballots, options, humans, provenance, outputs)
+    findings = analyse(ballots, options, humans).model_copy(update={"provenance": provenance})
+    echo_lines(print_findings(findings) if not outputs.as_json else ())
+    outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: report_of(findings))
     raise typer.Exit(code)
 
 
@@ -221,16 +214,3 @@ def _read(path: Path, limit: int | None, strict: bool) -> tuple[tuple[Ballot, ..
     lost = sum(one.status == "failed" for one in ballots)
     counts = RunCounts(done=len(ballots), without_verdict=lost, bad_lines=len(found.rejects))
     return ballots, {"ballots": str(path), "metajudge": __version__}, exit_code(counts, strict=strict)
-
-
-def _analyse(
-    ballots: Sequence[Ballot],
-    options: Options,
-    humans: Sequence[HumanRanking],
-    provenance: dict[str, str],
-    outputs: Outputs,
-) -> None:
-    findings = analyse(ballots, options, humans).model_copy(update={"provenance": provenance})
-    for line in print_findings(findings) if not outputs.as_json else ():
-        typer.echo(line)
-    outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: report_of(findings))

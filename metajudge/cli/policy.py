@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, echo_json
+from metajudge.cli.options import JsonOption, echo_json, echo_lines
 from metajudge.cli.stored import with_store
 from metajudge.decision import CasePlan, Policy, list_policies, load_policy
 from metajudge.feedback.simulation import Simulation
@@ -125,8 +125,7 @@ def show(name: PolicyArgument, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(policy.model_dump_json())
         return
-    for line in policy_lines(policy):
-        typer.echo(line)
+    echo_lines(policy_lines(policy))
 
 
 @app.command("validate")
@@ -165,6 +164,5 @@ def simulate(
     if as_json:
         echo_json(found.to_json())
     else:
-        for line in simulation_lines(found, policy, other):
-            typer.echo(line)
+        echo_lines(simulation_lines(found, policy, other))
     raise typer.Exit(ExitCode.DONE if found.total else ExitCode.INCOMPLETE)

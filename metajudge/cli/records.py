@@ -11,12 +11,11 @@ import orjson
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, echo_json
-from metajudge.cli.outputs import ReportOption, say_written
+from metajudge.cli.options import JsonOption, ReportOption, StoreOption, echo_json, echo_lines
+from metajudge.cli.outputs import check_reports, say_written
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command, store_words
-from metajudge.report.files import check_report_path
 from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store.forgetting import affected
@@ -40,8 +39,7 @@ def show(
     assessment with its newest probability and decision. "history" contains the other versions. --report writes the
     report of a run of vet.
     """
-    for path in report or ():
-        check_report_path(path)
+    check_reports(report)
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
         typer.echo(
@@ -53,8 +51,7 @@ def show(
     elif as_json:
         typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
-        for line in account_of(found, store_words(store)):
-            typer.echo(line)
+        echo_lines(account_of(found, store_words(store)))
 
 
 def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json
+from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json, echo_lines
 from metajudge.cli.review_options import (
     MAKER,
     BlindOption,
@@ -238,8 +238,7 @@ def _print_recorded(one: Recorded, told: str) -> None:
     typer.echo(
         f"{made.review_id}: {made.outcome.value} by {made.reviewer}{bulk}; the review is {one.state.status.value}."
     )
-    for line in filter(None, (one.seen and f"It {one.seen}.", told)):
-        typer.echo(line)
+    echo_lines(filter(None, (one.seen and f"It {one.seen}.", told)))
 
 
 @app.command("amend")

@@ -168,8 +168,9 @@ def agreement_data(found: ReviewerAgreement) -> dict[str, object]:
     def data(one: Agreement | None) -> dict[str, object] | None:
         if one is None:
             return None
-        kept = ("estimate", "low", "high", "n", "confidence", "method", "reason")
-        return {name: getattr(one, name) for name in kept}
+        low, high = one.ends or (None, None)
+        kept = {name: getattr(one, name) for name in ("n", "confidence", "method", "reason")}
+        return {"estimate": one.estimate, "low": low, "high": high, **kept}
 
     return {
         "shared": found.shared,
@@ -183,5 +184,7 @@ def agreement_data(found: ReviewerAgreement) -> dict[str, object]:
 def _agreement(one: Agreement) -> str:
     if one.estimate is None:
         return f"undefined ({one.reason}), n {one.n}"
-    interval = "" if one.low is None else f", {100 * one.confidence:g} % interval {one.low:.2f} to {one.high:.2f}"
+    interval = ""
+    if one.bounded is not None:
+        interval = f", {100 * one.confidence:g} % interval {one.bounded.low:.2f} to {one.bounded.high:.2f}"
     return f"{one.estimate:.2f} ({landis_koch(one.estimate)}{interval}), n {one.n}"

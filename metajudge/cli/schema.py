@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import BaseModel
 
+from metajudge.audit.card import AuditDocument
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
 from metajudge.decision import Policy
-from metajudge.report.audit.published import AuditDocument
 from metajudge.types import Assessment, Judgment
 
 

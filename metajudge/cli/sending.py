@@ -1,18 +1,26 @@
-"""Budget and batch options of the commands that ask models."""
+"""Budget and batch options of the commands that ask models, and what ``--dry-run`` prints."""
 
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
+from metajudge.cli.loop import say
 from metajudge.cli.options import takes
 from metajudge.providers.budget import Budget
 from metajudge.providers.shared_budget import open_budget
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
+    from metajudge.panels.config import PanelConfig
     from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.runs.estimate import Estimate
+    from metajudge.session import Session
+    from metajudge.webhooks.webhook import Webhook
 
 BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
 DEFAULT_POLL_S = 300.0
@@ -45,6 +53,32 @@ class Spending:
             ConfigurationError: a limit that is not positive, or a file that is not a ledger.
         """
         return open_budget(self.budget_usd, self.budget_calls, self.budget_tokens, self.budget_file)
+
+    @contextlib.contextmanager
+    def session(
+        self,
+        panel: "PanelConfig",
+        store: StoreLocation,
+        command: str,
+        concurrency: int,
+        *,
+        batch: "BatchSettings | None" = None,
+        webhook: "Webhook | None" = None,
+    ) -> "Iterator[Session]":
+        """A session of a command under its budget, which is closed at the end."""
+        from metajudge.session import Session  # imports much that not every command needs
+
+        with contextlib.closing(self.budget()) as budget:
+            yield Session(
+                panel=panel,
+                store=store,
+                command=command,
+                notify=say,
+                concurrency=concurrency,
+                budget=budget,
+                batch=batch,
+                webhook=webhook,
+            )
 
 
 takes_budget = takes("spending", Spending)
@@ -110,3 +144,22 @@ class Sending(Spending):
             first_poll_s=min(10.0, self.batch_poll),
             longest_poll_s=self.batch_poll,
         )
+
+
+def print_estimate(estimate: "Estimate", work: str, as_json: bool, counts: Mapping[str, object] | None = None) -> None:
+    """Prints the estimate of a run.
+
+    Args:
+        work: what would be asked, such as "3 items, 12 judgments, as many calls".
+        counts: printed before the estimate's own, as JSON.
+    """
+    if as_json:
+        typer.echo(orjson.dumps({**(counts or {}), **estimate.to_json()}).decode())
+        return
+    cost = "unknown" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+    typer.echo(
+        f"Dry run, nothing sent: {work}, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} output "
+        f"tokens, cost {cost}"
+    )
+    if estimate.unpriced:
+        typer.echo(f"Unknown price for {', '.join(estimate.unpriced)}: set one in a panel file.")

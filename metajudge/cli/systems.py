@@ -132,15 +132,10 @@ def _tell_pulled(counts: PullCounts, source: str, folder: Path, as_json: bool) -
         times = {name: time and time.isoformat() for name, time in (("since", counts.since), ("newest", counts.newest))}
         echo_json({"source": source, "folder": str(folder), **asdict(counts), **times})
         return
-    for line in _pulled_lines(counts):
-        typer.echo(line)
+    for part, new in counts.new.items():
+        typer.echo(f"{part}: {new} new, {counts.replaced[part]} replaced")
+    if not counts.new:
+        typer.echo("nothing new")
     if not counts.complete:
         typer.echo("The limit was reached: the next pull starts from the same place.")
     typer.echo(f"Next: {command('vet', str(folder))}")
-
-
-def _pulled_lines(counts: PullCounts) -> Iterator[str]:
-    for part, new in counts.new.items():
-        yield f"{part}: {new} new, {counts.replaced[part]} replaced"
-    if not counts.new:
-        yield "nothing new"

@@ -4,9 +4,10 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -19,11 +20,11 @@ from metajudge.cli.options import (
     ConfigOption,
     JsonOption,
     OtherCalibrationOption,
+    ReportOption,
     RubricOption,
     SeedOption,
     StoreOption,
     WebhookOption,
-    complete_engine,
     complete_families,
     complete_policy,
     complete_strategy,
@@ -32,8 +33,8 @@ from metajudge.cli.options import (
     store_path,
     takes,
 )
-from metajudge.cli.outputs import ReportOption, check_reports
-from metajudge.cli.sending import Sending
+from metajudge.cli.outputs import check_reports
+from metajudge.cli.sending import Sending, print_estimate
 from metajudge.cli.vet_report import print_json, print_report, report_as_markdown, words_of, write_reports
 from metajudge.errors import ConfigurationError, StoreError
 from metajudge.files.output import check_apart, check_writable, write_text
@@ -45,6 +46,7 @@ from metajudge.runs.outputs import results_file
 from metajudge.runs.progress import Progress
 from metajudge.settings import Settings
 from metajudge.store import open_store
+from metajudge.store.store import SqlStore
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.bars import Bar, reached_by
 from metajudge.vetting.engine import Engine
@@ -98,12 +100,8 @@ def vet(
     config: ConfigOption = None,
     store: StoreOption = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the assessments: one a line (JSONL), or a table (.parquet, .arrow); with --engine ray a "
-            "folder, or its URL in an object store.",
-            metavar="FILE",
-        ),
+        Path | None,
+        typer.Option(help="Write the assessments: one a line (JSONL), or a table (.parquet, .arrow).", metavar="FILE"),
     ] = None,
     report: ReportOption = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
@@ -175,25 +173,14 @@ def vet(
         bool,
         typer.Option("--dry-run", help="Estimate calls, tokens and dollars of what is not stored yet; send nothing."),
     ] = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="local, or ray: spread over processes or a cluster, Parquet to the folder --out.",
-            autocompletion=complete_engine,
-        ),
-    ] = "local",
-    workers: Annotated[int | None, typer.Option(help="Ray: number of processes; default one per CPU.", min=1)] = None,
-    ray_address: Annotated[
-        str | None, typer.Option(help="Ray: the cluster, auto or HOST:PORT; default one started here.")
-    ] = None,
     *,
     sending: Sending,
     labelling: Labelling,
     reading: Reading,
 ) -> None:
     """Vet judgments: score each one and decide which to keep."""
-    file = None if out is None else Path(out)
-    check_apart(inputs, [file, markdown, *(report or ())])
+    typed = dict(locals())
+    check_apart(inputs, [out, markdown, *(report or ())])
     if markdown is not None:
         check_writable(markdown)
     check_reports(report)
@@ -216,30 +203,6 @@ def vet(
     source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
     if webhook is not None and policy is None:
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
-    if engine != "local" and not dry_run:
-        from metajudge.cli.vet_ray import Spread  # Ray and Parquet are heavy
-        from metajudge.distributed.options import Judging
-
-        spread = Spread(engine, concurrency, workers, ray_address, sending, store, out, webhook, policy)
-        spread.check(review_sample=audit_share > 0, reviewers=reviewers)
-        calibrated = _calibration(calibration)
-        judging = Judging(
-            calibration=calibrated,
-            allow_other_calibration=allow_other_calibration,
-            policy=policy,
-            right=labelling.rule,
-            rewards=partial(_rewards, inputs),
-            audit_share=audit_share,
-            reviewers=reviewers,
-        )
-        if reading.strict:
-            deque(source.scan(), maxlen=0)
-        results = _results(labelling, bars, report, audit_share)
-        summary, rejects = spread.run(panel, source, judging, results, keep_failures)
-        words = words_of(inputs, config, agent, store)
-        _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
-        reached = reached_by(bars, summary, results.labels)
-        raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
     where = store_path(store)
     vetting = partial(
         Engine,
@@ -254,7 +217,7 @@ def vet(
     )
     if dry_run:
         asked = vetting().config  # a policy or a calibration may need the score of every agent
-        asked, kept = run(_stored(asked, source, where)) if engine == "local" else (asked, None)
+        asked, kept = run(_stored(asked, source, where))
         _print_estimate(asked, source, kept, as_json)
         return
     if reading.strict:
@@ -264,15 +227,17 @@ def vet(
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
         results = _results(labelling, bars, report, audit_share)
-        summary = run_stoppable(lambda stop: _vet(opened, source, file, results, keep_failures, rewards, stop))
-    summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
-    notices = [*source.notices, *results.told]
+        plain = not (webhook or rewards) and all(Path(one).exists() for one in inputs)
+        settings = _settings(typed) if plain else None
+        summary, notices = run_stoppable(
+            lambda stop: _vet(opened, source, out, results, keep_failures, rewards, stop, settings)
+        )
     summary.notices += notices
     for notice in notices:
         typer.echo(f"metajudge: {notice}", err=True)
-    rejects = rejects_path(file, where)
+    rejects = rejects_path(out, where)
     source.write_rejects(rejects)
-    summary.store, summary.out = str(where), None if file is None else str(file)
+    summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, config, agent, store)
     _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
@@ -293,14 +258,6 @@ def _results(
 
         picture = Picture(sampled=audit_share > 0)
     return Results(given=labelling.rule, bars=bars, watcher=picture)
-
-
-def _calibration(file: Path | None) -> "Calibration | None":
-    if file is None:
-        return None
-    from metajudge.calibration.files import load_calibration  # imports scikit-learn
-
-    return load_calibration(file)
 
 
 def _tell(
@@ -333,6 +290,23 @@ def _webhook(url: str | None) -> "Webhook | None":
     return webhook_of(Settings.load(), url)
 
 
+_NO_SETTINGS: Final = frozenset(
+    {"store", "out", "report", "concurrency", "fail_under", "markdown", "as_json", "dry_run", "sending"}
+)
+"""Options on which no result depends."""
+
+
+def _settings(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the results of a command line depend on."""
+    groups = {name: value for name, value in typed.items() if is_dataclass(value) and not isinstance(value, type)}
+    own = {name: value for name, value in typed.items() if name not in groups and name not in _NO_SETTINGS}
+    return own | {
+        name: [getattr(group, one.name) for one in fields(group)]
+        for name, group in groups.items()
+        if name not in _NO_SETTINGS
+    }
+
+
 async def _vet(
     engine: Engine,
     source: JudgmentSource,
@@ -341,17 +315,37 @@ async def _vet(
     keep_failures: bool,
     rewards: "Sequence[RewardScore] | None",
     stop: Stop,
-) -> VetSummary:
+    settings: Mapping[str, Any] | None,
+) -> tuple[VetSummary, list[str]]:
+    """Vets a source, or finds that an identical run has vetted it; returns what came of it, and what is to be told.
+
+    Args:
+        settings: what the results depend on; None where that is more than is known here.
+    """
     summary = VetSummary()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
+        rerun = None
+        if settings is not None and isinstance(engine.store, SqlStore):
+            from metajudge.vetting.rerun import Rerun, settings_digest
+
+            rerun = Rerun(engine, engine.store, settings_digest(settings))
+            if out is None and results.watcher is None and (found := await rerun.find()) is not None:
+                summary, results.labels, notices = found
+                async with engine.recording(summary, stop):
+                    say("input, settings and store are those of an earlier run: its results are given")
+                return summary, notices
         results.file = stack.enter_context(results_file(out)) if out is not None else None
         progress = stack.enter_context(Progress(summary, engine.meter, source.expected))
         results.progress, results.heard = progress.update, progress.heard
         await engine.vet_all(
             source, results=results, keep_failures=keep_failures, stop=stop, summary=summary, rewards=rewards
         )
-    return summary
+        summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
+        notices = [*source.notices, *results.told]
+        if rerun is not None:
+            await rerun.keep(summary, results.labels, notices)
+    return summary, notices
 
 
 def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[RewardScore] | None":
@@ -384,7 +378,6 @@ async def _stored(
 
 
 def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: "StoredResults | None", as_json: bool) -> None:
-    from metajudge.cli.estimates import print_estimate  # needed for --dry-run alone
     from metajudge.vetting.estimate import estimate_vetting
 
     if stored is not None and stored.notice is not None:

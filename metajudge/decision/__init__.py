@@ -1,7 +1,6 @@
 """Decision policies: bands over a score or a probability and a confidence, and what they say."""
 
 from metajudge.decision.deciding import decide, decide_adjusted
-from metajudge.decision.interval import Range
 from metajudge.decision.load import (
     BUILTIN_POLICIES,
     DEFAULT_CASE_POLICY,
@@ -16,6 +15,7 @@ from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, Gate, Profile, StagePlan
 from metajudge.decision.verdicts import decide_verdict
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
+from metajudge.types.interval import Range
 
 __all__ = [
     "BUILTIN_POLICIES",

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metajudge.decision.interval import Range, exact
 from metajudge.rubric.model import Name, Weight
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import Range, exact
 
 _LARGEST_ODDS = 1e9
 """Probabilities nearer to 0 or 1 than this are moved here before their log-odds are taken."""

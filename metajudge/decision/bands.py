@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from metajudge.decision.interval import UNIT, Interval, Piece, Range, all_exact, exact, pieces
+from metajudge.decision.interval import Piece, all_exact, pieces
 from metajudge.rubric.model import Text
 from metajudge.stats.arrays import Floats
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import UNIT, Interval, Range, exact
 
 
 class Band(Frozen):

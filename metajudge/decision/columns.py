@@ -7,10 +7,11 @@ import numpy as np
 
 from metajudge.decision.bands import margins
 from metajudge.decision.deciding import bands_for, decide_adjusted
-from metajudge.decision.interval import all_exact, exact, pieces
+from metajudge.decision.interval import all_exact, pieces
 from metajudge.decision.policy import Policy
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.types.decision import Absent, Decision
+from metajudge.types.interval import exact
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from metajudge.decision.bands import Band, Outcome, margin
-from metajudge.decision.interval import UNIT, Range, exact
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
+from metajudge.types.interval import UNIT, Range, exact
 
 
 def decide(

@@ -7,13 +7,13 @@ from pydantic import Field, model_validator
 
 from metajudge.decision.adjustment import Adjustment
 from metajudge.decision.bands import Band, Outcome, problems
-from metajudge.decision.interval import Interval, Range, exact
 from metajudge.decision.profile import CasePlan
 from metajudge.errors import PolicyError
 from metajudge.rubric.model import Name, Rubric, Text, did_you_mean, name_list
 from metajudge.types.decision import Basis
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import Interval, Range, exact
 
 Agreement = Literal["same_side", "range"]
 """How the agreement of a panel's agents is measured, see :mod:`metajudge.decision.verdicts`."""

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from metajudge.decision.interval import UNIT, Interval, pieces
+from metajudge.decision.interval import pieces
 from metajudge.rubric.model import LevelKey, Name, Text, Weight, did_you_mean, name_list
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import UNIT, Interval
 
 Step = Literal["archive", "quick_review", "go_on"]
 """A gate's result: archive the case, send it to a person at once, or judge the remaining stages."""

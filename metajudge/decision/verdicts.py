@@ -15,10 +15,10 @@ import math
 from collections.abc import Mapping
 
 from metajudge.decision.deciding import decide_adjusted
-from metajudge.decision.interval import exact
 from metajudge.decision.policy import Policy
 from metajudge.types.assessment import Assessment
 from metajudge.types.decision import Absent, Decision
+from metajudge.types.interval import exact
 
 
 def decide_verdict(policy: Policy, assessment: Assessment, weights: Mapping[str, float] | None = None) -> Decision:

@@ -8,7 +8,7 @@ category or the place of the response chosen: a judge that nearly always says "p
 
 import numpy as np
 
-from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.answers import Answers
 from metajudge.evidence.consensus import PRIOR_GAMES, Column, Reliability
 from metajudge.stats.arrays import Bools, Floats, Indices
 
@@ -55,10 +55,10 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
     share = _shares(answers)
     return {
         judge: Reliability(
-            float(plain[at]),
-            float(plain[at]),
-            float(share[at]),
-            {side: float(weights[at, place]) for place, side in enumerate(answers.sides) if side},
+            plain=float(plain[at]),
+            strong=float(plain[at]),
+            share=float(share[at]),
+            sides={side: float(weights[at, place]) for place, side in enumerate(answers.sides) if side},
         )
         for at, judge in enumerate(answers.judges)
     }
@@ -109,7 +109,7 @@ def _loadings(beyond: Floats) -> Floats:
 
 
 def answer_columns(
-    answers: Answers, rows: AnswerRows, weights: dict[str, Reliability], *, leave_out_kin: bool = False
+    answers: Answers, rows: Indices, weights: dict[str, Reliability], *, leave_out_kin: bool = False
 ) -> dict[str, Column]:
     """What the judges say about each row's answer.
 
@@ -127,7 +127,7 @@ def answer_columns(
     Args:
         weights: reliability by judge; a judge not named there counts as an average one.
     """
-    option, judge = answers.option[rows.record], answers.judge[rows.record]
+    option, judge = answers.option[rows], answers.judge[rows]
     counts = answers.counts()
     given = counts > 0
     share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
@@ -136,7 +136,7 @@ def answer_columns(
     columns = {
         "consensus.sum": Column.full(_margin(answers, share.sum(axis=1))[option]),
         "consensus.log_odds": Column.full(_margin(answers, worth.sum(axis=1))[option]),
-        "consensus.missing": Column.full(_missing(answers)[answers.item[rows.record]]),
+        "consensus.missing": Column.full(_missing(answers)[answers.item[rows]]),
     }
     found = {name: np.zeros(len(rows)) for name in ("support", "votes", "none", "rival", "log_odds")}
     for number in np.unique(judge):

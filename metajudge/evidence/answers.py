@@ -5,13 +5,16 @@ rule of what is right, so that agreement means the same between judges as betwee
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.types import AnyVerdict, Category, Grade, Ranking, Right, VerdictKind, is_right, kind_of
+from metajudge.evidence.grouping import Integers, Key, compared, joined
+from metajudge.evidence.verdicts import Verdicts
+from metajudge.stats.arrays import Floats, Indices, Ints, coded
+from metajudge.types import AnyVerdict, Category, Grade, Ranking, Right, VerdictKind, kind_of
 from metajudge.types.judgment import Scale
 from metajudge.types.label import passing
 
@@ -19,29 +22,6 @@ MOST_SIDES = 12
 """So many different answers are sides of their own; further ones share a side."""
 
 OTHER_SIDE = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What evidence keeps of a judgment: no texts."""
-
-    judge: str
-    order: tuple[str, ...]
-    verdict: AnyVerdict | None
-
-
-@dataclass(frozen=True, slots=True)
-class SeenItem:
-    """What evidence keeps of an item.
-
-    Attributes:
-        question: digest of the question.
-        scale: the lowest and highest grade, or the categories from worst to best.
-    """
-
-    records: Sequence[Seen]
-    question: str
-    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -112,19 +92,6 @@ class Answers:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRows:
-    """Where the judgments to describe stand among the records: [n]."""
-
-    record: Indices
-
-    def __len__(self) -> int:
-        return len(self.record)
-
-    def select(self, chosen: Indices | Bools) -> "AnswerRows":
-        return AnswerRows(self.record[chosen])
-
-
 def is_row(verdict: AnyVerdict | None, kind: VerdictKind, rule: Right) -> bool:
     """Whether a verdict is decided: of the kind, and with a single first place where the rule or a pair needs one."""
     if verdict is None or kind_of(verdict) != kind:
@@ -133,139 +100,146 @@ def is_row(verdict: AnyVerdict | None, kind: VerdictKind, rule: Right) -> bool:
     return verdict.winner is not None if needs_winner else True
 
 
-def answers_of(
-    items: Mapping[str, SeenItem],
-    kind: VerdictKind,
-    rule: Right,
-    *,
-    models: Mapping[str, str],
-    kin: Callable[[str], str],
-    scales: Mapping[str, int] | None = None,
-) -> tuple[Answers, dict[str, Indices]]:
-    """The arrays of all records, and the record number of each item's records in the order in which they came.
+def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[str], str]) -> tuple[Answers, Indices]:
+    """The arrays of all records, and [n] the place of each judgment among these.
+
+    Items come by their id and their records by judge, order and verdict, whatever the order of the input.
 
     Args:
-        scales: judge -> number of the scale of its grades; None where all are on one.
+        facts: of all records; each item id has one content.
     """
-    judges = sorted({seen.judge for one in items.values() for seen in one.records})
-    building = _Building(kind, rule, {name: at for at, name in enumerate(judges)}, scales or {})
-    places = {name: building.add(items[name]) for name in sorted(items)}
-    names, sides = _side_names(building.sides)
-    side, number = _indices([sides[name] for name in building.sides]), np.array(building.number, dtype=np.float64)
-    option = _indices(building.option)
+    judges, judge = judge_places(facts)
+    present, first = np.unique(facts.item, return_index=True)
+    by_id = present[sorted(range(len(present)), key=lambda at: facts.items[int(present[at])].id)]
+    rank = np.full(len(facts.items), -1, dtype=np.intp)
+    rank[by_id] = np.arange(len(by_id))
+    order_rank = _ranks(facts.orders)[facts.order]
+    rows = np.lexsort((_ranks([*map(repr, facts.verdicts), ""])[facts.verdict], order_rank, judge, rank[facts.item]))
+    item, judge, verdict, order = rank[facts.item[rows]], judge[rows], facts.verdict[rows], facts.order[rows]
+    # Grades of judges on two scales are not compared.
+    groups = facts.rules(rule).scales.groups() if kind == "grade" else {}
+    scale = np.array([groups.get(name, 0) for name in judges], dtype=np.int64)[judge]
+    scale[~np.array([*(isinstance(one, Grade) for one in facts.verdicts), False])[verdict]] = 0
+    given = np.flatnonzero(verdict >= 0)
+    key = Key.of(item[given], len(by_id)).then(verdict[given], len(facts.verdicts))
+    said, firsts = key.then(scale[given], int(scale.max(initial=0)) + 1).by_first()
+    chosen = np.array([is_row(one, kind, rule) for one in facts.verdicts], dtype=bool)[verdict[given[firsts]]]
+    options = given[firsts[chosen]]  # a record that makes each option
+    option = np.full(len(rows), -1, dtype=np.intp)
+    option[given] = np.where(chosen, np.cumsum(chosen) - 1, -1)[said]
+    comparing = _Comparing(facts, rule, rows, item, scale, options)
+    record, of, agrees = comparing.with_options(given)
+    one, rival, agreeing = comparing.with_options(options)
+    names, side = _sides(facts, kind, rule, verdict, order)
+    number = _numbers(facts, kind, verdict, by_id[item])
+    sizes = np.array([len(one) for one in facts.orders], dtype=np.intp)[facts.order[first]]
+    with_option = np.unique(item[options])
     answers = Answers(
-        judges=tuple(judges),
+        judges=judges,
         kin=tuple(kin(name) for name in judges),
-        models=tuple(models.get(name, name) for name in judges),
+        models=tuple(map(models_of(facts).__getitem__, judges)),
         sides=names,
-        item=_indices(building.item),
-        judge=_indices(building.judge),
-        order=_indices(building.order),
+        item=item,
+        judge=judge,
+        order=order.astype(np.intp),
         option=option,
         side=side,
         number=number,
-        question=_indices(building.question),
-        option_item=_indices(building.option_item),
-        compared_record=_joined(building.compared_record),
-        compared_option=_joined(building.compared_option),
-        agrees=np.concatenate(building.agrees) if building.agrees else np.zeros(0),
-        rival_of=_joined(building.rival_of),
-        rival=_joined(building.rival),
-        chance=_chance(kind, rule, names, building, side, option, number),
+        question=facts.question[by_id],
+        option_item=item[options],
+        compared_record=record,
+        compared_option=of,
+        agrees=agrees,
+        rival_of=option[one[agreeing == 0]],
+        rival=rival[agreeing == 0],
+        chance=_chance(kind, rule, names, sizes[np.searchsorted(present, by_id[with_option])], side, option, number),
     )
+    places = np.empty(len(rows), dtype=np.intp)
+    places[rows] = np.arange(len(rows))
     return answers, places
 
 
-class _Building:
-    """Lists that grow by one item at a time."""
+def judge_places(facts: Verdicts) -> tuple[tuple[str, ...], Indices]:
+    """The judges with records, sorted by name, and for each record the place of its judge among them."""
+    names = facts.names[facts.judge]
+    codes, first = np.unique(names, return_index=True)
+    return tuple(facts.judges[code] for code in facts.judge[first].tolist()), np.searchsorted(codes, names)
 
-    def __init__(self, kind: VerdictKind, rule: Right, judges: Mapping[str, int], scales: Mapping[str, int]) -> None:
-        self.kind, self.rule, self.judges, self.scales = kind, rule, judges, scales
-        self.item: list[int] = []
-        self.judge: list[int] = []
-        self.order: list[int] = []
-        self.option: list[int] = []
-        self.sides: list[str] = []
-        self.number: list[float] = []
-        self.question: list[int] = []
-        self.option_item: list[int] = []
-        self.compared_record: list[Indices] = []
-        self.compared_option: list[Indices] = []
-        self.agrees: list[Floats] = []
-        self.rival_of: list[Indices] = []
-        self.rival: list[Indices] = []
-        self.responses: list[int] = []
-        self._orders: dict[tuple[str, ...], int] = {}
-        self._questions: dict[str, int] = {}
-        self._known: dict[tuple[AnyVerdict, AnyVerdict], bool | None] = {}
 
-    def add(self, item: SeenItem) -> Indices:
-        """Adds an item's records in an order that does not depend on the input's; returns where each stands."""
-        number = len(self.question)
-        self.question.append(self._questions.setdefault(item.question, len(self._questions)))
-        order = sorted(range(len(item.records)), key=lambda at: _sort_key(item.records[at]))
-        first = len(self.item)
-        verdicts: dict[tuple[AnyVerdict, int], int] = {}
-        codes = []
-        for at in order:
-            seen = item.records[at]
-            self.item.append(number)
-            self.judge.append(self.judges[seen.judge])
-            self.order.append(self._orders.setdefault(seen.order, len(self._orders)))
-            own = seen.verdict if seen.verdict is not None and kind_of(seen.verdict) == self.kind else None
-            # Passing is the same answer by a grade and by a category; other answers of another kind are none here.
-            self.sides.append(side_of(seen.verdict if self.rule.name == "side" else own, seen.order, self.rule))
-            self.number.append(number_of(own, item.scale))
-            scale = self.scales.get(seen.judge, 0) if isinstance(seen.verdict, Grade) else 0
-            codes.append(-1 if seen.verdict is None else verdicts.setdefault((seen.verdict, scale), len(verdicts)))
-        self._compare(number, first, np.array(codes, dtype=np.intp), list(verdicts), item)
-        places = np.empty(len(order), dtype=np.intp)
-        places[order] = first + np.arange(len(order))
-        return places
+def models_of(facts: Verdicts) -> dict[str, str]:
+    """Judge -> the model behind it: what its first record states, else the judge itself."""
+    codes, first = np.unique(facts.judge, return_index=True)
+    models = facts.model[first].tolist()
+    return {
+        facts.judges[code]: facts.judges[code] if model < 0 else facts.models[model]
+        for code, model in zip(codes.tolist(), models, strict=True)
+    }
 
-    def _compare(
-        self, item: int, first: int, codes: Indices, given: list[tuple[AnyVerdict, int]], seen: SeenItem
-    ) -> None:
-        verdicts, scales = [verdict for verdict, _ in given], np.array([scale for _, scale in given])
-        options = [at for at, verdict in enumerate(verdicts) if is_row(verdict, self.kind, self.rule)]
-        start = len(self.option_item)
-        place = {code: start + at for at, code in enumerate(options)}
-        self.option += [place.get(int(code), -1) for code in codes]
-        if not options:
-            return
-        self.option_item += [item] * len(options)
-        self.responses.append(len(seen.records[0].order))
-        matrix = self._agreement(verdicts, [verdicts[at] for at in options])
-        matrix[np.not_equal.outer(scales, scales[options])] = np.nan
-        known = np.flatnonzero(codes >= 0)
-        of_records = matrix[codes[known]]
-        record, option = np.nonzero(np.isfinite(of_records))
-        self.compared_record.append(first + known[record])
-        self.compared_option.append(start + option)
-        self.agrees.append(of_records[record, option])
-        one, other = np.nonzero(matrix[options] == 0)
-        self.rival_of.append(start + one)
-        self.rival.append(start + other)
 
-    def _agreement(self, verdicts: Sequence[AnyVerdict], options: Sequence[AnyVerdict]) -> Floats:
-        """[verdicts, options] 1 where a verdict is right by an option, 0 where not, NaN where incomparable."""
-        grades = [one.value for one in verdicts if isinstance(one, Grade)]
-        if len(grades) == len(verdicts) and self.rule.name in ("equal", "within"):
-            apart = np.abs(np.subtract.outer(grades, [one.value for one in options if isinstance(one, Grade)]))
-            return np.asarray(np.round(apart - (self.rule.value or 0.0), 9) <= 0, dtype=np.float64)
-        found = np.full((len(verdicts), len(options)), np.nan)
-        for at, verdict in enumerate(verdicts):
-            for place, option in enumerate(options):
-                agrees = self._right(verdict, option)
-                if agrees is not None:
-                    found[at, place] = agrees
-        return found
+def _ranks(values: Sequence[Any]) -> Ints:
+    """[values] the place of each among the different ones, sorted."""
+    place = {value: at for at, value in enumerate(sorted(set(values)))}
+    return np.array([place[value] for value in values], dtype=np.int64)
 
-    def _right(self, verdict: AnyVerdict, option: AnyVerdict) -> bool | None:
-        key = (verdict, option)
-        if key not in self._known:
-            self._known[key] = is_right(verdict, option, self.rule)
-        return self._known[key]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparing:
+    """Records by item, and those of them that make options."""
+
+    facts: Verdicts
+    rule: Right
+    rows: Ints
+    item: Ints
+    scale: Ints
+    options: Ints
+
+    def with_options(self, records: Ints) -> tuple[Indices, Indices, Floats]:
+        """Some records beside the options of their items, by record: both, and whether the record is right by it."""
+        parts = [(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0))]
+        bound, verdict = int(self.item.max(initial=-1)) + 1, self.facts.verdict[self.rows]
+        for part, of, option in joined(self.item[records], self.item[self.options], bound):
+            record = records[part][of]
+            same = self.scale[record] == self.scale[self.options[option]]
+            record, option = record[same], option[same]
+            other = verdict[self.options[option]]
+            agrees = self.facts.agree(self.rule, self.rows[record], other, self.facts.verdicts)
+            known = ~np.isnan(agrees)
+            parts.append((record[known], option[known], agrees[known]))
+        record, option, agrees = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return record, option, agrees
+
+
+def _sides(
+    facts: Verdicts, kind: VerdictKind, rule: Right, verdict: Integers, order: Integers
+) -> tuple[tuple[str, ...], Indices]:
+    """The names of the answers that are kept, and that of each record."""
+
+    def side(code: int, shown: int) -> str:
+        said = facts.verdict_of(code)
+        # Passing is the same answer by a grade and by a category; other answers of another kind are none here.
+        return side_of(
+            said if said and (rule.name == "side" or kind_of(said) == kind) else None, facts.orders[shown], rule
+        )
+
+    place, first = Key.of(verdict + 1, len(facts.verdicts) + 1).then(order, len(facts.orders)).distinct()
+    said = [side(*at) for at in zip(verdict[first].tolist(), order[first].tolist(), strict=True)]
+    counts = Counter[str]()
+    for name, count in zip(said, np.bincount(place).tolist(), strict=True):
+        counts[name] += count
+    # The most frequent ones are kept, ties by name.
+    frequent = sorted(counts, key=lambda name: (-counts[name], name))
+    kept = set(frequent) if len(frequent) <= MOST_SIDES else set(frequent[: MOST_SIDES - 1])
+    names = sorted(kept | ({OTHER_SIDE} if len(kept) < len(frequent) else set()))
+    codes = [names.index(name if name in kept else OTHER_SIDE) for name in said]
+    return tuple(names), np.array(codes, dtype=np.intp)[place]
+
+
+def _numbers(facts: Verdicts, kind: VerdictKind, verdict: Integers, item: Integers) -> Floats:
+    """[records] the verdicts of the kind as numbers, NaN where they are none."""
+    scales, scale = coded([one.scale for one in facts.items])
+    own = [one if kind_of(one) == kind else None for one in facts.verdicts]
+    said = np.where(verdict < 0, len(own), verdict)
+    return compared(said, scale[item], [*own, None], scales, number_of)
 
 
 def side_of(verdict: AnyVerdict | None, order: Sequence[str], rule: Right) -> str:
@@ -297,27 +271,18 @@ def number_of(verdict: AnyVerdict | None, scale: Scale | None) -> float:
     return float("nan") if passes is None else float(passes)
 
 
-def _side_names(every: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The sides that are kept, and the index of every name; the most frequent ones are kept, ties by name."""
-    counts = Counter(every)
-    frequent = sorted(counts, key=lambda name: (-counts[name], name))
-    kept = set(frequent) if len(frequent) <= MOST_SIDES else set(frequent[: MOST_SIDES - 1])
-    names = sorted(kept | ({OTHER_SIDE} if len(kept) < len(frequent) else set()))
-    return tuple(names), {name: names.index(name if name in kept else OTHER_SIDE) for name in counts}
-
-
 def _chance(
     kind: VerdictKind,
     rule: Right,
     names: Sequence[str],
-    made: _Building,
+    responses: Ints,
     side: Indices,
     option: Indices,
     number: Floats,
 ) -> Floats:
-    """[sides] the probability that an answer agrees with another item's; for rankings, 1 over the responses."""
+    """[sides] the probability that an answer agrees with another item's; for rankings, 1 over the ``responses``."""
     if kind == "ranking":
-        return np.full(len(names), 1 / max(2.0, float(np.mean(made.responses)) if made.responses else 2.0))
+        return np.full(len(names), 1 / max(2.0, float(responses.mean()) if len(responses) else 2.0))
     if kind == "grade" and rule.name in ("equal", "within"):
         values, reach = np.sort(number[np.isfinite(number)]), (rule.value or 0.0) + 1e-9
         overall = float(np.mean(_near(values, values, reach))) if len(values) else 0.5
@@ -330,16 +295,3 @@ def _near(values: Floats, centre: Floats | float, reach: float) -> Floats:
     """The share of sorted values that lie within reach of each centre."""
     above = np.searchsorted(values, centre + reach, side="right")
     return np.asarray((above - np.searchsorted(values, centre - reach)) / max(len(values), 1))
-
-
-def _sort_key(seen: Seen) -> tuple[str, tuple[str, ...], str]:
-    return seen.judge, seen.order, "" if seen.verdict is None else repr(seen.verdict)
-
-
-def _indices(values: Sequence[int]) -> Indices:
-    return np.array(values, dtype=np.intp)
-
-
-def _joined(parts: Iterable[Indices]) -> Indices:
-    every = list(parts)
-    return np.concatenate(every).astype(np.intp) if every else np.zeros(0, dtype=np.intp)

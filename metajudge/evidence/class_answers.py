@@ -1,20 +1,17 @@
-"""All verdicts of an input as arrays of answers: which of a few classes each verdict names, on which item, by whom."""
+"""Which of a few classes each judge names on each item: what the dependence of judges is measured on."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from metajudge.evidence.grouping import Interned, Key
-from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.grouping import Key
 from metajudge.evidence.rules import Rules
-from metajudge.stats.arrays import Bools, Indices, Ints
+from metajudge.evidence.verdicts import Verdicts
+from metajudge.stats.arrays import Floats, Indices, Ints, coded
 from metajudge.types import AnyVerdict, Category, Grade, Right, kind_of
 from metajudge.types.label import passing
-
-Subject: TypeAlias = tuple[str, tuple[str, ...]]
-"""What is judged: an item's id with the responses that are compared (sorted), or the one that is graded."""
 
 Group: TypeAlias = tuple[str, int]
 """``choice`` and the number of responses, ``category`` or ``grade``: answers of one group have the same classes."""
@@ -25,37 +22,33 @@ MOST_CLASSES = 12
 DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassAnswers:
-    """The answers of one group.
+LONG_TEXT: Final = 20
+"""Words from which the length of a rationale tells one from another."""
 
-    For a choice the classes are the responses, and places are positions in the order shown: a judge that prefers what
-    it sees first can be told from one that prefers the better response. For categories and grades class and place are
-    the same.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The answers of one group by cell (a thing in one order) and judge.
+
+    For a choice the classes are the responses; what a judge answers at each place of the order shown is known, so that
+    one that prefers what it sees first can be told from one that prefers the better response.
 
     Attributes:
-        subjects: [items] what is judged.
-        judges: [judges] names, sorted.
-        row: [n] the record of each answer, by item and then in the order of the records.
-        item, judge: [n] of each answer.
-        said: [n] the place that the judge named; ``places`` where it named no single one.
-        place: [n, C] the place at which each class stood.
+        judges: [J] names, sorted.
+        answer: [cells, J, classes + 1] what was answered, the last one for no single class; repeats are averaged.
+        centred: the same less what the judge answers at this place whatever the item.
+        there: [cells, J] 1 where there is an answer.
+        words: [cells, J] of the rationale; 0 where it is short.
+        question: [cells] numbers from 0 without gaps.
     """
 
     group: Group
-    subjects: tuple[Subject, ...]
     judges: tuple[str, ...]
-    row: Indices
-    item: Indices
-    judge: Indices
-    said: Indices
-    place: Indices
-    places: int
-
-    @property
-    def hits(self) -> Bools:
-        """[n, C] whether the judge named the class."""
-        return np.asarray(self.said[:, None] == self.place)
+    answer: Floats
+    centred: Floats
+    there: Floats
+    words: Ints
+    question: Indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +78,25 @@ def _named_grade(value: float, rule: Right) -> Hashable | None:
     return round(value, DECIMALS) if rule.name == "equal" else None
 
 
-def collect_class_answers(recorded: Recorded, items: Sequence[str], rules: Rules) -> list[ClassAnswers]:
+def cells_of(facts: Verdicts, rules: Rules) -> list[Cells]:
     """The answers of every group, in the order of the groups' names; verdicts that name no class count as such.
 
     Left out are verdicts without classes: grades that are right within a tolerance, rankings that are right as a
     whole, more than :data:`MOST_CLASSES` different values.
     """
-    by_item = np.argsort(recorded.item, kind="stable")
-    rows = by_item[recorded.verdict[by_item] >= 0]
-    key = Key.of(recorded.verdict[rows], len(recorded.verdicts)).then(recorded.order[rows], len(recorded.orders))
+    by_item = np.argsort(facts.item, kind="stable")
+    rows = by_item[facts.verdict[by_item] >= 0]
+    key = Key.of(facts.verdict[rows], len(facts.verdicts)).then(facts.order[rows], len(facts.orders))
     place, first = key.distinct()
-    pairs = zip(recorded.verdict[rows[first]].tolist(), recorded.order[rows[first]].tolist(), strict=True)
-    answers = [_answer(recorded.orders[order], recorded.verdicts[verdict], rules) for verdict, order in pairs]
+    pairs = zip(facts.verdict[rows[first]].tolist(), facts.order[rows[first]].tolist(), strict=True)
+    answers = [_answer(facts.orders[order], facts.verdicts[verdict], rules) for verdict, order in pairs]
     made = []
     for group in sorted({one.group for one in answers if one is not None}):
-        chosen = np.flatnonzero([one is not None and one.group == group for one in answers])
-        number = np.full(len(answers), -1, dtype=np.int64)
-        number[chosen] = np.arange(len(chosen))
-        mine = number[place]
-        theirs = [one for one in answers if one is not None and one.group == group]
-        made.append(_arrays(recorded, items, group, rows[mine >= 0], mine[mine >= 0], theirs))
+        theirs = [one if one is not None and one.group == group else None for one in answers]
+        number = np.cumsum([one is not None for one in theirs]) - 1
+        mine = np.array([one is not None for one in theirs])[place]
+        given = [one for one in theirs if one is not None]
+        made.append(_cells(facts, group, rows[mine], number[place[mine]], given))
     return [one for one in made if one is not None]
 
 
@@ -121,10 +113,8 @@ def _answer(order: tuple[str, ...], verdict: AnyVerdict, rules: Rules) -> _Answe
     return None if named is None else _Answer((kind, 0), about, named, ())
 
 
-def _arrays(
-    recorded: Recorded, items: Sequence[str], group: Group, rows: Ints, which: Ints, answers: Sequence[_Answer]
-) -> ClassAnswers | None:
-    """The arrays of one group.
+def _cells(facts: Verdicts, group: Group, rows: Ints, which: Ints, answers: Sequence[_Answer]) -> Cells | None:
+    """The cells of one group.
 
     Args:
         rows: the group's records, by item.
@@ -134,39 +124,43 @@ def _arrays(
     values = () if choice else tuple(sorted({one.named for one in answers}, key=_sortable))
     if not choice and not 2 <= len(values) <= MOST_CLASSES:
         return None
-    places = group[1] if choice else len(values)
+    classes = group[1] if choice else len(values)
     if choice:
-        said = [places if one.named is None else one.shown.index(str(one.named)) for one in answers]
-        place = np.array([[one.shown.index(name) for name in one.about] for one in answers], dtype=np.intp)[which]
+        said = [classes if one.named is None else one.shown.index(str(one.named)) for one in answers]
+        shown = [[one.shown.index(name) for name in one.about] for one in answers]
     else:
         said = [values.index(one.named) for one in answers]
-        place = np.broadcast_to(np.arange(places, dtype=np.intp), (len(rows), places))
-    known = Interned[tuple[str, ...]]()
-    about = np.array([known.code(one.about) for one in answers], dtype=np.int64)[which]
-    tables = known.values
-    item, first = _by_first(Key.of(recorded.item[rows], recorded.items).then(about, len(known.values)))
-    judge, named = Key.of(recorded.names[recorded.judge[rows]], len(recorded.judges)).distinct()
-    numbers, abouts = recorded.item[rows[first]].tolist(), [tables[code] for code in about[first].tolist()]
-    return ClassAnswers(
+        shown = [list(range(classes))] * len(answers)
+    # [n] the place that each judge named, and [n, classes + 1] the place of each class, the last one for none.
+    named = np.array(said, dtype=np.intp)[which]
+    places = np.column_stack([np.array(shown, dtype=np.intp)[which], np.full(len(rows), classes)])
+    about = coded([one.about for one in answers])[1][which]
+    item, firsts = Key.of(facts.item[rows], len(facts.items)).then(about, len(answers)).by_first()
+    judge, of_judge = Key.of(facts.names[facts.judge[rows]], len(facts.judges)).distinct()
+    cell, first = Key.of(item, len(firsts)).then(facts.order[rows], len(facts.orders)).distinct()
+    shape = (len(first), len(of_judge))
+    flat, size = cell * shape[1] + judge, shape[0] * shape[1]
+    usual = np.bincount(judge * (classes + 1) + named, minlength=shape[1] * (classes + 1)).reshape(shape[1], -1)
+    shares = usual / np.maximum(1, usual.sum(axis=1, keepdims=True))
+    given = (named[:, None] == places).astype(np.float64)
+    count = np.bincount(flat, minlength=size)
+
+    def means(values: Floats) -> Floats:
+        columns = [np.bincount(flat, column, size) / np.maximum(count, 1) for column in values.T]
+        return np.stack(columns, axis=1).reshape(*shape, classes + 1)
+
+    words = facts.words[rows].astype(np.int64)
+    length = np.zeros(size, dtype=np.int64)
+    length[flat[::-1]] = np.where(words >= LONG_TEXT, words, 0)[::-1]  # of repeats the first one
+    return Cells(
         group=group,
-        subjects=tuple((items[number], responses) for number, responses in zip(numbers, abouts, strict=True)),
-        judges=tuple(recorded.judges[code] for code in recorded.judge[rows[named]].tolist()),
-        row=rows,
-        item=item,
-        judge=judge,
-        said=np.array(said, dtype=np.intp)[which],
-        place=place,
-        places=places,
+        judges=tuple(facts.judges[code] for code in facts.judge[rows[of_judge]].tolist()),
+        answer=means(given),
+        centred=means(given - np.take_along_axis(shares[judge], places, axis=1)),
+        there=(count > 0).astype(np.float64).reshape(shape),
+        words=length.reshape(shape),
+        question=np.unique(facts.by_cluster[rows[first]], return_inverse=True)[1].ravel(),
     )
-
-
-def _by_first(key: Key) -> tuple[Ints, Ints]:
-    """[n] numbers of the different keys in the order in which they first occur, and [keys] where."""
-    place, first = key.distinct()
-    order = np.argsort(first)
-    number = np.empty(len(first), dtype=np.int64)
-    number[order] = np.arange(len(first))
-    return number[place], first[order]
 
 
 def _sortable(value: Hashable | None) -> tuple[str, float, str]:

@@ -6,14 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from metajudge.evidence.facts import Facts, SignalColumn
 from metajudge.evidence.format import explanation_signal, ratio_signal, stated_strength, words_signal
 from metajudge.evidence.grouping import Integers, Interned, Key, starts_of
 from metajudge.evidence.order import order_consistency
 from metajudge.evidence.peers import PeerSupport, peer_support
-from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.repeats import repeat_agreement, variant_agreement
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.verdicts import SignalColumn, Verdicts
 from metajudge.evidence.votes import votes_on
 from metajudge.types import SignalValue
 
@@ -54,34 +53,34 @@ class Comparisons:
     variants: SignalColumn
 
 
-def compare(recorded: Recorded, rules: Rules) -> Comparisons:
+def compare(facts: Verdicts, rules: Rules) -> Comparisons:
     """Compares all verdicts with the others on their items; records need not be sorted by item."""
-    if len(recorded) <= BLOCK:
-        return _compare_block(recorded, rules)
-    order = np.argsort(recorded.item, kind="stable")
-    starts = starts_of(recorded.item, recorded.items)
+    if len(facts) <= BLOCK:
+        return _compare_block(facts, rules)
+    order = np.argsort(facts.item, kind="stable")
+    starts = starts_of(facts.item, len(facts.items))
     # Whole items, as many as make a block.
-    begins = starts[np.searchsorted(starts, np.arange(0, len(recorded), BLOCK))].tolist()
-    merged = _Merged(len(recorded))
-    for begin, end in pairwise([*begins, len(recorded)]):
+    begins = starts[np.searchsorted(starts, np.arange(0, len(facts), BLOCK))].tolist()
+    merged = _Merged(len(facts))
+    for begin, end in pairwise([*begins, len(facts)]):
         rows = order[begin:end]
         if len(rows):
-            merged.add(rows, _compare_block(recorded.select(rows), rules))
+            merged.add(rows, _compare_block(facts.of_items(rows), rules))
     return merged.comparisons()
 
 
-def _compare_block(recorded: Recorded, rules: Rules) -> Comparisons:
-    votes = votes_on(recorded, rules)
-    support, supports = peer_support(recorded, votes)
-    none = SignalColumn(np.full(len(recorded), -1, dtype=np.int32), ())
-    strengths = [stated_strength(one) for one in (*recorded.verdicts, None)]
+def _compare_block(facts: Verdicts, rules: Rules) -> Comparisons:
+    votes = votes_on(facts, rules)
+    support, supports = peer_support(facts, votes)
+    none = SignalColumn(np.full(len(facts), -1, dtype=np.int32), ())
+    strengths = [stated_strength(one) for one in (*facts.verdicts, None)]
     return Comparisons(
-        order=order_consistency(recorded),
-        strength=SignalColumn(np.where(recorded.verdict < 0, len(recorded.verdicts), recorded.verdict), strengths),
+        order=order_consistency(facts),
+        strength=SignalColumn(np.where(facts.verdict < 0, len(facts.verdicts), facts.verdict), strengths),
         support=support,
         supports=supports,
-        repeats=none if recorded.pairs_only else repeat_agreement(recorded, votes, rules),
-        variants=none if recorded.pairs_only else variant_agreement(recorded, votes),
+        repeats=none if facts.pairs_only else repeat_agreement(facts, votes, rules),
+        variants=none if facts.pairs_only else variant_agreement(facts, votes),
     )
 
 
@@ -111,12 +110,12 @@ def _placed(codes: Integers, places: Sequence[int]) -> Integers:
 
 
 def signal_columns(
-    facts: Facts, comparisons: Comparisons, rows: slice | Integers = slice(None)
+    facts: Verdicts, comparisons: Comparisons, rows: slice | Integers = slice(None)
 ) -> dict[str, SignalColumn]:
     """Every signal of chosen judgments, by name.
 
     Args:
-        comparisons: of its verdicts (:attr:`~metajudge.evidence.facts.Facts.recorded`).
+        comparisons: of its verdicts.
 
     Returns:
         :data:`SIGNALS` in that order, then :data:`STABILITY` with -1 for pairs and missing verdicts; an absent signal
@@ -137,7 +136,7 @@ def signal_columns(
     return {name: chosen[name] for name in (*SIGNALS, *STABILITY)}
 
 
-def _ratios(facts: Facts, rows: slice | Integers) -> SignalColumn:
+def _ratios(facts: Verdicts, rows: slice | Integers) -> SignalColumn:
     verdict, own, other = facts.verdict[rows], facts.own_words[rows], facts.other_words[rows]
     decided = ~np.isnan(other)
     means, mean = np.unique(np.where(decided, other, 0.0), return_inverse=True)

@@ -1,26 +1,11 @@
 """How another verdict on the same item compares with a judgment's own."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking, Right, SignalValue, is_right
 
 MAX_STRENGTH = 2
 """Signed strengths run from -2 (``B>>A``) to 2 (``A>>B``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedVerdict:
-    """What evidence keeps of a judgment: no texts.
-
-    Attributes:
-        order: response ids in the order shown; for a grade or a category the one response.
-        verdict: None where the judge gave none.
-    """
-
-    judge: str
-    order: tuple[str, ...]
-    verdict: AnyVerdict | None
 
 
 def stance(own: AnyVerdict, other: AnyVerdict) -> Literal[-1, 0, 1] | None:

@@ -7,18 +7,19 @@ Algorithm", 1979) started from the majority. Judges of one family repeat each ot
 vote in that majority.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from metajudge.evidence.games import (
     GameRows,
     Games,
 )
 from metajudge.stats.arrays import Bools, Floats
+from metajudge.types.frozen import Frozen
 
 Levels: TypeAlias = NDArray[np.intp]
 
@@ -47,9 +48,8 @@ class Column:
         return cls(np.where(present, values, 0.0), present)
 
 
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """How much a judge's verdict weighs in a consensus.
+class Reliability(Frozen):
+    """How much a judge's verdict weighs in a consensus; calibrations store it.
 
     Attributes:
         plain: log-odds that a plain verdict agrees with the other families' majority.
@@ -61,7 +61,7 @@ class Reliability:
     plain: float
     strong: float
     share: float
-    sides: Mapping[str, float] = field(default_factory=dict)
+    sides: dict[str, float] = Field(default_factory=dict, exclude_if=lambda given: not given)
 
 
 def reliabilities(games: Games) -> dict[str, Reliability]:
@@ -84,7 +84,7 @@ def reliabilities(games: Games) -> dict[str, Reliability]:
         others = np.sign(np.round(total - family_votes[:, families.index(games.kin[index])], 9))
         agreement = others[:, None] * signs[:, index]
         plain, strong = (_log_odds(agreement[levels[:, index] == level]) for level in (1, 2))
-        found[judge] = Reliability(plain, strong, _share(games, index))
+        found[judge] = Reliability(plain=plain, strong=strong, share=_share(games, index))
     return found
 
 
@@ -214,10 +214,7 @@ def _votes(games: Games, rows: GameRows, heard: Bools) -> tuple[dict[str, Floats
 def _reliability_array(games: Games, weights: dict[str, Reliability]) -> Floats:
     """[judges, 3] weights by level; level 0 weighs nothing."""
     known = list(weights.values())
-    average = Reliability(
-        float(np.mean([one.plain for one in known])) if known else 0.0,
-        float(np.mean([one.strong for one in known])) if known else 0.0,
-        1.0,
-    )
-    chosen = [weights.get(judge, average) for judge in games.judges]
-    return np.array([[0.0, one.plain, one.strong] for one in chosen]).reshape(len(chosen), 3)
+    average = np.mean([(one.plain, one.strong) for one in known], axis=0) if known else np.zeros(2)
+    chosen = [weights.get(judge) for judge in games.judges]
+    rows = [(0.0, *(average if one is None else (one.plain, one.strong))) for one in chosen]
+    return np.array(rows).reshape(len(chosen), 3)

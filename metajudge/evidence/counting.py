@@ -192,6 +192,7 @@ class Counts:
         wrongly_kept: ids of the first ones that were kept although they are wrong.
         clusters: the questions of the input's items.
         note: what to know of the unit of dependence.
+        known: the rows, where an earlier run has counted them.
     """
 
     rules: Mapping[VerdictKind, Right] = field(default_factory=lambda: DEFAULTS)
@@ -199,6 +200,7 @@ class Counts:
     wrongly_kept: list[str] = field(default_factory=list)
     clusters: Clusters = field(default_factory=Clusters)
     note: str | None = None
+    known: Mapping[str, Counted] | None = None
     _given: Counter[int] = field(default_factory=Counter)
     _clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     _outcomes: "array[int]" = field(default_factory=lambda: array("B"))
@@ -241,6 +243,8 @@ class Counts:
 
     def rows(self) -> dict[str, Counted]:
         """Every row; see :data:`ROWS`."""
+        if self.known is not None:
+            return dict(self.known)
         outcomes, clusters = np.array(self._outcomes, dtype=np.uint8), np.array(self._clusters, dtype=np.uint64)
 
         def share(cells: Collection[int]) -> ClusteredProportion | None:
@@ -252,7 +256,7 @@ class Counts:
     @property
     def labelled(self) -> bool:
         """Whether any judgment can be compared with its label."""
-        return bool(self._outcomes)
+        return bool(self._outcomes) if self.known is None else self.known["all"].compared > 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the rows, the rules, and why judgments are not compared."""

@@ -29,8 +29,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from metajudge.evidence.class_answers import ClassAnswers, collect_class_answers
-from metajudge.evidence.facts import Facts
+from metajudge.evidence.class_answers import Cells, cells_of
 from metajudge.evidence.local_dependence import (
     FEWEST_QUESTIONS,
     LEAST_COPIES,
@@ -38,13 +37,12 @@ from metajudge.evidence.local_dependence import (
     LEAST_TEXTS,
     LEVEL,
     NEAR,
-    Cells,
     PairTests,
     Sums,
     TextTests,
 )
-from metajudge.evidence.recorded import Recorded
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Ints
 
 COPIES_AGREE: Final = 0.9
@@ -231,62 +229,41 @@ class Dependence:
         return possible | self.found("copy") | self.found("follower") | self.found("cannot be told")
 
 
-def dependence_of(facts: Facts, rules: Rules) -> Dependence:
+def dependence_of(facts: Verdicts, rules: Rules) -> Dependence:
     """What is known of the independence of the judges of an input."""
-    number: dict[str, int] = {}
-    question = np.array([number.setdefault(item.question, len(number)) for item in facts.items], dtype=np.int64)
-    return dependence_among(facts.recorded, question, np.asarray(facts.words, dtype=np.int64), rules)
-
-
-def dependence_among(recorded: Recorded, question: Ints, words: Ints, rules: Rules) -> Dependence:
-    """The same from columns.
-
-    Args:
-        question: [items] number of each item's question.
-        words: [n] words of each rationale.
-    """
-    if len(recorded.judges) < 2 or len(question) < FEWEST_QUESTIONS:
+    if len(facts.judges) < 2 or len(facts.items) < FEWEST_QUESTIONS:
         return Dependence()
-    if len(recorded.judges) > MOST_JUDGES:
-        return Dependence(too_many=len(recorded.judges))
-    if len(recorded) > MOST_RECORDS:
-        rows = _evenly(question[recorded.item], len(recorded))
-        question = question[np.unique(recorded.item[rows])]
-        recorded, words = recorded.select(rows), words[rows]
-    items = [str(number) for number in range(recorded.items)]
-    return Dependence(
-        tuple(
-            _together(answers, recorded, question, words)
-            for answers in collect_class_answers(recorded, items, rules)
-            if len(answers.judges) > 1
-        )
-    )
+    if len(facts.judges) > MOST_JUDGES:
+        return Dependence(too_many=len(facts.judges))
+    if len(facts) > MOST_RECORDS:
+        facts = facts.of_items(_evenly(facts.by_cluster, len(facts)))
+    made = [cells for cells in cells_of(facts, rules) if len(cells.judges) > 1]
+    return Dependence(tuple(_together(cells, facts.model_of) for cells in made))
 
 
 def _evenly(question: Ints, size: int) -> Ints:
-    """Rows of evenly spaced questions, about :data:`MOST_RECORDS` of them."""
+    """Rows of evenly spaced questions, about :data:`MOST_RECORDS` of them; ``question`` is that of each row."""
     count = int(question.max(initial=0)) + 1
     chosen = np.zeros(count, dtype=bool)
     chosen[np.linspace(0, count - 1, max(1, count * MOST_RECORDS // size)).astype(np.intp)] = True
     return np.flatnonzero(chosen[question])
 
 
-def _together(answers: ClassAnswers, recorded: Recorded, question: Ints, words: Ints) -> JudgesTogether:
-    cells = Cells.read(answers, recorded, question, words)
+def _together(cells: Cells, models: Mapping[str, str]) -> JudgesTogether:
     sums = Sums.of(cells)
-    compared = _Compared(answers.judges, recorded.models, sums, PairTests.of(sums), TextTests.of(cells))
-    first, second = np.triu_indices(len(answers.judges), 1)
+    compared = _Compared(cells.judges, models, sums, PairTests.of(sums), TextTests.of(cells))
+    first, second = np.triu_indices(len(cells.judges), 1)
     pairs = [
         pair for at in zip(first.tolist(), second.tolist(), strict=True) if (pair := compared.pair(*at)) is not None
     ]
     found = [pair for pair in pairs if pair.finding != UNTOLD]
     shares = np.array([_shares(pair) for pair in found]).reshape(-1, 3)
-    count = len(answers.judges)
+    count = len(cells.judges)
     counts_as, least, most = (count**2 / (count + 2 * shares.sum(axis=0))).tolist()
-    group, size = answers.group
+    group, size = cells.group
     return JudgesTogether(
         answers=f"{group} of {size}" if size else group,
-        judges=answers.judges,
+        judges=cells.judges,
         questions=int(sums.questions.diagonal().max(initial=0)),
         tested=int((~np.isnan(compared.tests.expected[first, second])).sum()),
         possible=compared.possible(pairs),

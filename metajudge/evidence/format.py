@@ -33,18 +33,16 @@ def explanation_signal(words: int) -> SignalValue:
     return SignalValue(value=0.0, state="brief", detail=f"{words} words, fewer than {EXPLANATION_WORDS}")
 
 
-def length_ratio(judgment: Judgment) -> SignalValue:
+def ratio_signal(verdict: AnyVerdict | None, own: int, mean: float) -> SignalValue:
     """Compares the length of the preferred response with the others': judges are known to favour long ones.
+
+    Args:
+        own, mean: words by :func:`compared_lengths`.
 
     Returns:
         ``ln((1 + words of the winner) / (1 + mean words of the others shown))``: above 0 ``longer``, below 0
         ``shorter``, 0 ``equal``; absent as ``own_tied``, ``grade`` or ``no_verdict`` where there is no winner.
     """
-    return ratio_signal(judgment.verdict, *compared_lengths(judgment.verdict, judgment.item.words))
-
-
-def ratio_signal(verdict: AnyVerdict | None, own: int, mean: float) -> SignalValue:
-    """:func:`length_ratio` of a verdict with so many words of its winner and of the others; -1 and NaN without one."""
     decided = decided_verdict(verdict)
     if isinstance(decided, SignalValue):
         return decided

@@ -1,22 +1,21 @@
 """All pairwise verdicts of an input as one array: who preferred which response of which pair, in which order.
 
-Evidence over tens of thousands of judgments is arithmetic on this array; one judgment at a time,
-:class:`~metajudge.evidence.index.EvidenceIndex` says the same with a reason in words.
+Evidence over tens of thousands of judgments is arithmetic on this array; :func:`~metajudge.evidence.columns.compare`
+says the same with a reason in words.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metajudge.evidence.answers import AnswerRows, Answers, Seen, SeenItem, answers_of
-from metajudge.evidence.facts import Facts
+from metajudge.evidence.answers import judge_places, models_of
+from metajudge.evidence.grouping import Integers, compared
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.types import AnyVerdict, Right, VerdictKind
+from metajudge.types import AnyVerdict
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class GameRows:
         )
 
 
-def games_of(facts: Facts, rows: Indices, kin: Callable[[str], str]) -> tuple[Games, GameRows]:
+def games_of(facts: Verdicts, rows: Indices, kin: Callable[[str], str]) -> tuple[Games, GameRows]:
     """The array of all games, and where the judgments to describe stand in it.
 
     Args:
@@ -112,66 +111,6 @@ def games_of(facts: Facts, rows: Indices, kin: Callable[[str], str]) -> tuple[Ga
     )
 
 
-def answer_rows_of(
-    facts: Facts, rows: Indices, kind: VerdictKind, rule: Right, kin: Callable[[str], str]
-) -> tuple[Answers, AnswerRows]:
-    """The arrays of all records for verdicts of a kind, and where the judgments to describe stand among them.
-
-    Args:
-        facts: of all records; each item id has one content.
-        rows: decided judgments of the kind.
-    """
-    by_item = np.argsort(facts.item, kind="stable")
-    ends = np.cumsum(np.bincount(facts.item, minlength=len(facts.items))).tolist()
-    seen = _interned(facts, by_item)
-    starts = [0, *ends[:-1]]
-    items = {
-        item.id: SeenItem(seen[start:end], item.question, item.scale)
-        for item, start, end in zip(facts.items, starts, ends, strict=True)
-        if end > start
-    }
-    scales = facts.rules(rule).scales.groups() if kind == "grade" else None
-    answers, places = answers_of(items, kind, rule, models=models_of(facts), kin=kin, scales=scales)
-    record = np.empty(len(facts), dtype=np.intp)
-    of_items = [places[item.id] for item in facts.items if item.id in places]
-    record[by_item] = np.concatenate(of_items) if of_items else np.zeros(0, dtype=np.intp)
-    return answers, AnswerRows(record[rows])
-
-
-def judge_places(facts: Facts) -> tuple[tuple[str, ...], Indices]:
-    """The judges with records, sorted by name, and for each record the place of its judge among them."""
-    present = np.unique(facts.judge).tolist()
-    names = sorted(facts.judges[code] for code in present)
-    place = {name: at for at, name in enumerate(names)}
-    of_code = np.array([place.get(name, -1) for name in facts.judges], dtype=np.intp)
-    return tuple(names), of_code[facts.judge]
-
-
-def models_of(facts: Facts) -> dict[str, str]:
-    """Judge -> the model behind it: what its first record states, else the judge itself."""
-    codes, first = np.unique(facts.judge, return_index=True)
-    models = facts.model[first].tolist()
-    return {
-        facts.judges[code]: facts.judges[code] if model < 0 else facts.models[model]
-        for code, model in zip(codes.tolist(), models, strict=True)
-    }
-
-
-def _interned(facts: Facts, by_item: Indices) -> list[Seen]:
-    """What evidence keeps of each record, item by item; equal ones are one object."""
-    known: dict[tuple[int, int, int], Seen] = {}
-    found = []
-    codes = (facts.judge[by_item].tolist(), facts.order[by_item].tolist(), facts.verdict[by_item].tolist())
-    for key in zip(*codes, strict=True):
-        seen = known.get(key)
-        if seen is None:
-            judge, order, verdict = key
-            given = None if verdict < 0 else facts.verdicts[verdict]
-            seen = known[key] = Seen(facts.judges[judge], facts.orders[order], given)
-        found.append(seen)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Frame:
     """Orders and verdicts seen from pairs of responses.
@@ -187,40 +126,25 @@ class _Frame:
     verdicts: Sequence[AnyVerdict]
 
     @classmethod
-    def of(cls, facts: Facts) -> "_Frame":
+    def of(cls, facts: Verdicts) -> "_Frame":
         own = [_pair(verdict.ids) if len(verdict.ids) == 2 else None for verdict in facts.verdicts]
         pairs = sorted({pair for pair in own if pair is not None})
         place = {pair: at for at, pair in enumerate(pairs)}
         of_verdict = [-1 if pair is None else place[pair] for pair in own]
         return cls(pairs, np.array([*of_verdict, -1], dtype=np.intp), facts.orders, facts.verdicts)
 
-    def slots(self, order: NDArray[Any], pair: Indices) -> Indices:
+    def slots(self, order: Integers, pair: Integers) -> Indices:
         """Which response of a pair an order shows first: 0 or 1, -1 where it does not show both."""
-        orders, pairs = self.orders, self.pairs
-        return _looked_up(order, pair, lambda at, other: _slot(orders[at], *pairs[other])).astype(np.intp)
+        found = compared(order, pair, self.orders, self.pairs, lambda shown, ids: _slot(shown, *ids))
+        return found.astype(np.intp)
 
-    def supports(self, verdict: NDArray[np.int32], pair: Indices) -> tuple[Floats, Bools]:
+    def supports(self, verdict: Integers, pair: Integers) -> tuple[Floats, Bools]:
         """The signed strength of verdicts for the first response of a pair, and whether they say something of it."""
-        verdicts, pairs = self.verdicts, self.pairs
-
-        def support(at: int, other: int) -> int:
-            given = None if at < 0 else verdicts[at].support(*pairs[other])
-            return _SILENT if given is None else given
-
-        found = _looked_up(verdict, pair, support)
-        return np.where(found == _SILENT, 0.0, found), found != _SILENT
-
-
-_SILENT = -9
-"""Stands for a verdict that says nothing of a pair, in a column of strengths from -2 to 2."""
-
-
-def _looked_up(left: NDArray[Any], right: NDArray[Any], of: Callable[[int, int], int]) -> Floats:
-    """A function of two codes, called once for each combination that occurs."""
-    width = int(right.max(initial=0)) + 2
-    combined, place = np.unique((left.astype(np.int64) + 1) * width + right + 1, return_inverse=True)
-    values = [of(one // width - 1, one % width - 1) for one in combined.tolist()]
-    return np.array(values, dtype=np.float64)[place.ravel()]
+        said = np.where(verdict < 0, len(self.verdicts), verdict)
+        found = compared(
+            said, pair, [*self.verdicts, None], self.pairs, lambda one, ids: None if one is None else one.support(*ids)
+        )
+        return np.nan_to_num(found), ~np.isnan(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +162,11 @@ class _Pairs:
     rank: Indices
     width: int
 
-    def place(self, item: NDArray[np.int32], code: Indices) -> Indices:
+    def place(self, item: Integers, code: Indices) -> Indices:
         """The pairs of items and codes that are there."""
         return np.searchsorted(self.key, self.rank[item] * self.width + code)
 
-    def with_records(self, facts: Facts) -> tuple[Indices, Indices]:
+    def with_records(self, facts: Verdicts) -> tuple[Indices, Indices]:
         """Every record with every pair of its item: places of records and of pairs."""
         rank = self.rank[facts.item]
         start = np.searchsorted(self.key, rank * self.width)
@@ -252,7 +176,7 @@ class _Pairs:
         return record, start[record] + offset
 
 
-def _compared_pairs(facts: Facts, frame: _Frame) -> _Pairs:
+def _compared_pairs(facts: Verdicts, frame: _Frame) -> _Pairs:
     rank = np.empty(len(facts.items), dtype=np.intp)
     rank[sorted(range(len(facts.items)), key=lambda at: facts.items[at].id)] = np.arange(len(facts.items))
     code = frame.of_verdict[facts.verdict]

@@ -1,17 +1,19 @@
 """Rows of arrays grouped by several columns of codes, and joined on them."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.stats.arrays import Ints
+from metajudge.stats.arrays import Floats, Ints
 
 Integers = NDArray[np.integer[Any]]
 
 T = TypeVar("T", bound=Hashable)
+Own = TypeVar("Own")
+Other = TypeVar("Other")
 
 MOST = 1 << 20
 """So many pairs of rows are held at once: an item may have many judges."""
@@ -82,6 +84,14 @@ class Key:
         _, first, place = np.unique(self.codes, return_index=True, return_inverse=True)
         return place.ravel(), first
 
+    def by_first(self) -> tuple[Ints, Ints]:
+        """[n] numbers of the different keys in the order in which they first occur, and [keys] their first rows."""
+        place, first = self.distinct()
+        order = np.argsort(first)
+        number = np.empty(len(first), dtype=np.int64)
+        number[order] = np.arange(len(first))
+        return number[place], first[order]
+
     def dense(self) -> "Key":
         """The same key with codes that leave none out."""
         place, first = self.distinct()
@@ -148,3 +158,22 @@ def alike(of: Ints, values: Integers, bound: int, size: int) -> Iterator[tuple[I
             key = key.then(column, bound)
         place, first = key.distinct()
         yield rows, place, columns[first]
+
+
+def compared(
+    own: Integers,
+    other: Integers,
+    owns: Sequence[Own],
+    others: Sequence[Other],
+    compare: Callable[[Own, Other], float | None],
+) -> Floats:
+    """[n] a comparison of two values, such as verdicts, made once for each different pair; NaN where it gives None.
+
+    Args:
+        own, other: [n] places in the tables ``owns`` and ``others``.
+        compare: takes one value of each.
+    """
+    place, first = Key.of(own, len(owns)).then(other, len(others)).distinct()
+    pairs = zip(own[first].tolist(), other[first].tolist(), strict=True)
+    found = [compare(owns[mine], others[theirs]) for mine, theirs in pairs]
+    return np.array(found, dtype=np.float64)[place] if found else np.zeros(0)

@@ -10,9 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from metajudge.evidence.class_answers import ClassAnswers
-from metajudge.evidence.grouping import Key
-from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.class_answers import Cells
 from metajudge.stats.arrays import Bools, Floats, Indices, Ints
 from metajudge.stats.multiple import holm
 
@@ -24,8 +22,6 @@ LEAST_COPIES: Final = 0.75
 """The same for copies, which count once as evidence."""
 LEAST_TEXTS: Final = 0.5
 """Share of equally long rationales beyond chance above which texts count as the same."""
-LONG_TEXT: Final = 20
-"""Words from which the length of a rationale tells one from another."""
 NEAR: Final = 0.9
 """Judges whose answers are correlated so highly are left out of each other's comparison."""
 FEWEST_QUESTIONS: Final = 30
@@ -42,51 +38,6 @@ more."""
 MOST_COMPARED: Final = 20_000_000
 """Rationales' lengths are compared on so many answers times pairs of judges at most."""
 TINY: Final = 1e-9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """Answers by cell (a thing in one order) and judge.
-
-    Attributes:
-        answer: [cells, J, classes + 1] what was answered, the last one for no single class; repeats are averaged.
-        centred: the same less what the judge answers at this place whatever the item.
-        there: [cells, J] 1 where there is an answer.
-        words: [cells, J] of the rationale; 0 where it is short.
-        question: [cells] numbers from 0 without gaps.
-    """
-
-    answer: Floats
-    centred: Floats
-    there: Floats
-    words: Ints
-    question: Indices
-
-    @classmethod
-    def read(cls, answers: ClassAnswers, recorded: Recorded, question: Ints, words: Ints) -> "Cells":
-        judges, classes = len(answers.judges), answers.place.shape[1]
-        order = recorded.order[answers.row]
-        cell, first = Key.of(answers.item, len(answers.subjects)).then(order, len(recorded.orders)).distinct()
-        shape = (len(first), judges)
-        usual = np.bincount(
-            answers.judge * (answers.places + 1) + answers.said, minlength=judges * (answers.places + 1)
-        )
-        shares = usual.reshape(judges, -1) / np.maximum(1, usual.reshape(judges, -1).sum(axis=1, keepdims=True))
-        places = np.column_stack([answers.place, np.full(len(cell), answers.places)])
-        given = np.column_stack([answers.hits, ~answers.hits.any(axis=1)]).astype(np.float64)
-        flat = cell * judges + answers.judge
-        count = np.bincount(flat, minlength=len(first) * judges)
-        long = np.where(words[answers.row] >= LONG_TEXT, words[answers.row], 0)
-        length = np.zeros(len(first) * judges, dtype=np.int64)
-        length[flat[::-1]] = long[::-1]
-        numbers = np.unique(question[recorded.item[answers.row[first]]], return_inverse=True)[1].ravel()
-        means = [
-            np.stack(
-                [np.bincount(flat, column, len(count)) / np.maximum(count, 1) for column in values.T], axis=1
-            ).reshape(*shape, classes + 1)
-            for values in (given, given - np.take_along_axis(shares[answers.judge], places, axis=1))
-        ]
-        return cls(means[0], means[1], (count > 0).astype(np.float64).reshape(shape), length.reshape(shape), numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +208,7 @@ class TextTests:
     """What the lengths of the rationales of every pair say, [J, J] each.
 
     Attributes:
-        both: cells in which both gave a rationale of at least :data:`LONG_TEXT` words.
+        both: cells in which both gave a long rationale.
         equal: the share of them with the same number of words.
         same: whether that is more than chance and :data:`LEAST_TEXTS` of the rest, after Holm's correction.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metajudge.evidence.grouping import Interned, Key, alike
-from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.evidence.votes import Votes
 from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, SignalValue
@@ -61,7 +61,7 @@ class PeerSupport:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 
 
-def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSupport]]:
+def peer_support(facts: Verdicts, votes: Votes) -> tuple[Ints, list[PeerSupport]]:
     """Measures the support of other judges for every verdict, over all orders.
 
     Judges that are the same model under another prompt are no peers, except on pairs.
@@ -74,15 +74,15 @@ def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSuppo
     found = np.array([*absent, -1], dtype=np.int64)[votes.why]
     # Summed in a fixed order: the result must not depend on the order of the file's lines.
     ascending = np.lexsort((votes.vote, np.repeat(np.arange(len(votes.starts) - 1), np.diff(votes.starts))))
-    form = np.array([*map(_form, recorded.verdicts), -1], dtype=np.int64)[recorded.verdict]
+    form = np.array([*map(_form, facts.verdicts), -1], dtype=np.int64)[facts.verdict]
     for each in np.unique(form[votes.claim >= 0]).tolist():
         rows = np.flatnonzero((votes.claim >= 0) & (form == each))
         for some, place, of in votes.on(rows):
             heard = ascending[place]
-            kept = recorded.voice[votes.judge[heard]] != recorded.voice[recorded.judge[some[of]]]
+            kept = facts.voice[votes.judge[heard]] != facts.voice[facts.judge[some[of]]]
             if each != _PAIR:
-                kept &= ~recorded.are_variants(recorded.judge[some[of]], votes.judge[heard])
-            of, vote = _one_a_voice(recorded, of[kept], votes.judge[heard[kept]], votes.vote[heard[kept]])
+                kept &= ~facts.are_variants(facts.judge[some[of]], votes.judge[heard])
+            of, vote = _one_a_voice(facts, of[kept], votes.judge[heard[kept]], votes.vote[heard[kept]])
             values, codes = np.unique(vote, return_inverse=True)
             for members, which, sequences in alike(of, codes, len(values), len(some)):
                 supports = [known.code(_support(values[one].tolist(), each)) for one in sequences]
@@ -90,15 +90,15 @@ def peer_support(recorded: Recorded, votes: Votes) -> tuple[Ints, list[PeerSuppo
     return found, known.values
 
 
-def _one_a_voice(recorded: Recorded, of: Ints, judge: Ints, vote: Floats) -> tuple[Ints, Floats]:
+def _one_a_voice(facts: Verdicts, of: Ints, judge: Ints, vote: Floats) -> tuple[Ints, Floats]:
     """The votes on each row in ascending order, those of copies of one judge as their mean.
 
     Args:
         of: [m] the row that each vote is for, ascending, and within a row the votes ascend.
     """
-    if not recorded.copies or not len(of):
+    if not facts.copies or not len(of):
         return of, vote
-    place, first = Key.of(of, int(of[-1]) + 1).then(recorded.voice[judge], len(recorded.judges)).distinct()
+    place, first = Key.of(of, int(of[-1]) + 1).then(facts.voice[judge], len(facts.judges)).distinct()
     mean = np.bincount(place, vote, len(first)) / np.bincount(place, minlength=len(first))
     order = np.lexsort((mean, of[first]))
     return of[first][order], mean[order]

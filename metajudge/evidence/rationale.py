@@ -14,7 +14,7 @@ from metajudge.evidence.text_verdict import (
     read_marks,
     read_sentences,
 )
-from metajudge.types import AnyVerdict, Category, Grade, Judgment, SignalValue, is_right, kind_of, parse_verdict
+from metajudge.types import AnyVerdict, Category, Grade, Judgment, is_right, kind_of, parse_verdict
 from metajudge.types.label import passing
 from metajudge.types.right import DEFAULTS
 
@@ -25,7 +25,7 @@ Shown: TypeAlias = tuple[tuple[str, str], ...]
 """See :attr:`metajudge.types.Judgment.shown`."""
 
 
-def rationale_agreement(judgment: Judgment) -> SignalValue:
+def stated_agreement(judgment: Judgment) -> Stated:
     """Compares the winner the rationale names with the recorded verdict's.
 
     Recorded verdicts come from other parsers, and parsers err: the published one of LLMBar contradicts the
@@ -42,12 +42,6 @@ def rationale_agreement(judgment: Judgment) -> SignalValue:
         ``conflicting`` (marks for different winners), ``bad_text_verdict`` (``meta["text_verdict"]`` is no verdict
         on these responses, or of another kind) or ``no_verdict``.
     """
-    value, state, detail = stated_agreement(judgment)
-    return SignalValue(value=value, state=state, detail=detail)
-
-
-def stated_agreement(judgment: Judgment) -> Stated:
-    """:func:`rationale_agreement` as value, state and detail."""
     verdict = judgment.verdict
     if verdict is None:
         return (None, "no_verdict", "the judge gave no verdict")

@@ -6,16 +6,15 @@ from functools import partial
 import numpy as np
 
 from metajudge.evidence.comparison import agreement
-from metajudge.evidence.facts import SignalColumn
-from metajudge.evidence.grouping import Interned, Key, alike, joined
-from metajudge.evidence.recorded import Recorded, compared
+from metajudge.evidence.grouping import Interned, Key, alike, compared, joined
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.verdicts import SignalColumn, Verdicts
 from metajudge.evidence.votes import Votes
 from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import AnyVerdict, SignalValue, kind_of
 
 
-def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalColumn:
+def repeat_agreement(facts: Verdicts, votes: Votes, rules: Rules) -> SignalColumn:
     """Compares each verdict with the same judge's other verdicts on the same responses in the same order.
 
     Agreement with oneself is no proof: a judge repeats its mistakes, too. Pairs have no such signal: there a repeated
@@ -26,15 +25,15 @@ def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalCo
         or ``disagree``; absent as ``missing`` (judged once), or with a state of
         :func:`~metajudge.evidence.comparison.comparable_verdict`.
     """
-    found = _Found(recorded, votes)
-    key = Key.of(recorded.item, recorded.items).then(recorded.judge, len(recorded.judges))
-    key = key.then(recorded.order, len(recorded.orders)).dense()
+    found = _Found(facts, votes)
+    key = Key.of(facts.item, len(facts.items)).then(facts.judge, len(facts.judges))
+    key = key.then(facts.order, len(facts.orders)).dense()
     compare = partial(_agreement, rules=rules)
     for part, of, other in joined(key.codes[found.rows], key.codes, key.bound):
         rows = found.rows[part]
-        kept = (rows[of] != other) & (recorded.verdict[other] >= 0)
-        own, theirs = recorded.verdict[rows[of[kept]]], recorded.verdict[other[kept]]
-        signs = compared(own, theirs, recorded.verdicts, recorded.verdicts, compare)
+        kept = (rows[of] != other) & (facts.verdict[other] >= 0)
+        own, theirs = facts.verdict[rows[of[kept]]], facts.verdict[other[kept]]
+        signs = compared(own, theirs, facts.verdicts, facts.verdicts, compare)
         known = ~np.isnan(signs)
         # In ascending order, so that what is the same in another order of the lines is found once.
         order = np.lexsort((signs[known], of[kept][known]))
@@ -43,17 +42,17 @@ def repeat_agreement(recorded: Recorded, votes: Votes, rules: Rules) -> SignalCo
     return found.column()
 
 
-def variant_agreement(recorded: Recorded, votes: Votes) -> SignalColumn:
+def variant_agreement(facts: Verdicts, votes: Votes) -> SignalColumn:
     """Compares each verdict with those of the same model under other prompts or versions of the prompt.
 
     Returns:
         As :func:`repeat_agreement` does, each variant with one vote, the mean of its verdicts; absent as ``missing``
         where there is none.
     """
-    found = _Found(recorded, votes)
+    found = _Found(facts, votes)
     missing = "the judge's model was asked with one prompt only"
     for rows, place, of in votes.on(found.rows):
-        kept = recorded.are_variants(recorded.judge[rows[of]], votes.judge[place])
+        kept = facts.are_variants(facts.judge[rows[of]], votes.judge[place])
         found.add(rows, of[kept], votes.vote[place[kept]], missing, "other prompts of this model")
     return found.column()
 
@@ -65,10 +64,10 @@ class _Found:
         rows: those that other verdicts can agree with.
     """
 
-    def __init__(self, recorded: Recorded, votes: Votes) -> None:
-        pair = recorded.paired[recorded.verdict]
+    def __init__(self, facts: Verdicts, votes: Votes) -> None:
+        pair = facts.paired[facts.verdict]
         self._values = Interned[SignalValue]()
-        self._codes = np.full(len(recorded), -1, dtype=np.int32)
+        self._codes = np.full(len(facts), -1, dtype=np.int32)
         reasons = np.array([*map(self._values.code, votes.reasons), -1], dtype=np.int32)
         self._codes[~pair] = reasons[votes.why[~pair]]
         self.rows = np.flatnonzero(~pair & (votes.claim >= 0))

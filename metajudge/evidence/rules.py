@@ -71,9 +71,10 @@ def scales_of(
     if not any(isinstance(one, Grade) for one in verdicts):
         return found
     judge, verdict, truth = columns
-    said, right = _numbers(verdicts)[verdict], _numbers(truths)[truth]
+    said, right = grade_values(verdicts)[verdict], grade_values(truths)[truth]
     rows = np.flatnonzero(np.isfinite(said) & ~np.array(declared, dtype=bool)[item])
-    for code in np.unique(judge[rows]).tolist():
+    codes, first = np.unique(judge[rows], return_index=True)
+    for code in codes[np.argsort(first)].tolist():
         own = rows[judge[rows] == code]
         found.judges[judges[code]] = _grades(said[own], item[own])
     labelled = rows[np.isfinite(right[rows])]
@@ -82,7 +83,7 @@ def scales_of(
     return found
 
 
-def _numbers(verdicts: Sequence[AnyVerdict]) -> NDArray[np.float64]:
+def grade_values(verdicts: Sequence[AnyVerdict]) -> NDArray[np.float64]:
     """[verdicts + 1] grades; NaN for others, and for -1."""
     return np.array([*(one.value if isinstance(one, Grade) else np.nan for one in verdicts), np.nan])
 

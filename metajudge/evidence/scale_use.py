@@ -1,21 +1,20 @@
 """Scale use: how severe a judge is, how widely it grades, and where a grade stands among its others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.answers import Answers
 from metajudge.evidence.consensus import Column
 from metajudge.stats.arrays import Floats, Indices
+from metajudge.types.frozen import Frozen
 
 POINTS = 21
 """A judge's distribution of grades is kept as so many quantiles."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScaleUse:
-    """How one judge uses its scale.
+class ScaleUse(Frozen):
+    """How one judge uses its scale; calibrations store it.
 
     Attributes:
         sd: their standard deviation, 0 where all are equal.
@@ -40,11 +39,11 @@ def scale_uses(answers: Answers) -> dict[str, ScaleUse]:
         values = answers.number[(answers.judge == at) & np.isfinite(answers.number)]
         if len(values):
             points = np.quantile(values, np.linspace(0, 1, POINTS), method="inverted_cdf")
-            found[judge] = ScaleUse(float(values.mean()), float(values.std()), tuple(float(one) for one in points))
+            found[judge] = ScaleUse(mean=values.mean(), sd=values.std(), quantiles=tuple(points.tolist()))
     return found
 
 
-def scale_columns(answers: Answers, rows: AnswerRows, uses: Mapping[str, ScaleUse]) -> dict[str, Column]:
+def scale_columns(answers: Answers, rows: Indices, uses: Mapping[str, ScaleUse]) -> dict[str, Column]:
     """The grade itself, among its judge's grades and among its peers'; absent where a verdict is no number.
 
     - ``scale.value``: the grade.
@@ -56,11 +55,11 @@ def scale_columns(answers: Answers, rows: AnswerRows, uses: Mapping[str, ScaleUs
     - ``scale.level_gap``: the same difference as ``scale.gap`` in levels, so that severity plays no part.
     - ``scale.spread``: standard deviation of the peers' grades.
     """
-    value, judge = answers.number[rows.record], answers.judge[rows.record]
+    value, judge = answers.number[rows], answers.judge[rows]
     known = np.isfinite(value)
-    nothing = ScaleUse(0.0, 0.0, (0.0,))
+    nothing = ScaleUse(mean=0.0, sd=0.0, quantiles=(0.0,))
     uses_of = [uses.get(name, nothing) for name in answers.judges]
-    named = np.array([name in uses for name in answers.judges])[judge] & known
+    named = np.array([name in uses for name in answers.judges], dtype=bool)[judge] & known
     mean, sd = (np.array([getattr(use, what) for use in uses_of]) for what in ("mean", "sd"))
     level = (np.nan_to_num(value) - mean[judge]) / np.where(sd > 0, sd, 1.0)[judge]
     rank = np.zeros(len(rows))
@@ -76,7 +75,7 @@ def scale_columns(answers: Answers, rows: AnswerRows, uses: Mapping[str, ScaleUs
     }
     grid = item_means(answers)
     levels = (grid - mean) / np.where(sd > 0, sd, 1.0)
-    item = answers.item[rows.record]
+    item = answers.item[rows]
     peers, peer_levels = grid[item], levels[item]
     peers[np.arange(len(rows)), judge] = peer_levels[np.arange(len(rows)), judge] = np.nan
     there = known & np.isfinite(peers).any(axis=1)
@@ -105,7 +104,7 @@ def item_means(answers: Answers) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def question_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
+def question_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     """How a grade stands among the judge's grades of the question's other responses.
 
     - ``question.contrast``: the grade less the judge's mean over the question's other responses.
@@ -116,13 +115,13 @@ def question_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
     """
     grid = item_means(answers)
     contrast = _contrasts(grid, answers.question)
-    item, judge = answers.item[rows.record], answers.judge[rows.record]
+    item, judge = answers.item[rows], answers.judge[rows]
     own, mine = contrast[item, judge], np.arange(len(rows))
     peers = contrast[item]
     peers[mine, judge] = np.nan
     count = np.isfinite(peers).sum(axis=1)
     average = np.nansum(peers, axis=1) / np.maximum(count, 1)
-    graded = np.isfinite(own) & np.isfinite(answers.number[rows.record])
+    graded = np.isfinite(own) & np.isfinite(answers.number[rows])
     both = graded & (count > 0)
     return {
         "question.contrast": Column.where(np.nan_to_num(own), graded),

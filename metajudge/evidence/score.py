@@ -78,7 +78,7 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
     as on LLMBar's adversarial items, they support each other and most of what passes is wrong.
 
     Args:
-        signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them; further ones are ignored.
+        signals: by name (:func:`~metajudge.evidence.columns.signal_columns`); further ones are ignored.
 
     Returns:
         The score, or the reason why it is missing: none of these signals was present.

@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from metajudge.evidence.answers import AnswerRows, Answers
+from metajudge.evidence.answers import Answers
 from metajudge.evidence.consensus import Column
 from metajudge.stats.arrays import Floats, Indices
 
 
-def repeat_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
+def repeat_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     """``repeats.support``: mean agreement (-1 to 1) of the judge's other verdicts in the same order; absent if none."""
     total, count = _same_order(answers, rows)
     return {"repeats.support": Column.where(2 * (total - 1) / np.maximum(count - 1, 1) - 1, count > 1)}
 
 
-def other_order_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
+def other_order_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     """The same judge's verdicts on the item in other orders.
 
     ``order.agree`` is the share of them that agree, 0 where there are none; ``order.missing`` is 1 there;
     ``order.signed`` is the mean agreement from -1 to 1, 0 where there are none.
     """
-    option, judge = answers.option[rows.record], answers.judge[rows.record]
+    option, judge = answers.option[rows], answers.judge[rows]
     same, same_count = _same_order(answers, rows)
     total = answers.totals(np.ones(len(answers.item)))[option, judge] - same
     count = answers.counts()[option, judge] - same_count
@@ -31,13 +31,13 @@ def other_order_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]
     }
 
 
-def version_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
+def version_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     """``versions.support``: mean agreement (-1 to 1) of other judges that are the same model; absent without any."""
     counts = answers.counts()
     share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
     signed, given = np.where(counts > 0, 2 * share - 1, 0.0), (counts > 0).astype(np.float64)
     models = np.array(answers.models)
-    option, judge = answers.option[rows.record], answers.judge[rows.record]
+    option, judge = answers.option[rows], answers.judge[rows]
     values, present = np.zeros(len(rows)), np.zeros(len(rows))
     for number in np.unique(judge):
         others = models == models[number]
@@ -48,11 +48,11 @@ def version_columns(answers: Answers, rows: AnswerRows) -> dict[str, Column]:
     return {"versions.support": Column.where(values / np.maximum(present, 1), present > 0)}
 
 
-def _same_order(answers: Answers, rows: AnswerRows) -> tuple[Floats, Floats]:
+def _same_order(answers: Answers, rows: Indices) -> tuple[Floats, Floats]:
     """[n] agreeing verdicts and all verdicts of the judge in the row's order, the row itself included."""
     record = answers.compared_record
     key = _key(answers, answers.compared_option, record)
-    mine = _key(answers, answers.option[rows.record], rows.record)
+    mine = _key(answers, answers.option[rows], rows)
     names, place = np.unique(np.concatenate([key, mine]), return_inverse=True)
     place = place.ravel()
     total = np.bincount(place[: len(key)], weights=answers.agrees, minlength=len(names)).astype(np.float64)

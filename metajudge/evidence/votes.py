@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from metajudge.evidence.comparison import MAX_STRENGTH, agreement, comparable_verdict, signed_support
-from metajudge.evidence.grouping import Interned, Key, joined, portions, starts_of
-from metajudge.evidence.recorded import Recorded, compared
+from metajudge.evidence.grouping import Interned, Key, compared, joined, portions, starts_of
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import AnyVerdict, Pairwise, Right, SignalValue, kind_of
 from metajudge.types.right import DEFAULTS
@@ -50,7 +50,7 @@ class Votes:
             yield rows[part], place, of
 
 
-def votes_on(recorded: Recorded, rules: Rules) -> Votes:
+def votes_on(facts: Verdicts, rules: Rules) -> Votes:
     """The votes on the claim of every verdict.
 
     Args:
@@ -58,20 +58,20 @@ def votes_on(recorded: Recorded, rules: Rules) -> Votes:
     """
     reasons, claims = Interned[SignalValue](), Interned[AnyVerdict]()
     why, told = [], []
-    for verdict in (*recorded.verdicts, None):
+    for verdict in (*facts.verdicts, None):
         found = comparable_verdict(verdict, None if verdict is None else _rule(verdict, rules))
         why.append(reasons.code(found) if isinstance(found, SignalValue) else -1)
         told.append(-1 if isinstance(found, SignalValue) else claims.code(_claimed(found)))
-    said = np.array(told)[recorded.verdict]
+    said = np.array(told)[facts.verdict]
     rows = np.flatnonzero(said >= 0)
     scales = rules.scales.groups()
-    scale = np.array([scales.get(name, 0) for name in recorded.judges], dtype=np.int64)[recorded.judge]
-    subject = _subjects(recorded, scale)
+    scale = np.array([scales.get(name, 0) for name in facts.judges], dtype=np.int64)[facts.judge]
+    subject = _subjects(facts, scale)
     place, first = Key.of(subject.codes[rows], subject.bound).then(said[rows], len(claims.values)).distinct()
-    claim = np.full(len(recorded), -1, dtype=np.int64)
+    claim = np.full(len(facts), -1, dtype=np.int64)
     claim[rows] = place
-    starts, judge, vote = _cells(recorded, rules, scale, rows[first], said, claims.values)
-    return Votes(claim, np.array(why)[recorded.verdict], reasons.values, starts, judge, vote)
+    starts, judge, vote = _cells(facts, rules, scale, rows[first], said, claims.values)
+    return Votes(claim, np.array(why)[facts.verdict], reasons.values, starts, judge, vote)
 
 
 def _rule(verdict: AnyVerdict, rules: Rules) -> Right:
@@ -82,15 +82,15 @@ def _claimed(verdict: AnyVerdict) -> AnyVerdict:
     return Pairwise(verdict.first, verdict.second, 1) if isinstance(verdict, Pairwise) else verdict
 
 
-def _subjects(recorded: Recorded, scale: Ints) -> Key:
+def _subjects(facts: Verdicts, scale: Ints) -> Key:
     """What each verdict is about: the item, of a grade or a category the response too; grades by their scale."""
-    graded = np.append(recorded.graded, False)[recorded.verdict]
-    key = Key.of(recorded.item, recorded.items).then(np.where(graded, scale, 0), int(scale.max(initial=0)) + 1)
-    return key.then(np.where(graded, recorded.order + 1, 0), len(recorded.orders) + 1)
+    graded = np.append(facts.graded, False)[facts.verdict]
+    key = Key.of(facts.item, len(facts.items)).then(np.where(graded, scale, 0), int(scale.max(initial=0)) + 1)
+    return key.then(np.where(graded, facts.order + 1, 0), len(facts.orders) + 1)
 
 
 def _cells(
-    recorded: Recorded, rules: Rules, scale: Ints, claims: Ints, said: Ints, told: Sequence[AnyVerdict]
+    facts: Verdicts, rules: Rules, scale: Ints, claims: Ints, said: Ints, told: Sequence[AnyVerdict]
 ) -> tuple[Ints, Ints, Floats]:
     """Where the votes on each claim begin, their judges, and the votes.
 
@@ -99,14 +99,14 @@ def _cells(
         claims: [claims] a row that makes each.
         said: [n] what the row's verdict claims.
     """
-    given = np.flatnonzero(recorded.verdict >= 0)
-    graded = recorded.graded[recorded.verdict[claims]]
+    given = np.flatnonzero(facts.verdict >= 0)
+    graded = facts.graded[facts.verdict[claims]]
     parts = []
-    by_scale = _of_response(recorded).then(scale, int(scale.max(initial=0)) + 1)
-    for about, key in ((graded, by_scale), (~graded, Key.of(recorded.item, recorded.items))):
+    by_scale = _of_response(facts).then(scale, int(scale.max(initial=0)) + 1)
+    for about, key in ((graded, by_scale), (~graded, Key.of(facts.item, len(facts.items)))):
         chosen, dense = np.flatnonzero(about), key.dense()
         for part, of, other in joined(dense.codes[claims[chosen]], dense.codes[given], dense.bound):
-            parts.append(_means(recorded, rules, chosen[part][of], given[other], said[claims], told))
+            parts.append(_means(facts, rules, chosen[part][of], given[other], said[claims], told))
     if not parts:
         return starts_of(claims, len(claims)), claims, np.zeros(0)
     claim, judge, vote = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -115,7 +115,7 @@ def _cells(
 
 
 def _means(
-    recorded: Recorded, rules: Rules, of: Ints, other: Ints, said: Ints, told: Sequence[AnyVerdict]
+    facts: Verdicts, rules: Rules, of: Ints, other: Ints, said: Ints, told: Sequence[AnyVerdict]
 ) -> tuple[Ints, Ints, Floats]:
     """The votes of judges on claims, by claim and then by the judge's name: claim, judge, mean.
 
@@ -124,18 +124,18 @@ def _means(
         other: [m] a record on what it is about; all of them for each claim.
         said: [claims] place of each in ``told``.
     """
-    votes = compared(said[of], recorded.verdict[other], told, recorded.verdicts, partial(_vote, rules=rules))
+    votes = compared(said[of], facts.verdict[other], told, facts.verdicts, partial(_vote, rules=rules))
     known = ~np.isnan(votes)
     of, other, votes = of[known], other[known], votes[known]
-    judge = recorded.judge[other]
-    place, first = Key.of(of, len(said)).then(recorded.names[judge], len(recorded.judges)).distinct()
+    judge = facts.judge[other]
+    place, first = Key.of(of, len(said)).then(facts.names[judge], len(facts.judges)).distinct()
     scale = np.array([MAX_STRENGTH if isinstance(one, Pairwise) else 1 for one in told], dtype=np.int64)
     mean = np.bincount(place, votes, len(first)) / np.bincount(place, minlength=len(first))
     return of[first], judge[first].astype(np.int64), mean / scale[said[of[first]]]
 
 
-def _of_response(recorded: Recorded) -> Key:
-    return Key.of(recorded.item, recorded.items).then(recorded.order, len(recorded.orders))
+def _of_response(facts: Verdicts) -> Key:
+    return Key.of(facts.item, len(facts.items)).then(facts.order, len(facts.orders))
 
 
 def _vote(own: AnyVerdict, other: AnyVerdict, rules: Rules) -> float | None:

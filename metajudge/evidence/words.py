@@ -22,7 +22,7 @@ def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalVal
     """Which free evidence would decide on a judgment and is not there, without a full stop.
 
     Args:
-        signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
+        signals: by name (:func:`~metajudge.evidence.columns.signal_columns`).
     """
     grades = isinstance(verdict, Grade | Category)
     missing = []
@@ -43,7 +43,7 @@ def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> li
     """One phrase for each piece of evidence that weighs in the score; nothing for what is absent.
 
     Args:
-        signals: as :meth:`~metajudge.evidence.index.EvidenceIndex.signals` returns them.
+        signals: by name (:func:`~metajudge.evidence.columns.signal_columns`).
     """
     phrases = []
     order = signals["order"].state

@@ -108,12 +108,16 @@ def backtest(
     active = replayed(policy, known)
     new = [case for case in proposed if case is not None]
     confidence = 1 - (1 - CONFIDENCE) / tried
-    approve = _difference(new, active, APPROVED, questions, confidence, seed)
-    reject = _difference(new, active, REJECTED, questions, confidence, seed)
+    approve, reject = (
+        _difference(_ratio(new, action), _ratio(active, action), questions, confidence, seed)
+        for action in (APPROVED, REJECTED)
+    )
     score = _score_difference(errors, known, confidence, seed) if kind is ChangeKind.OFFSETS else None
-    better, reason = _verdict(direction, approve, reject, changed, folds)
-    if not better and score is not None:
-        better, reason = _scores_verdict(score, approve, reject, changed, folds)
+    better, reason = False, f"the cases allow no such change in {folds - changed} of {folds} folds"
+    if changed == folds:
+        better, reason = _verdict(direction, approve, reject)
+        if not better and score is not None:
+            better, reason = _scores_verdict(score, approve, reject)
     return Backtest(
         kind=kind,
         direction=direction,
@@ -130,6 +134,8 @@ def backtest(
     )
 
 
+_Part = tuple[Floats, Floats]
+"""[n] numerator and denominator of a ratio."""
 _Errors = tuple[float, float]
 """Mean distance from people's scores under the proposal, and under the active policy."""
 
@@ -154,26 +160,15 @@ def _score_difference(
     if len(set(questions)) < FEWEST_QUESTIONS:
         return None
     weight = np.array([case.weight for _, case in rows])
-    found = bootstrap_difference(
-        Ratio(np.array([one[0] for one, _ in rows]) * weight, weight),
-        Ratio(np.array([one[1] for one, _ in rows]) * weight, weight),
-        questions,
-        rng=np.random.default_rng([seed, len(rows)]),
-        resamples=RESAMPLES,
-        confidence=confidence,
-    )
-    return Difference(value=found.estimate, low=found.low, high=found.high, active_n=len(rows), proposal_n=len(rows))
+    new, active = (np.array([one[side] for one, _ in rows]) * weight for side in (0, 1))
+    return _difference((new, weight), (active, weight), questions, confidence, seed)
 
 
-def _scores_verdict(
-    score: Difference, approve: Difference, reject: Difference, changed: int, folds: int
-) -> tuple[bool, str]:
+def _scores_verdict(score: Difference, approve: Difference, reject: Difference) -> tuple[bool, str]:
     """Whether scores come nearer to people's beyond noise, and neither rate gets worse beyond noise."""
     assert score.value is not None
     assert score.low is not None
     assert score.high is not None
-    if changed < folds:
-        return False, f"the cases allow no such change in {folds - changed} of {folds} folds"
     change = f"score error {score.value:+.2g} ({score.low:+.2g} to {score.high:+.2g}) on {score.active_n} cases"
     if score.high >= 0:
         return False, f"{change}: not better beyond noise"
@@ -183,31 +178,22 @@ def _scores_verdict(
     return True, change
 
 
-def _difference(
-    new: Sequence[DecidedCase],
-    active: Sequence[DecidedCase],
-    action: str,
-    questions: Sequence[str],
-    confidence: float,
-    seed: int,
-) -> Difference:
-    first, second = _ratio(new, action), _ratio(active, action)
-    counts = int((first[1] > 0).sum()), int((second[1] > 0).sum())
-    absent = Difference(value=None, low=None, high=None, active_n=counts[1], proposal_n=counts[0])
-    if not all(counts):
-        return absent
+def _difference(new: _Part, active: _Part, questions: Sequence[str], confidence: float, seed: int) -> Difference:
+    proposal_n, active_n = (int((weights > 0).sum()) for _, weights in (new, active))
+    if not proposal_n or not active_n:
+        return Difference(value=None, low=None, high=None, active_n=active_n, proposal_n=proposal_n)
     found = bootstrap_difference(
-        Ratio(*first),
-        Ratio(*second),
+        Ratio(*new),
+        Ratio(*active),
         questions,
         rng=np.random.default_rng([seed, len(questions)]),
         resamples=RESAMPLES,
         confidence=confidence,
     )
-    return Difference(value=found.estimate, low=found.low, high=found.high, active_n=counts[1], proposal_n=counts[0])
+    return Difference(value=found.estimate, low=found.low, high=found.high, active_n=active_n, proposal_n=proposal_n)
 
 
-def _ratio(cases: Sequence[DecidedCase], action: str) -> tuple[Floats, Floats]:
+def _ratio(cases: Sequence[DecidedCase], action: str) -> _Part:
     """Errors and cases with an action, weighted by inverse inclusion."""
     wrong_is = action != APPROVED
     chosen = np.array([case.weight * (case.action == action) for case in cases])
@@ -215,14 +201,10 @@ def _ratio(cases: Sequence[DecidedCase], action: str) -> tuple[Floats, Floats]:
     return errors, chosen
 
 
-def _verdict(
-    direction: Direction, approve: Difference, reject: Difference, changed: int, folds: int
-) -> tuple[bool, str]:
+def _verdict(direction: Direction, approve: Difference, reject: Difference) -> tuple[bool, str]:
     lenient = direction is Direction.TOO_LENIENT
     mine, other = (approve, reject) if lenient else (reject, approve)
     name, other_name = ("false-approve rate", "false-reject rate")[:: 1 if lenient else -1]
-    if changed < folds:
-        return False, f"the cases allow no such change in {folds - changed} of {folds} folds"
     if mine.value is None or mine.high is None:
         return False, f"no case is left to measure the {name}"
     for one, what in ((mine, name), (other, other_name)):

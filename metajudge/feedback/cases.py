@@ -12,13 +12,13 @@ from metajudge.cases.scoring import mean_scores
 from metajudge.cases.sheet import case_sheet
 from metajudge.decision.bands import Band
 from metajudge.decision.deciding import decide
-from metajudge.decision.interval import DECIMALS, Interval
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, category_key
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.decision import Absent
+from metajudge.types.interval import DECIMALS, Interval
 
 APPROVED, REJECTED = "APPROVE", "REJECT"
 

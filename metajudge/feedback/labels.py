@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from metajudge.errors import InputError
 from metajudge.reviews.agreement import label_of
-from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import HumanDecision, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import Right
@@ -38,27 +38,21 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
     weights: dict[str, float] = {}
     decided: dict[str, list[HumanDecision]] = {}
     audited = 0
-    cursor = None
-    while True:
-        page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
-        for state in page.reviews:
-            review = state.review
-            if review.subject != "judgment":
-                continue
-            of_judgment = decided.setdefault(review.subject_digest, [])
-            of_judgment += state.decisions
-            label = label_of(of_judgment, review.verdict, rule)
-            if label is None:
-                right.pop(review.subject_digest, None)
-                continue
-            # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
-            known = weights.get(review.subject_digest)
-            right[review.subject_digest] = label
-            weights[review.subject_digest] = min(1 / review.inclusion, known or float("inf"))
-            audited += review.origin is ReviewOrigin.AUDIT
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    async for state in every_review(store.reviews, now=now):
+        review = state.review
+        if review.subject != "judgment":
+            continue
+        of_judgment = decided.setdefault(review.subject_digest, [])
+        of_judgment += state.decisions
+        label = label_of(of_judgment, review.verdict, rule)
+        if label is None:
+            right.pop(review.subject_digest, None)
+            continue
+        # Several policies may have sent one judgment: it counts once, with its best chance of being seen.
+        known = weights.get(review.subject_digest)
+        right[review.subject_digest] = label
+        weights[review.subject_digest] = min(1 / review.inclusion, known or float("inf"))
+        audited += review.origin is ReviewOrigin.AUDIT
     if not right:
         raise InputError(
             "no review of a judgment has been decided yet, so there are no labels to fit on: decide some with "

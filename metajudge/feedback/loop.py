@@ -1,9 +1,9 @@
 """The loop over a store: cases in, proposals out; a person activates, and everything is on record."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -17,11 +17,12 @@ from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
 from metajudge.feedback.candidates import FITS, ChangeKind
 from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
 from metajudge.feedback.comparison import Comparison
+from metajudge.feedback.drafts import Draft
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
 from metajudge.feedback.patterns import Advice, Pattern, PatternRecord, advise, disagreements, find_patterns
 from metajudge.feedback.proposals import Activation, Proposal
-from metajudge.reviews.queue import ReviewFilter
-from metajudge.reviews.review import ReviewStatus
+from metajudge.reviews.queue import every_review
+from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.store.protocol import AuditEntry, Store
 from metajudge.types import digest
 
@@ -83,20 +84,9 @@ class Report:
             "overall": _plain(self.overall),
             **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
             "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
-            "patterns": [asdict(one) | {"text": one.describe()} for one in self.patterns],
+            "patterns": [PatternRecord.of(one).model_dump() for one in self.patterns],
             "advice": [asdict(one) for one in self.advice],
         }
-
-
-class ChangedPolicy(Protocol):
-    """A proposal or a draft: a whole new version of a policy, and the version it would replace."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def base_digest(self) -> str: ...
-    @property
-    def policy(self) -> Policy: ...
 
 
 class FeedbackLoop:
@@ -115,31 +105,25 @@ class FeedbackLoop:
 
     async def cases(self, name: str) -> list[DecidedCase]:
         """Every case that people decided and a version of this policy had decided before."""
-        found: list[DecidedCase] = []
-        cursor = None
-        while True:
-            page = await self._store.reviews.page(ReviewFilter(), now=self._clock(), limit=1000, cursor=cursor)
-            for state in page.reviews:
-                policy = state.review.policy
-                case = decided_case(state) if policy is not None and policy.name == name else None
-                if case is not None and state.status is ReviewStatus.DECIDED:
-                    found.append(case)
-            cursor = page.next_cursor
-            if cursor is None:
-                found.sort(key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
-                return same_categories(found, await self._plan(name))
+        found = [
+            case
+            async for state in self._decided()
+            if state.review.policy is not None
+            and state.review.policy.name == name
+            and (case := decided_case(state)) is not None
+        ]
+        found.sort(key=lambda case: (min(one.decided_at for one in case.decisions), case.case_id))
+        return same_categories(found, await self._plan(name))
+
+    async def _decided(self) -> AsyncIterator[ReviewState]:
+        async for state in every_review(self._store.reviews, now=self._clock()):
+            if state.status is ReviewStatus.DECIDED:
+                yield state
 
     async def policies(self) -> list[str]:
         """Policies that people's decisions are about, by name; where there are none, those that decided anything."""
-        found: set[str] = set()
-        cursor = None
-        while True:
-            page = await self._store.reviews.page(ReviewFilter(), now=self._clock(), limit=1000, cursor=cursor)
-            decided = (one.review for one in page.reviews if one.status is ReviewStatus.DECIDED)
-            found |= {review.policy.name for review in decided if review.policy is not None}
-            cursor = page.next_cursor
-            if cursor is None:
-                return sorted(found or {entry.subject for entry in await self._store.audit_log.entries(POLICY)})
+        found = {policy.name async for one in self._decided() if (policy := one.review.policy) is not None}
+        return sorted(found or {entry.subject for entry in await self._store.audit_log.entries(POLICY)})
 
     async def labelled(self, name: str) -> list[DecidedCase]:
         """Judged cases with a label, the newest record of each, whether or not a person decided them."""
@@ -225,7 +209,8 @@ class FeedbackLoop:
             raise InputError(f"disagreements between searches for patterns: must be at least 1, not {every}")
         cases = await self.cases(name)
         count = sum(case.disagreement is not None for case in cases)
-        seen = [entry.payload.get("disagreements_total", 0) for entry in await self._analyses(name)]
+        analyses = await self._store.audit_log.entries("analysis", name)
+        seen = [entry.payload.get("disagreements_total", 0) for entry in analyses]
         return count - max(seen, default=0) >= every
 
     async def propose(self, name: str) -> list[Proposal]:
@@ -258,7 +243,7 @@ class FeedbackLoop:
             {
                 "disagreements_total": count,
                 "cases": len(cases),
-                "patterns": [asdict(one) | {"text": one.describe()} for one in patterns],
+                "patterns": [PatternRecord.of(one).model_dump() for one in patterns],
                 "advice": [asdict(one) for one in advise(patterns)],
                 "proposals": [one.proposal_id for one in found],
             },
@@ -321,7 +306,7 @@ class FeedbackLoop:
         self,
         kind: Literal["proposal", "draft"],
         change_id: str,
-        change: ChangedPolicy,
+        change: Proposal | Draft,
         test: Backtest | Comparison | None,
         *,
         by: str,
@@ -374,9 +359,6 @@ class FeedbackLoop:
         """The audit records of every activation, oldest first."""
         entries = await self._store.audit_log.entries(ACTIVATION, name)
         return [Activation.model_validate(entry.payload) for entry in entries]
-
-    async def _analyses(self, name: str) -> list[AuditEntry]:
-        return await self._store.audit_log.entries("analysis", name)
 
     def _proposal(
         self, policy: Policy, new: Policy, test: Backtest, patterns: Sequence[Pattern], cases: Sequence[DecidedCase]

@@ -56,22 +56,6 @@ class Metric:
     definition: str
 
 
-def _accuracy(case: DecidedCase) -> bool | None:
-    return case.agreed
-
-
-def _false_approve(case: DecidedCase) -> bool | None:
-    return None if case.action != APPROVED or case.right is None else not case.right
-
-
-def _false_reject(case: DecidedCase) -> bool | None:
-    return None if case.action != REJECTED else case.right
-
-
-def _needed(case: DecidedCase) -> bool | None:
-    return None if case.action in (APPROVED, REJECTED) else case.review_was_needed
-
-
 def _true(case: DecidedCase) -> bool | None:
     if case.truth is None or case.action not in (APPROVED, REJECTED):
         return None
@@ -90,16 +74,25 @@ DEFINITIONS: Mapping[MetricName, Definition] = {
         "changed or rejected) / all decided cases",
         0.92,
         False,
-        _accuracy,
+        lambda case: case.agreed,
     ),
     "false_approve_rate": Definition(
-        "approved cases that people judge wrong / approved cases", 0.05, True, _false_approve
+        "approved cases that people judge wrong / approved cases",
+        0.05,
+        True,
+        lambda case: None if case.action != APPROVED or case.right is None else not case.right,
     ),
     "false_reject_rate": Definition(
-        "rejected cases that people judge right / rejected cases", 0.03, True, _false_reject
+        "rejected cases that people judge right / rejected cases",
+        0.03,
+        True,
+        lambda case: case.right if case.action == REJECTED else None,
     ),
     "review_efficiency": Definition(
-        "reviewed cases that people changed or rejected / reviewed cases", 0.85, False, _needed
+        "reviewed cases that people changed or rejected / reviewed cases",
+        0.85,
+        False,
+        lambda case: None if case.action in (APPROVED, REJECTED) else case.review_was_needed,
     ),
     "ground_truth_reliability": Definition(
         "approved cases whose true label is right, and rejected ones whose is wrong / approved and rejected cases with "

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from metajudge.feedback.candidates import FEWEST_CORRECTIONS
@@ -18,8 +18,7 @@ FEWEST_CRITERIA = 3
 """From this many criteria with the same bias the prompt is at fault rather than each one's wording."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Frozen):
     """One way in which machine and people differ.
 
     Attributes:
@@ -52,23 +51,15 @@ class Pattern:
         return f"{100 * self.shift:.0f} % of {self.n} {self.where} cases{scope} were {word} ({sure})"
 
 
-class PatternRecord(Frozen):
-    """A pattern as it is kept: see :class:`Pattern`."""
+class PatternRecord(Pattern):
+    """A pattern as it is kept, with its sentence."""
 
-    direction: Direction
-    kind: str
-    where: str
-    category: str | None
-    shift: float
-    n: int
-    p_value: float
-    significant: bool
     text: str
 
     @classmethod
     def of(cls, pattern: Pattern) -> "PatternRecord":
         """The record of a pattern."""
-        return cls(**asdict(pattern), text=pattern.describe())
+        return cls(**pattern.model_dump(), text=pattern.describe())
 
 
 def find_patterns(cases: Sequence[DecidedCase]) -> list[Pattern]:
@@ -103,7 +94,7 @@ def _criteria(cases: Sequence[DecidedCase], category: str | None) -> list[Patter
             continue
         direction = Direction.TOO_LENIENT if mean < 0 else Direction.TOO_STRICT
         p = wilcoxon_signed_rank([round(value, 9) for value in values]).p_value
-        found.append(Pattern(direction, "criterion", name, category, mean, len(values), p, significant=False))
+        found.append(_pattern(direction, "criterion", name, category, mean, len(values), p))
     return found
 
 
@@ -121,18 +112,20 @@ def _actions(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern
         if len(known) < FEWEST_CASES or errors <= target * len(known):
             continue
         p = float(binomtest(errors, len(known), target, alternative="greater").pvalue)
-        found.append(Pattern(direction, "action", action, category, errors / len(known), len(known), p, False))
+        found.append(_pattern(direction, "action", action, category, errors / len(known), len(known), p))
     return found
 
 
-def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
-    from dataclasses import replace
+def _pattern(*values: object) -> Pattern:
+    return Pattern.model_validate(dict(zip(Pattern.model_fields, (*values, False), strict=True)))
 
+
+def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
     ordered = sorted(patterns, key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
     tested, significant = [], True
     for rank, one in enumerate(ordered):
         significant = significant and one.p_value <= LEVEL / (len(ordered) - rank)
-        tested.append(replace(one, significant=significant))
+        tested.append(one.model_copy(update={"significant": significant}))
     return tested
 
 

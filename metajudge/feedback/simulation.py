@@ -1,8 +1,9 @@
 """What a policy would decide on what a store keeps."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from metajudge.cases.records import KIND
@@ -103,54 +104,42 @@ async def simulate(
         unnamed: ids of judgments and cases that are counted and never an example.
     """
     if policy.cases is not None:
-        return await simulate_cases(store, policy, other, examples, unnamed)
-    return await simulate_verdicts(store, policy, other, examples, newest=newest, unnamed=unnamed)
-
-
-async def simulate_verdicts(
-    store: Store,
-    policy: Policy,
-    other: Policy | None,
-    examples: int,
-    *,
-    newest: int | None = None,
-    unnamed: Collection[str] = (),
-) -> Simulation:
-    """Decides on the newest assessment of every judgment by every panel; arguments as for :func:`simulate`."""
-    found = Simulation("verdicts")
-    after = 0
-    if newest is not None:
-        after = await store.ask(lambda connection: overview.number_before(connection, newest))
-        found.is_partial = after > 0
-    while page := await store.newest_assessments(after, PAGE):
-        after = page[-1][0]
-        for _, assessment in page:
-            try:
-                decision = decide_verdict(policy, assessment, _weights(assessment))
-                before = _before(assessment, other)
-            except InputError as error:
-                found.skipped[str(error)] += 1
-                continue
-            name = f"{assessment.judgment_id} ({assessment.judge})"
-            found.add(name, before, decision, 0 if assessment.judgment_id in unnamed else examples)
-    return found
-
-
-async def simulate_cases(
-    store: Store, policy: Policy, other: Policy | None, examples: int, unnamed: Collection[str] = ()
-) -> Simulation:
-    """Decides on the newest record of every judged case; weights and rules are the policy's own."""
-    found = Simulation("cases")
-    newest = {entry.subject: entry.payload for entry in await store.audit_log.entries(KIND)}
-    for name, record in newest.items():
+        found, records = Simulation("cases"), _cases(store)
+    else:
+        found, after = Simulation("verdicts"), 0
+        if newest is not None:
+            after = await store.ask(lambda connection: overview.number_before(connection, newest))
+            found.is_partial = after > 0
+        records = _verdicts(store, after)
+    async for subject, name, decided_by, recorded in records:
         try:
-            decision = decide_record(policy, record)
-            before = record["decision"]["action"] if other is None else decide_record(other, record).action.value
+            decision = decided_by(policy)
+            before = recorded if other is None else decided_by(other).action.value
         except InputError as error:
             found.skipped[str(error)] += 1
             continue
-        found.add(name, before, decision, 0 if name in unnamed else examples)
+        found.add(name, before, decision, 0 if subject in unnamed else examples)
     return found
+
+
+_Record = tuple[str, str, Callable[[Policy], Decision], str]
+"""The subject's id, the id shown in an example, what a policy decides on it, and what was decided."""
+
+
+async def _verdicts(store: Store, after: int) -> AsyncIterator[_Record]:
+    """The newest assessment of every judgment by every panel."""
+    while page := await store.newest_assessments(after, PAGE):
+        after = page[-1][0]
+        for _, one in page:
+            recorded = NONE if one.decision is None else one.decision.action.value
+            yield one.judgment_id, f"{one.judgment_id} ({one.judge})", partial(_decide, assessment=one), recorded
+
+
+async def _cases(store: Store) -> AsyncIterator[_Record]:
+    """The newest record of every judged case; weights and rules are the policy's own."""
+    newest = {entry.subject: entry.payload for entry in await store.audit_log.entries(KIND)}
+    for name, record in newest.items():
+        yield name, name, partial(decide_record, record=record), record["decision"]["action"]
 
 
 def decide_record(policy: Policy, record: Mapping[str, Any]) -> Decision:
@@ -196,7 +185,5 @@ def _weights(assessment: Assessment) -> Mapping[str, float]:
     return rubric.score_weights if rubric.digest == assessment.rubric_digest else {}
 
 
-def _before(assessment: Assessment, other: Policy | None) -> str:
-    if other is not None:
-        return decide_verdict(other, assessment, _weights(assessment)).action.value
-    return NONE if assessment.decision is None else assessment.decision.action.value
+def _decide(policy: Policy, assessment: Assessment) -> Decision:
+    return decide_verdict(policy, assessment, _weights(assessment))

@@ -8,9 +8,8 @@ control with e-values", 2022): under any dependence between streams, and at any 
 share of false findings among the findings of that report is at most the level.
 """
 
-import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
@@ -37,54 +36,49 @@ Name = tuple[str, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What one judgment showed when it was decided.
+class Audit:
+    """A review by people of a judgment that was drawn with a known probability.
 
     Attributes:
+        opened_at, decided_at: seconds since the epoch; ``decided_at`` is None while people have not decided.
+        inclusion: probability with which the judgment was drawn, in (0, 1].
+        right: what people say of the verdict; None where they are undecided or cannot tell.
+    """
+
+    opened_at: float
+    inclusion: float = 1.0
+    decided_at: float | None = None
+    right: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One judgment decided under a promise, and what it showed then.
+
+    Attributes:
+        content: digest of the judgment.
         question: judgments of one question are one observation of a stream.
         at: when it was decided, seconds since the epoch.
         values: signal -> number; what is absent is left out.
         identity: field -> value, such as the judge's instruction or an agent's model.
+        probability: calibrated, that it is right, in [0, 1]; None without a calibration.
+        audit: None where it was not drawn.
+        sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
+            doubtful judgments alone, and neither the test nor an estimate may use them.
     """
 
+    judgment_id: str
+    content: str
     judge: str
     category: str | None
     question: str
     at: float
     values: Mapping[str, float] = field(default_factory=dict)
     identity: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SeenColumns:
-    """What many judgments showed, in the order of decision, as columns: each a place in the values that they share.
-
-    Attributes:
-        group: [n] of ``groups``, judge and category.
-        question: [n] of ``questions``.
-        at: [n] seconds since the epoch.
-        values: signal -> [n] numbers, NaN where absent.
-        identity: [n] of ``identities``.
-    """
-
-    groups: Sequence[tuple[str, str | None]]
-    group: Ints
-    questions: Sequence[str]
-    question: Ints
-    at: Floats
-    values: Mapping[str, Floats]
-    identities: Sequence[Mapping[str, str]]
-    identity: Ints
-
-    def each(self) -> Iterator[Seen]:
-        """The same, one by one."""
-        groups, questions = self.group.tolist(), self.question.tolist()
-        rows = zip(groups, questions, self.at.tolist(), self.identity.tolist(), strict=True)
-        values = {name: numbers.tolist() for name, numbers in self.values.items()}
-        for place, (group, question, at, identity) in enumerate(rows):
-            shown = {name: numbers[place] for name, numbers in values.items() if not math.isnan(numbers[place])}
-            judge, category = self.groups[group]
-            yield Seen(judge, category, self.questions[question], at, shown, self.identities[identity])
+    kept: bool = True
+    probability: float | None = None
+    audit: Audit | None = None
+    sampled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +143,7 @@ class Streams:
         self._group, self._question, self._at = array("I"), array("Q"), array("d")
         self._signals: dict[str, tuple[array[int], array[float]]] = {}
 
-    def add(self, one: Seen) -> None:
+    def add(self, one: Decision) -> None:
         """Takes the next judgment, in the order of decision."""
         row = len(self._at)
         self._group.append(self._groups.setdefault((one.judge, one.category), len(self._groups)))
@@ -160,20 +154,6 @@ class Streams:
                 there = self._signals[signal] = array("I"), array("d")
             there[0].append(row)
             there[1].append(value)
-
-    def extend(self, many: SeenColumns) -> None:
-        """Takes the next judgments, in the order of decision."""
-        first = len(self._at)
-        groups = [self._groups.setdefault(one, len(self._groups)) for one in many.groups]
-        codes = np.array([question_code(one) for one in many.questions], dtype=np.uint64)
-        self._group.frombytes(np.array(groups, dtype=np.uint32)[many.group].tobytes())
-        self._question.frombytes(codes[many.question].tobytes())
-        self._at.frombytes(many.at.tobytes())
-        for signal, values in many.values.items():
-            there = self._signals.setdefault(signal, (array("I"), array("d")))
-            rows = np.flatnonzero(~np.isnan(values))
-            there[0].frombytes((rows + first).astype(np.uint32).tobytes())
-            there[1].frombytes(values[rows].tobytes())
 
     def drifts(self, level: float) -> Drifts:
         """Finds the streams that drifted, with the false discovery rate controlled.
@@ -291,17 +271,6 @@ class _Values:
             self.vary = most is not None and len(self.places) > most
         self.n += 1
 
-    def extend(self, values: Sequence[str], codes: Ints, at: Floats, most: int | None) -> None:
-        """Adds many values in their order: places in ``values``."""
-        if not self.vary:
-            there, first, often = np.unique(codes, return_index=True, return_counts=True)
-            for one in np.argsort(first).tolist():
-                value = values[int(there[one])]
-                place, since, before = self.places.get(value, (self.n + int(first[one]), float(at[first[one]]), 0))
-                self.places[value] = place, since, before + int(often[one])
-            self.vary = most is not None and len(self.places) > most
-        self.n += len(codes)
-
 
 class Identities:
     """Who judged and vetted, and since when; its memory does not grow with the number of judgments."""
@@ -309,7 +278,7 @@ class Identities:
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str | None], _Values] = {}
 
-    def add(self, one: Seen) -> None:
+    def add(self, one: Decision) -> None:
         """Takes the next judgment, in the order of decision."""
         self._add("judge", None, one.judge, one.at)
         if one.category is not None:
@@ -322,29 +291,6 @@ class Identities:
         if values is None:
             values = self._groups[name, judge] = _Values(value)
         values.add(value, at, None if name in _ALWAYS else MOST_IDENTITIES)
-
-    def extend(self, many: SeenColumns) -> None:
-        """Takes the next judgments, in the order of decision."""
-        pairs, rows = np.unique(many.group * len(many.identities) + many.identity, return_inverse=True)
-        fields: dict[tuple[str, str | None], dict[int, str]] = {}
-        for place, pair in enumerate(pairs.tolist()):
-            group, identity = divmod(pair, len(many.identities))
-            judge, category = many.groups[group]
-            fields.setdefault(("judge", None), {})[place] = judge
-            if category is not None:
-                fields.setdefault(("category", judge), {})[place] = category
-            for name, value in many.identities[identity].items():
-                fields.setdefault((name, judge), {})[place] = value
-        for (name, judge), said in fields.items():
-            values = list(dict.fromkeys(said.values()))
-            codes = np.full(len(pairs), -1)
-            numbers = {value: number for number, value in enumerate(values)}
-            codes[list(said)] = [numbers[value] for value in said.values()]
-            of_rows = codes[rows.ravel()]
-            having = np.flatnonzero(of_rows >= 0)
-            of_rows = of_rows[having]
-            there = self._groups.setdefault((name, judge), _Values(values[int(of_rows[0])]))
-            there.extend(values, of_rows, many.at[having], None if name in _ALWAYS else MOST_IDENTITIES)
 
     def new(self, known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
         """Values that were not there in the fit or, where it recorded none, at a judge's first judgment.

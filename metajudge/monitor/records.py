@@ -12,11 +12,11 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import InputError
-from metajudge.monitor.drift import Seen
-from metajudge.monitor.report import PromiseReport, Watched, report_on, sorted_reports
+from metajudge.monitor.drift import Audit, Decision
+from metajudge.monitor.report import PromiseReport, Watched, reports_on
 from metajudge.monitor.sampling import Pick
 from metajudge.monitor.stored import promises
-from metajudge.monitor.tally import Audit, Decision, Tally
+from metajudge.monitor.tally import Tally
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import JsonLineTable
@@ -46,9 +46,7 @@ async def reports(
         reviewed_only: for the test alone; see :func:`~metajudge.monitor.stored.promises`.
     """
     watched = await tallied_promises(store, now=now, reviewed_only=reviewed_only)
-    return sorted_reports(
-        report_on(one, tally, level=level, confidence=confidence, most=most) for one, tally in watched
-    )
+    return reports_on(watched, level=level, confidence=confidence, most=most)
 
 
 async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = False) -> list[tuple[Watched, Tally]]:
@@ -56,7 +54,7 @@ async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = Fa
     tallies: dict[str, Tally] = defaultdict(Tally)
     watched = await promises(
         store,
-        lambda name, some: tallies[name].extend(some),
+        lambda name, one: tallies[name].add(one),
         now=now,
         broken=await broken_promises(store),
         reviewed_only=reviewed_only,
@@ -68,7 +66,7 @@ async def watched_promises(store: Store, *, now: float) -> list[Watched]:
     """Every promise that was stamped on a judgment, with all decisions under it as objects."""
     decisions: dict[str, list[Decision]] = defaultdict(list)
     found = await promises(
-        store, lambda name, some: decisions[name].extend(some.each()), now=now, broken=await broken_promises(store)
+        store, lambda name, one: decisions[name].append(one), now=now, broken=await broken_promises(store)
     )
     return [replace(one, decisions=tuple(decisions[one.promise_id])) for one in found]
 
@@ -210,17 +208,15 @@ def read_decisions(path: Path | str, *, target: float, delta: float) -> tuple[Wa
         raise InputError(f"{path} has no decision{first}. Each line needs `question` and, where labelled, `correct`")
     decisions = tuple(_from_file(number, one) for number, one in rows)
     name = digest(["promise", target, delta])[:16]
-    return Watched(name, target, delta, judges=_judges(decisions), decisions=decisions), rejects
+    judges = tuple(sorted({one.judge for one in decisions}))
+    return Watched(name, target, delta, judges=judges, decisions=decisions), rejects
 
 
 def _from_file(number: int, one: LabelledDecision) -> Decision:
     at = float(number)
     values = dict(one.signals) if one.probability is None else {"probability": one.probability, **one.signals}
-    seen = Seen(one.judge, one.category, one.question, at, values, one.identity)
     audit = None if one.correct is None else Audit(0.0, one.inclusion, at, one.correct)
     name = one.id or f"line {number}"
-    return Decision(name, text_digest(orjson.dumps([name, one.judge]).decode()), seen, one.kept, one.probability, audit)
-
-
-def _judges(decisions: Sequence[Decision]) -> tuple[str, ...]:
-    return tuple(sorted({one.seen.judge for one in decisions}))
+    content = text_digest(orjson.dumps([name, one.judge]).decode())
+    shown = (one.judge, one.category, one.question, at, values, one.identity)
+    return Decision(name, content, *shown, one.kept, one.probability, audit)

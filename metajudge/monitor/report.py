@@ -7,9 +7,8 @@ from typing import Any
 
 from metajudge.calibration.domain import outside_words
 from metajudge.monitor.change import Held, expected_delay, hold
-from metajudge.monitor.drift import Drifts, NewIdentity
-from metajudge.monitor.sampling import Candidate
-from metajudge.monitor.tally import Counts, Decision, Tally
+from metajudge.monitor.drift import Decision, Drifts, NewIdentity
+from metajudge.monitor.tally import Counts, Tally
 from metajudge.stats.corrected_rates import Predicted
 from metajudge.types import GuaranteedThreshold, digest
 
@@ -199,30 +198,22 @@ _SHARED = (
 )
 
 
-def candidates(watched: Watched) -> list[Candidate]:
+def candidates(watched: Watched) -> list[Decision]:
     """The judgments with a probability that were not drawn for people yet, each content once."""
     drawn = {one.content for one in watched.decisions if one.audit is not None}
-    found = {
-        one.content: Candidate(
-            one.judgment_id, one.content, one.seen.judge, one.seen.category, one.probability, one.kept
-        )
-        for one in watched.decisions
-        if one.probability is not None and one.content not in drawn
-    }
-    return list(found.values())
+    found = (one for one in watched.decisions if one.probability is not None and one.content not in drawn)
+    return list({one.content: one for one in found}.values())
 
 
 def labelled(watched: Watched) -> list[tuple[str, str | None]]:
     """Judge and category of every judgment that people decided clearly."""
-    return [
-        (one.seen.judge, one.seen.category)
-        for one in watched.decisions
-        if one.audit is not None and one.audit.right is not None
-    ]
+    clear = (one for one in watched.decisions if one.audit is not None and one.audit.right is not None)
+    return [(one.judge, one.category) for one in clear]
 
 
-def sorted_reports(found: Iterable[PromiseReport]) -> list[PromiseReport]:
-    """Broken promises first, then those with most audits."""
+def reports_on(watched: Iterable[tuple[Watched, Tally | None]], **asked: Any) -> list[PromiseReport]:
+    """Each promise's report, broken ones first, then by most audits; arguments as for :func:`report_on`."""
+    found = (report_on(one, tally, **asked) for one, tally in watched)
     return sorted(found, key=lambda one: (not one.is_broken, -one.held.audits, one.promise_id))
 
 

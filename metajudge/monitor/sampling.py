@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
+from metajudge.monitor.drift import Decision
 from metajudge.stats.arrays import Floats
 from metajudge.stats.association import score_interval
 from metajudge.stats.corrected_rates import Predicted
@@ -38,32 +39,15 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A judgment without a label.
-
-    Attributes:
-        content: digest of the judgment; the draw depends on it and the seed alone.
-        probability: calibrated, that it is right, in [0, 1].
-    """
-
-    judgment_id: str
-    content: str
-    judge: str
-    category: str | None
-    probability: float
-    kept: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Pick:
     """A judgment to label, with the probability with which it was to be drawn."""
 
-    candidate: Candidate
+    candidate: Decision
     inclusion: float
 
 
 def pick(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Decision],
     purpose: Purpose,
     budget: int,
     *,
@@ -74,6 +58,7 @@ def pick(
     """Draws judgments to label; the expected number is the budget.
 
     Args:
+        candidates: with a probability; the draw depends on their contents and the seed alone.
         budget: labels to be had, at least 1.
         at_least: for :attr:`Purpose.CERTIFY`, the lowest threshold that is to be tested.
 
@@ -92,21 +77,21 @@ def pick(
         for one, chance in zip(wanted, chances, strict=True)
         if _draw(one.content, purpose, seed) < chance
     ]
-    return sorted(drawn, key=lambda one: (one.candidate.probability, one.candidate.judgment_id))
+    return sorted(drawn, key=lambda one: (one.candidate.probability or 0.0, one.candidate.judgment_id))
 
 
-def _serves(one: Candidate, purpose: Purpose, at_least: float) -> bool:
+def _serves(one: Decision, purpose: Purpose, at_least: float) -> bool:
     match purpose:
         case Purpose.CERTIFY:
-            return one.probability >= at_least - 1e-9
+            return (one.probability or 0.0) >= at_least - 1e-9
         case Purpose.REFIT:
             return True
         case Purpose.DRIFT:
             return one.kept
 
 
-def _gains(wanted: Sequence[Candidate], purpose: Purpose, labelled: Counter[tuple[str, str | None]]) -> Floats:
-    p = np.array([one.probability for one in wanted])
+def _gains(wanted: Sequence[Decision], purpose: Purpose, labelled: Counter[tuple[str, str | None]]) -> Floats:
+    p = np.array([one.probability for one in wanted], dtype=np.float64)
     match purpose:
         case Purpose.CERTIFY:
             return np.ones(len(p))

@@ -12,13 +12,11 @@ import orjson
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.promise import Promise
 from metajudge.evidence.units import ITEM
-from metajudge.monitor.drift import SeenColumns, question_code
+from metajudge.monitor.drift import Audit, Decision, question_code
 from metajudge.monitor.report import Watched, promise_id
-from metajudge.monitor.tally import Audit, DecisionColumns
 from metajudge.reviews.agreement import label_of
-from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
-from metajudge.stats.arrays import Floats, coded
 from metajudge.store.annotations import annotated_data
 from metajudge.store.protocol import Store
 from metajudge.store.sql import Connection
@@ -31,8 +29,8 @@ MOST_RUNS: Final = 100_000
 _MOST_ITEMS: Final = 200_000
 """Items whose questions' digests are in memory."""
 
-Take = Callable[[str, DecisionColumns], object]
-"""Is given the decisions under a promise, a page at a time, with the promise's id."""
+Take = Callable[[str, Decision], object]
+"""Is given a promise's id and a decision under it."""
 
 
 async def promises(
@@ -135,11 +133,8 @@ class _Found:
 
     def add(self, rows: Sequence[StampedVersion], asked: Mapping[str, _Asked]) -> None:
         """Takes a page; ``asked`` by the judgment's digest."""
-        contents = [question_code(row.judgment_digest) for row in rows]
-        found = [self._covered(row, _said(row.annotation, row.payload)) for row in rows]
-        new = self._new(rows, found, contents)
-        under: dict[str, list[int]] = {}
-        for place, (row, said, content) in enumerate(zip(rows, found, contents, strict=True)):
+        for row in rows:
+            said, content = self._covered(row, _said(row.annotation, row.payload)), question_code(row.judgment_digest)
             if said.stamp is None:
                 if said.outside is not None:
                     reason = self._reasons.setdefault(said.outside, len(self._reasons))
@@ -151,27 +146,30 @@ class _Found:
                 self.stamps.setdefault(name, (row.calibration, said.stamp.value))
                 if said.policy is not None:
                     self.policies.setdefault(name, set()).add(said.policy)
-                if place in new:
-                    under.setdefault(name, []).append(place)
-        for name, places in under.items():
-            self.take(name, self._columns([rows[one] for one in places], [found[one] for one in places], asked))
+                taken = self._taken.setdefault(name, set())
+                if content not in taken:
+                    taken.add(content)
+                    self.take(name, self._decision(row, said, said.stamp.value, asked.get(row.judgment_digest)))
 
-    def _columns(
-        self, rows: Sequence[StampedVersion], said: Sequence["_Said"], asked: Mapping[str, _Asked]
-    ) -> DecisionColumns:
-        both = list(zip(rows, said, strict=True))
-        audits = {
-            place: drawn.audit(self.rules.get(row.calibration))
-            for place, row in enumerate(rows)
-            if (drawn := self.reviews.get(row.judgment_digest)) is not None
-        }
-        return DecisionColumns(
-            [(row.judgment_id, row.judgment_digest) for row in rows],
-            _seen(rows, said, asked),
-            np.array([one.stamp is not None and one.stamp.value.keeps(row.probability or 0.0) for row, one in both]),
-            np.array([self.shares.get(row.run_id, 0) > 0 for row in rows]),
-            _numbers([row.probability for row in rows]),
-            audits,
+    def _decision(
+        self, row: StampedVersion, said: "_Said", stamp: GuaranteedThreshold, asked: _Asked | None
+    ) -> Decision:
+        """Without the judgment's texts its item's id stands for the question."""
+        values = {"probability": row.probability, "score": row.final_score, **said.values}
+        drawn = self.reviews.get(row.judgment_digest)
+        return Decision(
+            row.judgment_id,
+            row.judgment_digest,
+            row.judge,
+            said.category,
+            row.item_id if asked is None or stamp.counted_by == ITEM else asked.question,
+            row.created_at,
+            {name: value for name, value in values.items() if value is not None},
+            said.identity if asked is None else {**asked.identity, **said.identity},
+            stamp.keeps(row.probability or 0.0),
+            row.probability,
+            None if drawn is None else drawn.audit(self.rules.get(row.calibration)),
+            self.shares.get(row.run_id, 0) > 0,
         )
 
     def _covered(self, row: StampedVersion, said: "_Said") -> "_Said":
@@ -184,19 +182,6 @@ class _Found:
             promise = None if calibration is None else calibration.promise_for(row.judge, said.marks, said.category)
             self._below[key] = None if promise is None else _stamp(promise.stamp().model_dump_json().encode())
         return replace(said, stamp=self._below[key])
-
-    def _new(self, rows: Sequence[StampedVersion], said: Sequence["_Said"], contents: Sequence[int]) -> set[int]:
-        """Places of the versions that are the first of their judgment under their promise."""
-        pages: dict[str, dict[int, int]] = {}
-        for place, (row, one, content) in enumerate(zip(rows, said, contents, strict=True)):
-            if one.stamp is not None:
-                pages.setdefault(_promise(row.calibration, one.stamp), {}).setdefault(content, place)
-        found: set[int] = set()
-        for name, places in pages.items():
-            taken = self._taken.setdefault(name, set())
-            found.update(place for content, place in places.items() if content not in taken)
-            taken.update(places)
-        return found
 
     def outside(self) -> dict[str, dict[str, int]]:
         """Calibration -> reason -> judgments that no guarantee of it covers, each by its newest version."""
@@ -260,52 +245,9 @@ def _said(annotation: str, payload: str) -> _Said:
         None if decided is None else decided["policy_digest"],
         found.get("category"),
         tuple(found.get("probability_marks") or ()),
-        _values(found.get("signals") or {}),
+        {name: float(one["value"]) for name, one in (found.get("signals") or {}).items() if one["value"] is not None},
         identity,
     )
-
-
-def _values(signals: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(one["value"]) for name, one in signals.items() if one["value"] is not None}
-
-
-def _seen(rows: Sequence[StampedVersion], said: Sequence[_Said], asked: Mapping[str, _Asked]) -> SeenColumns:
-    """What versions show; without the judgment's texts its item's id stands for the question."""
-    answers = [asked.get(row.judgment_digest) for row in rows]
-    groups, group = coded([(row.judge, one.category) for row, one in zip(rows, said, strict=True)])
-    by_item = [one.stamp is not None and one.stamp.value.counted_by == ITEM for one in said]
-    questions, question = coded(
-        [
-            row.item_id if one is None or of_item else one.question
-            for row, one, of_item in zip(rows, answers, by_item, strict=True)
-        ]
-    )
-    identities, identity = coded(
-        [
-            (() if beside is None else tuple(beside.identity.items()), tuple(one.identity.items()))
-            for beside, one in zip(answers, said, strict=True)
-        ]
-    )
-    values = {"probability": _numbers([row.probability for row in rows])}
-    values["score"] = _numbers([row.final_score for row in rows])
-    for name in dict.fromkeys(name for one in said for name in one.values):
-        found = _numbers([one.values.get(name) for one in said])
-        values[name] = np.where(np.isnan(found), values[name], found) if name in values else found
-    return SeenColumns(
-        groups,
-        group,
-        questions,
-        question,
-        np.array([row.created_at for row in rows], dtype=np.float64),
-        values,
-        [dict(beside + own) for beside, own in identities],
-        identity,
-    )
-
-
-def _numbers(values: Sequence[float | None]) -> Floats:
-    """With NaN for None."""
-    return np.array(values, dtype=np.float64)
 
 
 class _Reader:
@@ -377,17 +319,12 @@ class _Drawn:
 async def _reviews(store: Store, now: float) -> dict[str, _Drawn]:
     """Judgment -> its review; those that a person requested were not drawn, and are left out."""
     found: dict[str, _Drawn] = {}
-    cursor = None
-    while True:
-        page = await store.reviews.page(ReviewFilter(), now=now, limit=1000, cursor=cursor)
-        for state in page.reviews:
-            review = state.review
-            if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
-                decided = state if state.status is ReviewStatus.DECIDED else None
-                one = _Drawn(review.opened_at, review.review_id, review.inclusion, decided)
-                before = found.get(review.subject_digest, one)
-                earlier = (before.opened_at, before.review_id) < (one.opened_at, one.review_id)
-                found[review.subject_digest] = before if earlier else one
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    async for state in every_review(store.reviews, now=now):
+        review = state.review
+        if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
+            decided = state if state.status is ReviewStatus.DECIDED else None
+            one = _Drawn(review.opened_at, review.review_id, review.inclusion, decided)
+            before = found.get(review.subject_digest, one)
+            earlier = (before.opened_at, before.review_id) < (one.opened_at, one.review_id)
+            found[review.subject_digest] = before if earlier else one
+    return found

@@ -1,80 +1,12 @@
 """Decisions under a promise, one by one: what its report needs of them, without keeping any. Pure."""
 
-import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from metajudge.monitor.drift import Identities, Seen, SeenColumns, Streams, question_code
+from metajudge.monitor.drift import Audit, Decision, Identities, Streams, question_code
 from metajudge.monitor.sampling import precision_estimate
-from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.corrected_rates import Predicted
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """A review by people of a judgment that was drawn with a known probability.
-
-    Attributes:
-        opened_at, decided_at: seconds since the epoch; ``decided_at`` is None while people have not decided.
-        inclusion: probability with which the judgment was drawn, in (0, 1].
-        right: what people say of the verdict; None where they are undecided or cannot tell.
-    """
-
-    opened_at: float
-    inclusion: float = 1.0
-    decided_at: float | None = None
-    right: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One judgment decided under a promise.
-
-    Attributes:
-        seen: judge, category, question, time, signals and identity.
-        probability: calibrated; None without a calibration.
-        audit: None where it was not drawn.
-        sampled: whether everything kept had a chance to be drawn when it was decided; where it had none, reviews are of
-            doubtful judgments alone, and neither the test nor an estimate may use them.
-    """
-
-    judgment_id: str
-    content: str
-    seen: Seen
-    kept: bool = True
-    probability: float | None = None
-    audit: Audit | None = None
-    sampled: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DecisionColumns:
-    """Many decisions under a promise, in the order in which they were made, as columns.
-
-    Attributes:
-        ids: (id, digest) of each judgment.
-        kept, sampled: [n] see :class:`Decision`.
-        probability: [n] NaN without a calibration.
-        audits: place -> audit of those that were drawn, ascending.
-    """
-
-    ids: Sequence[tuple[str, str]]
-    seen: SeenColumns
-    kept: Bools
-    sampled: Bools
-    probability: Floats
-    audits: Mapping[int, Audit]
-
-    def each(self) -> Iterator[Decision]:
-        """The same, one by one."""
-        flags = zip(self.kept.tolist(), self.sampled.tolist(), self.probability.tolist(), strict=True)
-        rows = zip(self.ids, self.seen.each(), flags, strict=True)
-        for place, ((name, content), seen, (kept, sampled, probability)) in enumerate(rows):
-            known = None if math.isnan(probability) else probability
-            yield Decision(name, content, seen, kept, known, self.audits.get(place), sampled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +75,8 @@ class Tally:
 
     def add(self, one: Decision) -> None:
         """Takes the next decision."""
-        self.streams.add(one.seen)
-        self.identities.add(one.seen)
+        self.streams.add(one)
+        self.identities.add(one)
         self._decisions += 1
         if not one.kept:
             return
@@ -153,38 +85,15 @@ class Tally:
             self._unsampled += 1
             return
         if one.audit is not None:
-            self._audits.setdefault(one.seen.question, []).append(one.audit)
+            self._audits.setdefault(one.question, []).append(one.audit)
         if one.probability is None:
             return
-        question = question_code(one.seen.question)
+        question = question_code(one.question)
         if one.audit is not None and one.audit.right is not None:
             self._told.append((one.audit.right, one.probability, one.audit.inclusion, question))
         else:
             self._probabilities.append(one.probability)
             self._questions.append(question)
-
-    def extend(self, many: DecisionColumns) -> None:
-        """Takes the next decisions."""
-        self.streams.extend(many.seen)
-        self.identities.extend(many.seen)
-        self._decisions += len(many.kept)
-        self._kept += int(many.kept.sum())
-        self._unsampled += int((many.kept & ~many.sampled).sum())
-        drawable = many.kept & many.sampled
-        plain = drawable & ~np.isnan(many.probability)
-        questions = many.seen.questions
-        for place, audit in many.audits.items():
-            if not drawable[place]:
-                continue
-            question = questions[int(many.seen.question[place])]
-            self._audits.setdefault(question, []).append(audit)
-            if audit.right is not None and plain[place]:
-                plain[place] = False
-                told = audit.right, float(many.probability[place]), audit.inclusion, question_code(question)
-                self._told.append(told)
-        codes = np.array([question_code(one) for one in questions], dtype=np.uint64)
-        self._probabilities.frombytes(many.probability[plain].tobytes())
-        self._questions.frombytes(codes[many.seen.question[plain]].tobytes())
 
     def audited(self) -> Audited:
         """One observation a question: its kept judgments that were drawn.

@@ -10,9 +10,7 @@ from metajudge.peers.consensus import Agreements
 from metajudge.peers.correlation import DEFINED, MEASURES, REASONS, Correlations, Measure, correlate
 from metajudge.peers.figures import Distribution, Figure, Resamples, distribution
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import (
-    PeerTable,
-)
+from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Finite
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
-from metajudge.peers.table import (
-    PeerTable,
-)
+from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats, Indices
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from metajudge.peers.consensus import groups_of
 from metajudge.peers.correlation import correlate
 from metajudge.peers.figures import Figure, Resamples, mean_figure
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import (
-    PeerTable,
-)
+from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Finite
 

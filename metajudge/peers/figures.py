@@ -7,19 +7,17 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from metajudge.stats.arrays import Bools, Floats
+from metajudge.types import figure as types
 from metajudge.types.frozen import Finite
 
 
-class Figure(Finite):
+class Figure(types.Figure):
     """A number with an interval where one was requested and is defined, or the reason it is missing.
 
     Attributes:
         n: questions (or what the figure's owner says) behind it.
     """
 
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
     n: int = 0
     absent: str | None = None
 

@@ -17,14 +17,7 @@ from metajudge.peers.cautions import (
     self_vote_cautions,
     voter_cautions,
 )
-from metajudge.peers.consensus import (
-    POOLED_RULES,
-    RULES,
-    Agreements,
-    OverallConsensus,
-    QuestionConsensus,
-    check_rule,
-)
+from metajudge.peers.consensus import POOLED_RULES, RULES, Agreements, OverallConsensus, QuestionConsensus, check_rule
 from metajudge.peers.evaluators import (
     EvaluatorPair,
     EvaluatorStanding,

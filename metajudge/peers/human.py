@@ -11,9 +11,7 @@ from pydantic import ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.peers.record import Groups
-from metajudge.peers.table import (
-    places_of,
-)
+from metajudge.peers.table import places_of
 from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
 from metajudge.stats.arrays import Bools, Floats

@@ -15,9 +15,7 @@ import numpy as np
 
 from metajudge.peers.consensus import OverallConsensus, QuestionConsensus
 from metajudge.peers.figures import Figure, Resamples, mean_figure
-from metajudge.peers.table import (
-    PeerTable,
-)
+from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Finite
 

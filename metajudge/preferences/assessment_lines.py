@@ -1,7 +1,7 @@
 """Assessments as lines of JSON that DuckDB reads."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,9 +25,9 @@ def to_line(row: dict[str, Any]) -> bytes:
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def to_text(names: Sequence[str]) -> str:
-    """A list as the store's own JSON functions give it back."""
-    return orjson.dumps(names).decode()
+def to_text(data: Any) -> str:
+    """JSON without spaces, as the store's own functions give it back."""
+    return orjson.dumps(data).decode()
 
 
 def _row(assessment: Assessment) -> dict[str, Any]:

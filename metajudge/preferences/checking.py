@@ -296,22 +296,22 @@ def _load_file(
 def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> bool:
     """Faults of single rows and of rows against each other; returns whether the rows are pairs."""
     paired = bool(work.execute("SELECT count(*) FROM rows WHERE r IS NOT NULL").fetchall()[0][0])
-    _report(work, report, "empty", "empty", "rows have an empty text")
-    _report(work, report, "equal_pair", "c = r", "pairs have the same chosen and rejected text")
-    tie = "margin = 0 OR score_gap = 0 OR isnan(margin)"
-    _report(work, report, "tie", tie, "pairs are ties: nothing prefers chosen over rejected")
-    _report(work, report, "tie", "margin < 0", "pairs have a negative margin: the rejected text is the preferred one")
     repeated = (
         "(part, file, place) IN (SELECT (part, file, place) FROM (SELECT part, file, place, row_number() OVER ("
         "PARTITION BY p, c, r, label ORDER BY file, place) AS n FROM rows) WHERE n > 1)"
     )
-    _report(work, report, "duplicate", repeated, "rows repeat an earlier one")
     against = "EXISTS (SELECT 1 FROM rows o WHERE o.p = rows.p AND o.c = rows.r AND o.r = rows.c AND rows.c <> rows.r)"
-    _report(
-        work, report, "contradiction", against, "pairs are contradicted by another with chosen and rejected swapped"
-    )
     both = "EXISTS (SELECT 1 FROM rows o WHERE o.p = rows.p AND o.c = rows.c AND o.label <> rows.label)"
-    _report(work, report, "contradiction", both, "completions are both desired and undesired")
+    for kind, which, what in (
+        ("empty", "empty", "rows have an empty text"),
+        ("equal_pair", "c = r", "pairs have the same chosen and rejected text"),
+        ("tie", "margin = 0 OR score_gap = 0 OR isnan(margin)", "pairs are ties: nothing prefers chosen over rejected"),
+        ("tie", "margin < 0", "pairs have a negative margin: the rejected text is the preferred one"),
+        ("duplicate", repeated, "rows repeat an earlier one"),
+        ("contradiction", against, "pairs are contradicted by another with chosen and rejected swapped"),
+        ("contradiction", both, "completions are both desired and undesired"),
+    ):
+        _report(work, report, kind, which, what)
     return paired
 
 

@@ -1,6 +1,5 @@
 """What must not be in a preference dataset: empty, equal, truncated texts, duplicates, contradictions, secrets."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,7 +12,7 @@ from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
 from metajudge.preferences.splitting import unit_key
 from metajudge.preferences.texts import texts_of
-from metajudge.preferences.workspace import FunnelStep, fill, only, pages_of, quoted, ranges
+from metajudge.preferences.workspace import FunnelStep, fill, item_spans, only, pages_of, quoted, ranges
 
 PATTERNS: Final = {
     "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",
@@ -33,8 +32,6 @@ PATTERNS: Final = {
 
 BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, entry_id"
 """Which of several duplicates stays."""
-
-_CHUNK = 8_192
 
 
 def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
@@ -168,10 +165,7 @@ def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, b
 
 def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[list[tuple[str, str, str, str]]]:
     """Entry id, question, chosen and rejected text of what is left, in a fixed order."""
-    bounds = work.execute("SELECT item_no FROM measures ORDER BY item_no").fetchnumpy()["item_no"]
-    edges = [*bounds[::_CHUNK].tolist(), None]
-    for low, high in itertools.pairwise(edges):
-        within = f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
+    for within in item_spans(work, "SELECT item_no FROM measures ORDER BY item_no"):
         source = f"(SELECT * FROM entries SEMI JOIN measures USING (entry_id) WHERE {within})"
         rows = work.execute(f"""
             SELECT entry_id, question, chosen, coalesce(rejected, '') FROM ({texts_of(request.kind, source)})

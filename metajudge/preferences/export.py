@@ -13,6 +13,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.units import QUESTION
 from metajudge.installation import __version__
 from metajudge.preferences import cleaning, formats, selecting, splitting, verdicts
+from metajudge.preferences.assessment_lines import to_text
 from metajudge.preferences.card import card
 from metajudge.preferences.checking import CARD, STATS, describe, pretty, write_manifest
 from metajudge.preferences.contamination import Benchmarks
@@ -255,7 +256,7 @@ class _Export:
             if self.watch is not None:
                 self.watch(name, number, len(stages), work)
             if name != "write":
-                notes[name] = orjson.loads(self.workspace.stage(name, lambda todo=work_on: _json(todo())))  # type: ignore[misc]
+                notes[name] = orjson.loads(self.workspace.stage(name, lambda todo=work_on: to_text(todo())))  # type: ignore[misc]
         return self._write(notes)
 
     def _read(self) -> dict[str, Any]:
@@ -416,10 +417,6 @@ def _names(named: Sequence[Path], given: Vetted) -> list[str]:
 
 def _step(data: dict[str, Any]) -> FunnelStep:
     return FunnelStep(data["step"], data["unit"], data["before"], data["after"], data["dropped"])
-
-
-def _json(data: Any) -> str:
-    return orjson.dumps(data).decode()
 
 
 __all__ = ["ExportRequest", "ExportResult", "Format", "export"]

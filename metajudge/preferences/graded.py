@@ -46,11 +46,7 @@ def take_grades(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
             FROM selected a JOIN judgments j USING (judgment_id) JOIN items i ON i.item_id = j.item_id WHERE a.kept
         ) k LEFT JOIN category_values c ON c.verdict = k.verdict AND c.scale IS NOT DISTINCT FROM k.scale
         WHERE kind_of(k.verdict) IN ('grade', 'category')""")
-    kept, absent, compared = only(
-        work,
-        """SELECT count(*), count(*) FILTER (j.verdict IS NULL), count(*) FILTER (comparable(j.verdict))
-        FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
-    )
+    kept, absent, compared, _ = kept_by_kind(work)
     sided = by_side(work, request)
     lost = "side" if sided else "value"
     (without,) = only(work, f"SELECT count(*) FROM graded WHERE {lost} IS NULL")
@@ -59,6 +55,16 @@ def take_grades(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
         _gather(work)
     dropped = {"no_verdict": absent, "comparison": compared, "neither_pass_nor_fail" if sided else "no_order": without}
     return FunnelStep("verdicts", "judgments", kept, kept - absent - compared - without, dropped)
+
+
+def kept_by_kind(work: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
+    """Numbers of kept judgments: all, those without a verdict, comparisons, and answers on single responses."""
+    kept, absent, compared = only(
+        work,
+        """SELECT count(*), count(*) FILTER (j.verdict IS NULL), count(*) FILTER (comparable(j.verdict))
+        FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
+    )
+    return kept, absent, compared, kept - absent - compared
 
 
 def by_side(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> bool:

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-import orjson
-
 from metajudge.errors import InputError
-from metajudge.preferences.assessment_lines import to_line
+from metajudge.preferences.assessment_lines import to_line, to_text
 from metajudge.preferences.verdicts import verdict_text
 from metajudge.readers import JudgmentSource
 from metajudge.readers.lines import Reject
@@ -102,7 +100,7 @@ class _Rows:
             row["finish"] = None if finish is None else str(finish)
             row["response_finish"] = _json_or_none(meta.get("response_finish"))
         if people:
-            row["people"] = orjson.dumps([one.model_dump(mode="json") for one in people]).decode()
+            row["people"] = to_text([one.model_dump(mode="json") for one in people])
         return row
 
 
@@ -111,14 +109,14 @@ def _item_row(judgment: Judgment) -> dict[str, Any]:
     return {
         "item_id": item.id,
         "question": item.question,
-        "responses": orjson.dumps(item.responses).decode(),
+        "responses": to_text(item.responses),
         "category": item.category,
         "label": verdict_text(item.label),
         "models": _json_or_none(item.models),
-        "scale": None if item.scale is None else orjson.dumps(item.scale).decode(),
+        "scale": None if item.scale is None else to_text(item.scale),
         "question_id": item.question_id,
     }
 
 
 def _json_or_none(value: Any) -> str | None:
-    return orjson.dumps(value).decode() if isinstance(value, dict) else None
+    return to_text(value) if isinstance(value, dict) else None

@@ -5,7 +5,15 @@ from typing import Final
 
 import duckdb
 
-from metajudge.preferences.graded import RULES, by_side, grade_votes, pass_rows, take_grades, ungraded_alone
+from metajudge.preferences.graded import (
+    RULES,
+    by_side,
+    grade_votes,
+    kept_by_kind,
+    pass_rows,
+    take_grades,
+    ungraded_alone,
+)
 from metajudge.preferences.request import ExportRequest, Format, Reconcile
 from metajudge.preferences.workspace import FunnelStep, only
 
@@ -65,14 +73,8 @@ def pair_responses(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> t
 
 
 def _from_grades(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> bool:
-    if request.from_grades:
-        return True
-    compared, single = only(
-        work,
-        """SELECT count(*) FILTER (comparable(j.verdict)), count(*) FILTER (kind_of(j.verdict) IN ('grade', 'category'))
-        FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
-    )
-    return bool(single) and not compared
+    _, _, compared, single = kept_by_kind(work)
+    return request.from_grades or (single > 0 and not compared)
 
 
 def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
@@ -93,12 +95,7 @@ def _votes(work: duckdb.DuckDBPyConnection) -> FunnelStep:
         UNION ALL
         SELECT x.* EXCLUDE (place, name), x.name, y.name, sign(y.place - x.place)::INTEGER
         FROM placed x JOIN placed y ON x.judgment_id = y.judgment_id AND x.name < y.name""")
-    kept, usable, absent, single = only(
-        work,
-        """SELECT count(*), count(*) FILTER (comparable(j.verdict)), count(*) FILTER (j.verdict IS NULL),
-            count(*) FILTER (j.verdict IS NOT NULL AND NOT comparable(j.verdict))
-        FROM selected a JOIN judgments j USING (judgment_id) WHERE a.kept""",
-    )
+    kept, absent, usable, single = kept_by_kind(work)
     return FunnelStep("verdicts", "judgments", kept, usable, {"no_verdict": absent, "single_response": single})
 
 

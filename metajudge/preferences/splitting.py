@@ -1,6 +1,5 @@
 """Splits by question cluster, and length matching within each split."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import duckdb
@@ -10,12 +9,10 @@ from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
 from metajudge.preferences.near_duplicates import near_groups
 from metajudge.preferences.request import ExportRequest, Kind
-from metajudge.preferences.workspace import FunnelStep, fill, only, pages_of
+from metajudge.preferences.workspace import FunnelStep, fill, item_spans, only, pages_of
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
-
-_CHUNK = 8_192
 
 
 def unit_of(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
@@ -141,10 +138,7 @@ def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
 
 def _questions(work: duckdb.DuckDBPyConnection) -> Iterator[list[tuple[int, str]]]:
     """The first item of every normalised question, in order."""
-    numbers = work.execute("SELECT first FROM clusters ORDER BY 1").fetchnumpy()["first"]
-    edges = [*numbers[::_CHUNK].tolist(), None]
-    for low, high in itertools.pairwise(edges):
-        within = f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
+    for within in item_spans(work, "SELECT first AS item_no FROM clusters ORDER BY 1"):
         rows = work.execute(f"""
             SELECT item_no, question FROM items WHERE {within} AND item_no IN (SELECT first FROM clusters)
             ORDER BY 1""").fetchall()

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -227,6 +227,17 @@ def ranges(work: duckdb.DuckDBPyConnection, lengths: str) -> list[tuple[int, int
     ends = np.flatnonzero(np.diff(np.cumsum(found["size"][order]) // PIECE))
     firsts, lasts = [0, *(ends + 1)], [*ends, len(places) - 1]
     return [(int(places[first]), int(places[last])) for first, last in zip(firsts, lasts, strict=True)]
+
+
+def item_spans(work: duckdb.DuckDBPyConnection, numbers: str, size: int = _PAGE) -> Iterator[str]:
+    """SQL conditions on ``item_no`` that part the items into spans of about so many rows each, ascending.
+
+    Args:
+        numbers: a query for the number of each row's item, as ``item_no``, ascending.
+    """
+    edges = [*work.execute(numbers).fetchnumpy()["item_no"][::size].tolist(), None]
+    for low, high in pairwise(edges):
+        yield f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
 
 
 def check_place(out: Path) -> None:

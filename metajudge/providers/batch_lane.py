@@ -22,7 +22,7 @@ from metajudge.errors import (
 )
 from metajudge.providers.batch_folder import BatchRecord, BatchState
 from metajudge.providers.batch_protocol import BatchAnswer, BatchLine, BatchService, BatchStatus, Ending
-from metajudge.providers.batch_queue import Batches, BatchQueue, Lane
+from metajudge.providers.batch_queue import BatchQueue, Lane
 from metajudge.providers.batch_results import BatchResults, read_results
 from metajudge.providers.http_errors import Asked, error_from_response
 
@@ -365,7 +365,7 @@ class BatchLane:
             await asyncio.wait_for(self._left.wait(), seconds)
 
 
-def lane_of(queue: Batches, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> Lane:
+def lane_of(queue: BatchQueue, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> Lane:
     """The lane of one model in a run's queue, made on first use."""
     key = (service.endpoint, asked.model, headers)
     return queue.lane(key, lambda own: BatchLane(own, service, asked, headers))

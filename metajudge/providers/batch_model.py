@@ -8,7 +8,7 @@ from metajudge.providers.batch_anthropic import AnthropicBatches
 from metajudge.providers.batch_lane import answer_error, lane_of
 from metajudge.providers.batch_openai import OpenAIBatches
 from metajudge.providers.batch_protocol import BatchService
-from metajudge.providers.batch_queue import Batches, Lane
+from metajudge.providers.batch_queue import BatchQueue, Lane
 from metajudge.providers.client import EndpointClient, Post
 from metajudge.providers.http_errors import Asked
 from metajudge.providers.model import Model, ModelRequest, Parameters
@@ -31,7 +31,7 @@ class BatchProvider:
         adapter: makes the live adapter over what carries its requests, so that bodies and readings are its own.
     """
 
-    def __init__(self, name: str, client: EndpointClient, queue: Batches, adapter: Adapter) -> None:
+    def __init__(self, name: str, client: EndpointClient, queue: BatchQueue, adapter: Adapter) -> None:
         self.name = name
         self.endpoint = client.endpoint
         self._client = client
@@ -76,7 +76,7 @@ class BatchedModel(ModelWrapper):
         provider: knows which requests are in batches already.
     """
 
-    def __init__(self, inner: Model, live: Model, provider: BatchProvider, queue: Batches) -> None:
+    def __init__(self, inner: Model, live: Model, provider: BatchProvider, queue: BatchQueue) -> None:
         super().__init__(inner)
         self._live = live
         self._provider = provider

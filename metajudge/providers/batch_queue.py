@@ -67,15 +67,7 @@ LaneKey = tuple[Endpoint, str, tuple[tuple[str, str], ...]]
 
 
 class Lane(Protocol):
-    """Where requests of one model wait for their batch."""
-
-    def holds(self, key: str, fresh: bool) -> bool: ...
-
-    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
-
-
-class OwnLane(Lane, Protocol):
-    """A lane of this process; see :mod:`metajudge.providers.batch_lane`."""
+    """Where requests of one model wait for their batch; see :mod:`metajudge.providers.batch_lane`."""
 
     @property
     def gathering(self) -> bool: ...
@@ -83,16 +75,11 @@ class OwnLane(Lane, Protocol):
     @property
     def asked_for(self) -> bool: ...
 
+    def holds(self, key: str, fresh: bool) -> bool: ...
+
+    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
+
     def release(self) -> None: ...
-
-
-class Batches(Protocol):
-    """Where requests are gathered: a queue of this process, or that of another one."""
-
-    def probe(self, endpoint: Endpoint, model: str) -> Probe: ...
-
-    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], OwnLane]") -> Lane:
-        """The lane of requests that may share a batch; ``make`` makes one of this process."""
 
 
 @dataclass(slots=True)
@@ -109,7 +96,7 @@ class BatchQueue:
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
     _touched: set[str] = field(init=False, default_factory=set)
-    lanes: dict[LaneKey, OwnLane] = field(init=False, default_factory=dict)
+    lanes: dict[LaneKey, Lane] = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _busy: set[str] = field(init=False, default_factory=set)
@@ -122,8 +109,8 @@ class BatchQueue:
         """The probe of a model, shared by all who ask it."""
         return self._probes.setdefault((endpoint, model), Probe(done=not self.settings.probe))
 
-    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], OwnLane]") -> OwnLane:
-        """See :class:`Batches`; made on first use."""
+    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], Lane]") -> Lane:
+        """The lane of requests that may share a batch; ``make`` makes it on first use."""
         if key not in self.lanes:
             self.lanes[key] = make(self)
         return self.lanes[key]

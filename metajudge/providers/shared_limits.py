@@ -1,8 +1,7 @@
 """Limits that several processes keep together: calls in flight, requests and tokens a minute.
 
 Every process asks one keeper before each call and tells it when the call has ended. The keeper's rule is
-:class:`~metajudge.providers.limit_book.LimitBook`; the book is kept in an actor of Ray
-(:mod:`metajudge.distributed.limit_keeper`), or in a row of the store (:mod:`metajudge.store.limits`).
+:class:`~metajudge.providers.limit_book.LimitBook`; the book is a row of the store (:mod:`metajudge.store.limits`).
 """
 
 import asyncio

@@ -20,7 +20,7 @@ from metajudge.providers.tracing import TracedModel
 from metajudge.providers.usage_estimate import UsageEstimate
 
 if TYPE_CHECKING:
-    from metajudge.providers.batch_queue import Batches
+    from metajudge.providers.batch_queue import BatchQueue
     from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Post
     from metajudge.providers.http_model import ChatProtocol
     from metajudge.providers.negotiation import Negotiation
@@ -120,7 +120,7 @@ class Resources:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     budget: Budget | None = None
     keeper: LimitKeeper | None = None
-    batches: "Batches | None" = None
+    batches: "BatchQueue | None" = None
     seed: int | None = None
     http_client: "HttpClientFactory | None" = None
     meter: Meter = field(default_factory=Meter)

@@ -15,8 +15,7 @@ order follows from it and the preference; else the order is the item's, and ``me
 from typing import Any
 
 from metajudge.readers.lines import Line
-from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.recorded_games import FIRST, SECOND
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine
 from metajudge.readers.stated_scores import reason_text
 from metajudge.types import Item, Judgment, Pairwise
 

@@ -19,8 +19,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from metajudge.readers.lines import BadLine, Line
-from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder, GameVerdict, game_verdict, shown_order
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, GameVerdict, game_verdict, shown_order
 from metajudge.types import Item, Judgment
 
 FORMAT = "Arena-Hard judgments"

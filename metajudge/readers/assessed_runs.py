@@ -7,8 +7,7 @@ from typing import Any
 
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import stem_of
-from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.people_index import Target
+from metajudge.readers.people import ByPeople, PersonScore, Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, attempt, why
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, judgment_of
 from metajudge.readers.vocabulary import Vocabulary
@@ -79,7 +78,7 @@ class AssessedRuns:
                 yield ByPeople(replace(person, target=found.run.id), self.source.name, row.number)
 
     def targets(self) -> Iterator[Target]:
-        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
         for row in self._rows():
             found = row if isinstance(row, Reject) else self._assessed(row)
             if isinstance(found, Reject) or isinstance(row, Reject):

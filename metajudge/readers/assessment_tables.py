@@ -101,7 +101,7 @@ def schema() -> "pa.Schema":
     pa = arrow()
     kinds = {**_PLAIN, "score": "float64", "score_low": "float64", "score_high": "float64"}
     kinds |= dict.fromkeys(("decision", "failure", "failure_message"), "string")
-    named = [(name, _kind(pa, kinds[name])) for name in _ORDER]
+    named = [(name, getattr(pa, kinds[name])()) for name in _ORDER]
     signals = [(f"signal.{name}", pa.float64()) for name in _signals()]
     return pa.schema([*named, ("agents", _agents(pa)), *signals, ("assessment", pa.string())])
 
@@ -147,10 +147,6 @@ _ORDER: Final = (
 )
 
 
-def _kind(pa: Any, name: str) -> Any:
-    return getattr(pa, name)()
-
-
 def _agents(pa: Any) -> Any:
     return pa.list_(pa.struct([("agent", pa.string()), ("score", pa.float64())]))
 
@@ -160,7 +156,7 @@ def _record(pa: Any) -> Any:
     signal = pa.struct([("value", pa.float64())])
     return pa.schema(
         [
-            *((name, _kind(pa, kind)) for name, kind in _PLAIN.items()),
+            *((name, getattr(pa, kind)()) for name, kind in _PLAIN.items()),
             ("final_score", pa.float64()),
             ("score_bounds", pa.list_(pa.float64())),
             ("decision", pa.struct([("action", pa.string())])),

@@ -6,12 +6,18 @@ from enum import Enum
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.csv_table import CsvTable, looks_like_csv
 from metajudge.readers.dataset_table import ArrowTable, DatasetTable, dataset_folders
 from metajudge.readers.lines import Source, open_bytes
 from metajudge.readers.parquet_table import ParquetTable
-from metajudge.readers.tables import JsonLineTable, JsonListTable, Table
-from metajudge.readers.workbook import WorkbookTable, is_workbook
+from metajudge.readers.tables import (
+    CsvTable,
+    JsonLineTable,
+    JsonListTable,
+    Table,
+    WorkbookTable,
+    is_workbook,
+    looks_like_csv,
+)
 
 HEAD_BYTES = 4096
 _SIGNATURE_BYTES = 4

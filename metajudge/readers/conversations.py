@@ -190,7 +190,7 @@ def conversation_of(value: Any) -> Conversation | None:
         if roles.count("assistant") > 1:
             raise BadLine("the messages are several answers of an assistant, and the question is missing")
         return None
-    system, body = _system(value, roles)
+    system, body = (text_of(value[0]["content"]), value[1:]) if roles[0] == "system" else (None, value)
     if users == 1:
         user = next(one for one, role in zip(value, roles, strict=True) if role == "user")
         return Conversation((Turn(text_of(user["content"]), text_of(value[-1]["content"])),), system)
@@ -256,12 +256,6 @@ def _require_asked(question: Sequence[Mapping[str, Any]], turn: int | None) -> N
     asked = sum(_role(one) == "user" for one in question)
     if asked != turn:
         raise BadLine(f"turn {turn} is judged, and the question contains {asked} of the user's turns")
-
-
-def _system(value: Sequence[Mapping[str, Any]], roles: Sequence[Role | None]) -> tuple[str | None, Sequence[Any]]:
-    if roles[0] != "system":
-        return None, value
-    return text_of(value[0]["content"]), value[1:]
 
 
 def _role(message: Mapping[str, Any]) -> Role | None:

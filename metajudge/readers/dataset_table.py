@@ -5,7 +5,7 @@ Read as the documentation of ``datasets`` 4 and 5 describes ("Save and export", 
 ``dataset_dict.json``. Only ``pyarrow`` is needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,30 +32,14 @@ class ArrowTable:
         return tuple(self._opened().schema.names)
 
     def rows(self) -> Iterator[Line | Reject]:
-        import pyarrow
-
-        file, number = self._opened(), 0
-        try:
-            for at in range(file.num_record_batches):
-                for data in plain_rows(file.get_batch(at)):
-                    number += 1
-                    yield TableRow(number, data)
-        except (OSError, pyarrow.ArrowException) as error:
-            reason = f"the file is damaged; nothing after this row can be read ({error})"
-            yield Reject(self.source.name, number + 1, reason, "")
+        file = self._opened()
+        batches = (file.get_batch(at) for at in range(file.num_record_batches))
+        yield from _numbered(self.source, [(batches, "the file is damaged; nothing after this row can be read")])
 
     def _opened(self) -> Any:
-        try:
-            import pyarrow
-            import pyarrow.ipc
-        except ImportError:
-            raise InputError(
-                f"{self.source.name} is an Arrow file, which needs pyarrow: {install_command('inputs')}"
-            ) from None
-        try:
-            return pyarrow.ipc.open_file(pyarrow.memory_map(str(self.source.path)))
-        except (OSError, pyarrow.ArrowException) as error:
-            raise InputError(f"{self.source.name} cannot be read as an Arrow file: {error}") from None
+        name = self.source.name
+        fault = f"{name} cannot be read as an Arrow file"
+        return _opened(self.source.path, "open_file", f"{name} is an Arrow file", fault)
 
 
 def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
@@ -77,21 +61,16 @@ class DatasetTable:
         self._files = _arrow_files(source)
 
     def columns(self) -> tuple[str, ...]:
-        return tuple(name for file in self._files[:1] for name in _opened(file, self.source).schema.names)
+        return tuple(name for file in self._files[:1] for name in self._opened(file).schema.names)
 
     def rows(self) -> Iterator[Line | Reject]:
-        import pyarrow
+        damage = "is damaged; the rest of it cannot be read"
+        return _numbered(self.source, ((self._opened(file), f"{file.name} {damage}") for file in self._files))
 
-        number = 0
-        for file in self._files:
-            try:
-                for batch in _opened(file, self.source):
-                    for data in plain_rows(batch):
-                        number += 1
-                        yield TableRow(number, data)
-            except (OSError, pyarrow.ArrowException) as error:
-                reason = f"{file.name} is damaged; the rest of it cannot be read ({error})"
-                yield Reject(self.source.name, number + 1, reason, "")
+    def _opened(self, file: Path) -> Any:
+        name = self.source.name
+        fault = f"{name}: {file.name} cannot be read as an Arrow stream"
+        return _opened(file, "open_stream", f"{name} is a Hugging Face dataset on disk", fault)
 
 
 def dataset_folders(path: Path) -> list[Path]:
@@ -119,14 +98,28 @@ def _arrow_files(source: Source) -> list[Path]:
     return files
 
 
-def _opened(file: Path, source: Source) -> Any:
+def _numbered(source: Source, parts: Iterable[tuple[Iterable[Any], str]]) -> Iterator[Line | Reject]:
+    """The rows of parts, numbered through; each part is its record batches, and what to say where they are damaged."""
+    number = 0
+    for batches, damage in parts:
+        import pyarrow
+
+        try:
+            for batch in batches:
+                for data in plain_rows(batch):
+                    number += 1
+                    yield TableRow(number, data)
+        except (OSError, pyarrow.ArrowException) as error:
+            yield Reject(source.name, number + 1, f"{damage} ({error})", "")
+
+
+def _opened(file: Path, opening: str, what: str, fault: str) -> Any:
     try:
         import pyarrow
+        import pyarrow.ipc
     except ImportError:
-        raise InputError(
-            f"{source.name} is a Hugging Face dataset on disk, which needs pyarrow: {install_command('inputs')}"
-        ) from None
+        raise InputError(f"{what}, which needs pyarrow: {install_command('inputs')}") from None
     try:
-        return pyarrow.ipc.open_stream(pyarrow.memory_map(str(file)))
+        return getattr(pyarrow.ipc, opening)(pyarrow.memory_map(str(file)))
     except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{source.name}: {file.name} cannot be read as an Arrow stream: {error}") from None
+        raise InputError(f"{fault}: {error}") from None

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -69,7 +70,7 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         if promptfoo_table.is_promptfoo_table(source):
             return promptfoo_table.promptfoo_table(source)
     if container is Container.LIST and (mapping is None or not mapping.columns):
-        from metajudge.readers.llmbar_results import ResultFile, is_result_path
+        from metajudge.readers.llmbar import ResultFile, is_result_path
 
         if is_result_path(source.path.resolve()):
             return ResultFile(source)
@@ -191,7 +192,7 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     """A reader for rows that no format claims: by names of our own, else not at all, with a guess."""
     from metajudge.readers import langsmith
     from metajudge.readers.guessing import guess_mapping
-    from metajudge.readers.llmbar_results import ResultFile
+    from metajudge.readers.llmbar import ResultFile
 
     columns = table.columns()
     if langsmith.is_test_results(columns):
@@ -233,8 +234,8 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
         elif shape is Shape.TABLE and ((mapping is not None and mapping.columns) or _kept(source, mapping) is not None):
             readers.append(_file(source, mapping))
         elif shape not in (Shape.UNKNOWN, Shape.TABLE, Shape.EMPTY):
-            found = _quietly(source, mapping if shape is not Shape.OBJECT else None)
-            readers += [] if found is None else [found]
+            with suppress(InputError):  # a format that is not known after all
+                readers.append(_file(source, mapping if shape is not Shape.OBJECT else None))
     readers += _paired(name, apart)
     items, verdicts = apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS]
     if items or verdicts:
@@ -325,7 +326,7 @@ def _files(path: Path, name: str) -> list[Source]:
 
 
 def _result_files(path: Path, name: str) -> list[Reader]:
-    from metajudge.readers.llmbar_results import ResultFile, is_result_path
+    from metajudge.readers.llmbar import ResultFile, is_result_path
 
     files = [found for found in sorted(path.rglob("result.json")) if is_result_path(found.resolve())]
     return [ResultFile(Source(found, str(Path(name) / found.relative_to(path)))) for found in files]
@@ -347,14 +348,6 @@ def _sniff_quietly(source: Source) -> Shape:
         return _sniff(table_of(source, container))[0]
     except InputError:
         return Shape.UNKNOWN
-
-
-def _quietly(source: Source, mapping: FieldMap | None) -> Reader | None:
-    """The reader of a file in a folder; None if its format is unknown."""
-    try:
-        return _file(source, mapping)
-    except InputError:
-        return None
 
 
 def _sniff(table: Table) -> tuple[Shape, str]:

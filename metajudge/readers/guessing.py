@@ -8,27 +8,25 @@ from typing import Any, Final, Literal
 
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.conversations import is_chat
-from metajudge.readers.guessed_names import (
+from metajudge.readers.guessed_values import (
     ANNOTATORS,
     LABEL_TIMES,
-    base_name,
-    is_judges_name,
-    is_label_name,
-    ruling_flag,
-)
-from metajudge.readers.guessed_values import (
     NAMES,
     SIDES,
     as_turns,
     asked,
+    base_name,
     column_that_names_columns,
     columns_of_models,
     few_values,
     inside,
+    is_judges_name,
+    is_label_name,
     meant,
     nested_paths,
     paired_columns,
     question_column,
+    ruling_flag,
     suggested,
     unknown_values,
 )
@@ -206,12 +204,12 @@ def _verdict_columns(known: Sequence[str], names: Sequence[str], taken: Mapping[
     """Columns that may be the verdict, the likeliest first, each with its place: a judge's own by name come first."""
     free = [name for name in names if name not in taken]
     found = [(0, name) for name in free if is_judges_name(name)]
-    judged = any(_base(name) in _NAMES["judge"] for name in free)
+    judged = any(base_name(name) in _NAMES["judge"] for name in free)
     for place, wanted in enumerate(known):
         # A label is a judge's only where a judge is named, and no other person.
-        if wanted == "label" and (not judged or any(_base(name) in ANNOTATORS for name in free)):
+        if wanted == "label" and (not judged or any(base_name(name) in ANNOTATORS for name in free)):
             continue
-        found += [(place, name) for name in free if _base(name) == wanted and (place, name) not in found]
+        found += [(place, name) for name in free if base_name(name) == wanted and (place, name) not in found]
     return found
 
 
@@ -258,7 +256,7 @@ _VOCABULARY: Final = Vocabulary({}, categories=True)
 def _by_name(target: str, names: Sequence[str], guess: Guess, taken: dict[str, str]) -> None:
     for place, wanted in enumerate((*_NAMES[target], *NAMES.get(target, ()))):
         # A column of the table itself goes before one inside nested data.
-        for name in sorted((name for name in names if _base(name) == wanted and name not in taken), key=_level):
+        for name in sorted((name for name in names if base_name(name) == wanted and name not in taken), key=_level):
             sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
             _take(guess, taken, target, name, sure, "the name")
             return
@@ -274,7 +272,7 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
         target = "label" if name == first else f"label.{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
         sure: Confidence = "high" if base_name(name) == "label" and _level(name) == 0 else "medium"
         _take(guess, taken, target, name, sure, "the name: people's label")
-    for name in (name for wanted in _LISTS for name in names if _base(name) == wanted and name not in taken):
+    for name in (name for wanted in _LISTS for name in names if base_name(name) == wanted and name not in taken):
         if any(_is_list(cell(row.data, name)) for row in rows):
             _take(guess, taken, "human_labels", name, "medium", "the name; its values are lists")
             break
@@ -328,7 +326,7 @@ def _take(guess: Guess, taken: dict[str, str], target: str, name: str, sure: Con
 
 
 def _named(wanted: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((name for known in wanted for name in names if _base(name) == known), None)
+    return next((name for known in wanted for name in names if base_name(name) == known), None)
 
 
 def _is_list(value: Any) -> bool:
@@ -347,8 +345,8 @@ _LONGEST_LABEL: Final = 200
 def _is_judges_own(name: str, names: Sequence[str], rows: Sequence[Line], guess: Guess) -> bool:
     """Whether a label is the judge's own output: as in Phoenix, or its score in other words."""
     parent = name.rpartition(".")[0]
-    beside = {_base(one) for one in names if one.rpartition(".")[0] == parent and one != name}
-    annotation = any(_base(one) in ("annotator_kind", "annotation_name") for one in names)
+    beside = {base_name(one) for one in names if one.rpartition(".")[0] == parent and one != name}
+    annotation = any(base_name(one) in ("annotator_kind", "annotation_name") for one in names)
     if beside & {"score", "explanation"} and (bool(parent) or annotation):
         return True
     column = next((one.column for one in guess.fields if one.field == "verdict"), None)
@@ -462,9 +460,6 @@ def _missing(guess: Guess) -> None:
         "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
     }
     guess.problems += [says[name] for name in guess.mapping.missing()]
-
-
-_base = base_name
 
 
 def _level(name: str) -> int:

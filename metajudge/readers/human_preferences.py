@@ -139,13 +139,7 @@ class _Battle(BaseModel):
         )
 
 
-def read_preferences(
-    path: str | Path,
-    *,
-    sample: int | None = None,
-    seed: int = SEED,
-    models: Mapping[str, str] | None = ARENA_MODELS,
-) -> Preferences:
+def read_preferences(path: str | Path, *, sample: int | None = None, seed: int = SEED) -> Preferences:
     """Reads labelled pairs: MT-Bench human judgments, Arena-100k, or items of our own with labels.
 
     Args:
@@ -153,7 +147,6 @@ def read_preferences(
         sample: draw so many of the eligible pairs, without replacement; None for all, in the order of the file. The
             study's own script is not published, so the same seed need not give the same hundred.
         seed: of that draw.
-        models: for Arena-100k, the ids taken and the names they get; None takes all models.
 
     Raises:
         InputError: no such file, no format known here, or nothing eligible, with the reasons counted.
@@ -161,7 +154,7 @@ def read_preferences(
     name = str(path)
     first = next((line for line in read_lines(Source(Path(path), name)) if isinstance(line, Line)), None)
     if first is not None and "conversation_a" in first.data:
-        found = _battles(name, "anony" in first.data, models)
+        found = _battles(name, "anony" in first.data)
     elif first is not None and {"question", "response_a", "response_b"} <= set(first.data):
         found = _flat(name)
     elif first is not None and {"question", "responses"} <= set(first.data):
@@ -188,21 +181,21 @@ def _drawn(items: list[Item], sample: int, seed: int, name: str) -> list[Item]:
     return random.Random(seed).sample(items, sample)
 
 
-def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Preferences:
+def _battles(name: str, arena: bool) -> Preferences:
     kind = "Arena-100k" if arena else "MT-Bench human judgments"
     rule = "Taken: a clear winner, turn 1" + (
-        f", anonymous, English, at least {MIN_CHARACTERS} characters a response"
-        + (f", both models among {len(set(models.values()))} named ones." if models is not None else ".")
+        f", anonymous, English, at least {MIN_CHARACTERS} characters a response, both models among "
+        f"{len(set(ARENA_MODELS.values()))} named ones."
         if arena
         else "."
     )
     found = Preferences([], kind, rule)
-    known = models if arena and models is not None else {}
+    known = ARENA_MODELS if arena else {}
     seen: Counter[str] = Counter()
     source = Source(Path(name), name)
     battles, found.rejects = split(each(source, read_lines(source), lambda line: _Battle.model_validate(line.data)))
     for battle in battles:
-        why = _excluded(battle, arena, models)
+        why = _excluded(battle, arena)
         if why:
             found.excluded[why] += 1
             continue
@@ -214,12 +207,11 @@ def _battles(name: str, arena: bool, models: Mapping[str, str] | None) -> Prefer
     return found
 
 
-def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) -> str:
+def _excluded(battle: _Battle, arena: bool) -> str:
     """Why a row is left out; empty where it is taken."""
     one, other = battle.conversation_a, battle.conversation_b
     paired = min(len(one), len(other)) > 1 and one[0].content == other[0].content
     shortest = min(len(one[1].content), len(other[1].content)) if paired else 0
-    outside = models is not None and not {battle.model_a, battle.model_b} <= set(models)
     reasons = {
         "without a clear winner": battle.winner not in _WINNERS,
         "of a model against itself": battle.model_a == battle.model_b,
@@ -227,7 +219,7 @@ def _excluded(battle: _Battle, arena: bool, models: Mapping[str, str] | None) ->
         "whose conversations do not begin with one question and two answers": not paired,
         "not anonymous": arena and not battle.anony,
         "not English": arena and (battle.language or "").lower() not in _ENGLISH,
-        "of models outside the list": arena and outside,
+        "of models outside the list": arena and not {battle.model_a, battle.model_b} <= ARENA_MODELS.keys(),
         f"with fewer than {MIN_CHARACTERS} characters in a response": arena and shortest < MIN_CHARACTERS,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")

@@ -394,7 +394,8 @@ def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
         named = known.model_copy(update={"constants": {**known.constants, "judge": Path(name).stem}})
         found = inspect_input(name, named, records=0)
         mapping = found.mapping
-    if found.origin != "guessed" or mapping is None or not _complete(found):
+    complete = found.judgments and (found.rejects or 0) <= TOLERATED * found.judgments
+    if found.origin != "guessed" or mapping is None or not complete:
         return None
     return mapping.model_copy(update={"columns": {**mapping.columns, **_beside(found.columns, mapping)}})
 
@@ -409,10 +410,6 @@ def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMa
         return None  # opening the inputs says what is wrong
     first = guesses[0] if guesses else None
     return first if all(one == first for one in guesses) else None
-
-
-def _complete(found: Inspection) -> bool:
-    return bool(found.judgments) and (found.rejects or 0) <= TOLERATED * (found.judgments or 0)
 
 
 def _beside(columns: Sequence[str], mapping: FieldMap) -> dict[str, str]:

@@ -56,13 +56,7 @@ class ItemSource:
     """
 
     def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        responses: int | None = None,
-        limit: int | None = None,
-        mapping: FieldMap | None = None,
-        prefix_ids: bool = False,
+        self, paths: Sequence[str], responses: int | None, limit: int | None, mapping: FieldMap | None, prefix_ids: bool
     ) -> None:
         self.items = self.responses = 0
         self.rejects: list[Reject] = []
@@ -74,7 +68,7 @@ class ItemSource:
     def __iter__(self) -> Iterator[Item]:
         seen: dict[str, tuple[str, str]] = {}
         self.items, self.responses, self.rejects = 0, 0, []
-        for found in self._found():
+        for found in (one for source in self._inputs for one in source.read()):
             if isinstance(found, Reject):
                 self._reject(found)
                 continue
@@ -96,10 +90,6 @@ class ItemSource:
 
     def _reject(self, reject: Reject) -> None:
         self.rejects.append(replace(reject, text=reject.text[:EXCERPT]))
-
-    def _found(self) -> Iterator[_FoundItem | Reject]:
-        for one in self._inputs:
-            yield from one.read()
 
 
 def open_items(
@@ -124,7 +114,7 @@ def open_items(
     """
     if not paths:
         raise InputError("no input given: name at least one file of items or of judgments")
-    return ItemSource(paths, responses=responses, limit=limit, mapping=mapping, prefix_ids=prefix_ids)
+    return ItemSource(paths, responses, limit, mapping, prefix_ids)
 
 
 class _ItemRecords:

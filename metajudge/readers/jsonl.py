@@ -34,10 +34,9 @@ class JudgmentLines:
         return whole and ("judge" in record or "verdict" in record)
 
     @property
-    def plain_file(self) -> Path | None:
-        """The file, where it is uncompressed lines and can be read in parts."""
-        lines = isinstance(self._table, JsonLineTable) and is_plain(self.source)
-        return self.source.path if lines else None
+    def is_plain(self) -> bool:
+        """Whether the file is uncompressed lines."""
+        return isinstance(self._table, JsonLineTable) and is_plain(self.source)
 
     def count_lines(self) -> int | None:
         """The lines of the file, without parsing them; None where it is a table of another kind, or damaged."""

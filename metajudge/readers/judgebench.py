@@ -14,19 +14,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from metajudge.readers.lines import BadLine, Line, Source, read_lines
-from metajudge.readers.pairs import BenchmarkLine, JudgmentRow, PairedJudgments
-from metajudge.readers.reader import LineReader
-from metajudge.readers.recorded_games import (
+from metajudge.readers.pairs import (
     FIRST,
     SECOND,
+    BenchmarkLine,
     GameOrder,
     GameVerdict,
+    JudgmentRow,
+    PairedJudgments,
     check_label,
     game_verdict,
     shown_order,
     stated_marks,
     turned_back,
 )
+from metajudge.readers.reader import LineReader
 from metajudge.types import Item, Judgment
 
 STANDARD_PROMPT = "arena_hard"

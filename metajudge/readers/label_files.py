@@ -18,7 +18,7 @@ from metajudge.files.tables import is_own, unescaped
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.containers import tables_in
 from metajudge.readers.detect import readers_of
-from metajudge.readers.guessed_names import (
+from metajudge.readers.guessed_values import (
     ANNOTATORS,
     LABEL_TIMES,
     RULING_FLAGS,
@@ -29,7 +29,7 @@ from metajudge.readers.guessed_names import (
 from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped_labels import is_true
 from metajudge.readers.mapping import columns_there, quoted
-from metajudge.readers.people_index import ScoredByPeople
+from metajudge.readers.people import ScoredByPeople
 from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
@@ -179,7 +179,8 @@ def _from_judgments(source: Source) -> LabelRows:
         keys = _keys_of(judgment)
         known = seen.setdefault(judgment.item.id, [])
         left = Counter(known)
-        for label in _labels_of(judgment):
+        own = judgment.item.label
+        for label in judgment.item.labels or ([] if own is None else [Label(value=own)]):
             if left[label]:  # what stands in several records of an item is one answer
                 left[label] -= 1
                 continue
@@ -200,11 +201,6 @@ def _keys_of(judgment: Judgment) -> dict[str, str]:
     models = list((judgment.item.models or {}).values())
     keys = {"id": judgment.id, "item_id": judgment.item.id}
     return keys | ({"model": models[0]} if len(models) == 1 and len(judgment.item.responses) == 1 else {})
-
-
-def _labels_of(judgment: Judgment) -> tuple[Label, ...]:
-    item = judgment.item
-    return item.labels or ((Label(value=item.label),) if item.label is not None else ())
 
 
 def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
@@ -277,17 +273,14 @@ def _values(columns: Sequence[str], survey: Sequence[Mapping[str, Any]], used: s
     if known:
         return known[:1]
     keys = {*_IDS, *_ITEMS, *_RESPONSES}
-    left = [column for column in free if base_name(column) not in keys and _short(column, survey)]
+    others = [column for column in free if base_name(column) not in keys]
+    left = [one for one in others if all(len(key_of(cell(data, one))) <= _LONGEST_KEY for data in survey)]
     if len(left) == 1:
         return left
     raise InputError(
         f"{name}: no column is named like a label. {columns_there(columns)} Say which one it is: "
         f"--labels-map {quoted('label=COLUMN')}"
     )
-
-
-def _short(column: str, survey: Sequence[Mapping[str, Any]]) -> bool:
-    return all(len(key_of(cell(data, column))) <= _LONGEST_KEY for data in survey)
 
 
 def _first(wanted: Sequence[str], columns: Sequence[str]) -> str | None:

@@ -122,14 +122,6 @@ def is_plain(source: Source) -> bool:
         return not isinstance(stream, gzip.GzipFile)
 
 
-@dataclass(frozen=True, slots=True)
-class ByteSpan:
-    """Lines that begin in ``[start, stop)``, in bytes of a plain file; ``start`` is where a line begins."""
-
-    start: int
-    stop: int
-
-
 class RawLine(NamedTuple):
     """A line that is not parsed yet: its number, where it begins in the (unpacked) file, and its bytes."""
 
@@ -138,20 +130,14 @@ class RawLine(NamedTuple):
     raw: bytes
 
 
-def raw_lines(source: Source, span: ByteSpan | None = None) -> Iterator[RawLine | Reject]:
+def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
     """The lines of a file without their ends; blank ones are skipped.
 
     A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.
-
-    Args:
-        source: the file.
-        span: read only this part; the first line in it is then number 1.
     """
     with open_bytes(source) as stream:
-        number, offset = 0, 0 if span is None else span.start
-        if span is not None:
-            stream.seek(span.start)
-        while span is None or offset < span.stop:
+        number, offset = 0, 0
+        while True:
             try:
                 raw = stream.readline(MAX_LINE_BYTES + 1)
                 begin, offset = offset, offset + len(raw)
@@ -176,16 +162,14 @@ def raw_lines(source: Source, span: ByteSpan | None = None) -> Iterator[RawLine 
                 yield RawLine(number, begin, raw)
 
 
-def read_lines(
-    source: Source, span: ByteSpan | None = None, *, nan_is_null: bool = False, infinite_is_text: bool = False
-) -> Iterator[Line | Reject]:
+def read_lines(source: Source, *, nan_is_null: bool = False, infinite_is_text: bool = False) -> Iterator[Line | Reject]:
     """Parses a JSONL file line by line; bad lines are yielded as :class:`Reject`. See :func:`raw_lines`.
 
     Args:
         nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
         infinite_is_text: read an infinite number as its text, so that a score is a reject and not the whole line.
     """
-    for line in raw_lines(source, span):
+    for line in raw_lines(source):
         if isinstance(line, Reject):
             yield line
         else:

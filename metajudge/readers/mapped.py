@@ -18,15 +18,13 @@ from metajudge.readers.alike import Alike, retold
 from metajudge.readers.cells import TURNS, cell, key_of
 from metajudge.readers.conversations import exchange, in_turns, is_chat, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
-from metajudge.readers.mapped_labels import RowLabels, listed_labels
+from metajudge.readers.mapped_labels import RowLabels, example, listed_labels, vocabularies_of, vocabulary_fault
 from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
 from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
-from metajudge.readers.people import ByPeople, PersonScore, named_score, person_score_of, says_who
-from metajudge.readers.people_index import Target
+from metajudge.readers.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
 from metajudge.readers.reader import UNREADABLE, LineReader, each
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.unknown_words import example, vocabularies_of, vocabulary_fault
 from metajudge.readers.vocabulary import (
     MOST_CATEGORIES,
     InfiniteValueError,
@@ -164,7 +162,7 @@ class MappedTable(LineReader):
         return judgment
 
     def targets(self) -> Iterator[Target]:
-        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
         for row in self.table.rows() if self._scored_by_people else ():
             if isinstance(row, Reject):
                 continue

@@ -22,11 +22,10 @@ from metajudge.errors import InputError
 from metajudge.readers.conversations import Conversation, Turn
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.pairs import BenchmarkLine
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, shown_order, turned_back
 from metajudge.readers.parquet_table import ParquetTable
 from metajudge.readers.people import ByPeople
 from metajudge.readers.reader import FoundJudgment, LineReader, each
-from metajudge.readers.recorded_games import FIRST, SECOND, GameOrder, shown_order, turned_back
 from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 

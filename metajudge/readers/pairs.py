@@ -1,17 +1,113 @@
-"""The folder layout: one file of labelled pairs, one of judgments that name their pair.
+"""Pairwise games as benchmarks record them, and their folder layout: a file of labelled pairs, one of judgments.
 
-The pairs are held in memory, the judgments are streamed.
+Everything in a game is in the order shown and is turned back to response ids: ``A`` means "the response shown first",
+not a response. In the second game of a pair the responses have changed places, so ``A>B`` there says that response B is
+better. Of a folder, the pairs are held in memory, and the judgments, which name their pair, are streamed.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
 from metajudge.readers.reader import FoundJudgment, each
-from metajudge.readers.recorded_games import FIRST, SECOND
-from metajudge.types import Category, Item, Judgment
+from metajudge.types import Category, Item, Judgment, Pairwise
+
+FIRST, SECOND = "A", "B"
+"""The response ids of a pair."""
+
+GameOrder = Literal["AB", "BA"]
+
+_MARK = re.compile(r"([AB])\s*(>>|>|=)\s*([AB])")
+_BRACKETED = re.compile(r"\[\[\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*\]\]")
+_STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class GameVerdict:
+    """A game's result: a verdict in terms of response ids, or the reason why it is missing."""
+
+    verdict: Pairwise | None
+    no_verdict: str | None = None
+
+
+def shown_order(order: GameOrder) -> tuple[str, str]:
+    """Response ids in the order shown."""
+    return (FIRST, SECOND) if order == "AB" else (SECOND, FIRST)
+
+
+def turned_back(mark: str, order: GameOrder) -> Pairwise | None:
+    """A mark such as ``A>>B`` in the order shown, in terms of response ids; None where it is no valid mark.
+
+    A tie always comes back as ``A=B``.
+    """
+    found = _MARK.fullmatch(mark.strip())
+    if found is None or found[1] == found[3]:
+        return None
+    if found[2] == "=":
+        return Pairwise(FIRST, SECOND, 0)
+    names = dict(zip((FIRST, SECOND), shown_order(order), strict=True))
+    return Pairwise(names[found[1]], names[found[3]], _STRENGTH[found[2]])
+
+
+def stated_marks(text: str) -> tuple[str, ...]:
+    """The different marks in double brackets (``[[A>>B]]``), as shown, in the order of their first appearance."""
+    return tuple(dict.fromkeys(re.sub(r"\s", "", mark) for mark in _BRACKETED.findall(text)))
+
+
+def game_verdict(decision: str | None, mark: str | None, text: str, order: GameOrder) -> GameVerdict:
+    """The verdict of a game: the recorded decision, with the strength of the mark where the two agree.
+
+    Args:
+        decision: ``A>B``, ``B>A`` or ``A=B`` in the order shown, None where the runner read none.
+        mark: the judge's own mark including its strength, where it was recorded.
+        text: what the judge wrote; looked at only to say why there is no verdict.
+        order: the order shown.
+    """
+    if decision is None:
+        return GameVerdict(None, _why_none(mark, text))
+    verdict = turned_back(decision, order)
+    if verdict is None:
+        return GameVerdict(None, _invalid(decision))
+    stated = turned_back(mark, order) if mark else None
+    agrees = stated is not None and stated.winner == verdict.winner
+    return GameVerdict(stated if agrees else verdict)
+
+
+def check_label(label: str | None, order: GameOrder, item: Item) -> None:
+    """Compares a game's own label, in the order shown, with its item's.
+
+    Raises:
+        BadLine: the two name different winners: the order, or the label, is recorded wrongly.
+    """
+    if label is None or item.label is None:
+        return
+    stated = turned_back(label, order)
+    if stated is None or stated.winner != item.label.winner:
+        raise BadLine(f"label {label!r} in the order shown ({order}) contradicts the item's label {str(item.label)!r}")
+
+
+def _why_none(mark: str | None, text: str) -> str:
+    if mark:
+        return _invalid(mark)
+    if not text.strip():
+        return "the judge's answer is empty"
+    marks = stated_marks(text)
+    if len(marks) > 1:
+        return f"the judge gave several different verdicts ({', '.join(marks)}, as shown)"
+    if not marks:
+        return "the judge's answer holds no verdict"
+    return _invalid(marks[0]) if turned_back(marks[0], "AB") is None else "no verdict was recorded"
+
+
+def _invalid(mark: str) -> str:
+    found = _MARK.fullmatch(mark.strip())
+    if found is not None and found[1] == found[3]:
+        return f"the judge compared a response with itself ({mark}, as shown)"
+    return f"the recorded verdict {mark[:40]!r} is none of A>>B, A>B, A=B, B>A, B>>A"
 
 
 class BenchmarkLine(BaseModel):

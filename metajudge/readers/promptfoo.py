@@ -27,8 +27,7 @@ from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, read_lines
-from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.people_index import Target
+from metajudge.readers.people import ByPeople, PersonScore, Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.readers.scales import grade_of
 from metajudge.readers.stated_scores import reason_text
@@ -139,7 +138,7 @@ class PromptfooResults:
             yield Reject(self.source.name, 1, reason, "")
 
     def targets(self) -> Iterator[Target]:
-        """What every grade and rating is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        """What every grade and rating is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
         for found in self.results():
             if isinstance(found, Reject):
                 continue

@@ -29,22 +29,16 @@ ItemLike = Item | Mapping[str, Any]
 """An item, or plain data of the same shape."""
 
 
-def reason_of(error: ValidationError, *, of: str | None = None) -> str:
-    """One line for a pydantic error: at most three faults, most of them naming the field.
-
-    Args:
-        error: what validation found.
-        of: the field whose value was validated, where it was validated apart from its record.
-    """
-    faults = list(dict.fromkeys(_fault(detail, of) for detail in error.errors(include_url=False)))
+def reason_of(error: ValidationError) -> str:
+    """One line for a pydantic error: at most three faults, most of them naming the field."""
+    faults = list(dict.fromkeys(_fault(detail) for detail in error.errors(include_url=False)))
     more = len(faults) - _MOST
     return "; ".join(faults[:_MOST]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _fault(detail: ErrorDetails, of: str | None) -> str:
+def _fault(detail: ErrorDetails) -> str:
     kind, value = detail["type"], detail["input"]
-    path = [part for part in detail["loc"] if part != "[key]"]
-    field = ".".join(str(part) for part in ([of, *path] if of else path))
+    field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
     if kind == "missing":
         return _missing(field)
     if kind == "extra_forbidden":

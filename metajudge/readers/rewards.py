@@ -14,7 +14,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.readers import rewardbench2
 from metajudge.readers.lines import Line, Source, read_lines
-from metajudge.readers.recorded_games import shown_order
+from metajudge.readers.pairs import shown_order
 
 FILE_NAMES = ("reward_scores.jsonl", "reward_scores.jsonl.gz")
 """What a file of reward scores is called in a folder of judgments."""

@@ -49,7 +49,9 @@ class RightRules:
         if self.given is not None:
             applies = {kind: self.given for kind in kinds if self.given.applies(kind)}
             if kinds and not applies:
-                raise InputError(f"the rule {self.given} does not apply to the verdicts here, which are {_and(kinds)}")
+                raise InputError(
+                    f"the rule {self.given} does not apply to the verdicts here, which are {' and '.join(kinds)}"
+                )
             return {kind: rule for kind, rule in applies.items() if kind not in unlike}
         given = [kind for kind in kinds if kind not in unlike]
         return {kind: default_right(kind, self._verdicts[kind], self._labels[kind]) for kind in given}
@@ -97,7 +99,3 @@ def _drop_inner(seen: dict[AnyVerdict, None]) -> None:
     for one in numbers:
         if one.value not in (low, high) and one is not broken:
             del seen[one]
-
-
-def _and(names: Iterable[str]) -> str:
-    return " and ".join(names)

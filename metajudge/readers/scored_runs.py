@@ -1,7 +1,7 @@
 """Scores of an observability tool, joined with the runs they are about.
 
 The runs' texts are held in memory, the scores are streamed. Scores by people are labels of the judges' scores of the
-same run (:mod:`metajudge.readers.people_index`).
+same run (:mod:`metajudge.readers.people`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,8 +11,7 @@ from typing import Any, NotRequired, TypedDict
 from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import exchange, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.people import ByPeople, PersonScore
-from metajudge.readers.people_index import Target
+from metajudge.readers.people import ByPeople, PersonScore, Target
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
@@ -164,7 +163,7 @@ class ScoredRuns:
         return f"no run with id {name!r} in {names}" if name else "the score names no run"
 
     def targets(self) -> Iterator[Target]:
-        """What every score is about; see :class:`~metajudge.readers.people_index.ScoredByPeople`."""
+        """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
         runs = self._recorded()[0]
         for row in self._rows():
             try:

@@ -15,13 +15,11 @@ from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
 from metajudge.readers.item_contents import BLOCK, ItemContents, Screen, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
-from metajudge.readers.lines import ByteSpan, Reject, Source
+from metajudge.readers.lines import Reject
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.pass_counts import C, PassCounts, SeenIds, give
-from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleOnlyError
-from metajudge.readers.people_index import PeopleIndex, ScoredByPeople
+from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
-from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Judgment
 
 _UNCOUNTED = -1
@@ -50,7 +48,6 @@ class JudgmentSource:
         judges: Collection[str] | None = None,
         limit: int | None = None,
         prefix_ids: bool = False,
-        contents: ItemContents | None = None,
     ) -> None:
         self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
         self.strict = strict
@@ -66,7 +63,7 @@ class JudgmentSource:
         self._changes: list[Callable[[Judgment], Judgment]] = []
         self.unit: str | None = None
         self._told: list[str] = []
-        self._contents = contents
+        self._contents: ItemContents | None = None
 
     def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
         """Adds labels to every judgment from now on; see :func:`metajudge.readers.joined_labels.join_source`.
@@ -95,20 +92,9 @@ class JudgmentSource:
         return self._judges
 
     @property
-    def plain_file(self) -> Path | None:
-        """The file, where the source is one uncompressed file of metajudge JSONL that can be read in parts."""
-        readers = self.line_readers
-        return readers[0].plain_file if readers and len(readers) == 1 else None
-
-    @property
     def rejects(self) -> int:
         """Number of rejects: bad lines, and judgments whose id or item contradicts other records."""
         return self._tally.rejects
-
-    @property
-    def consistent(self) -> bool:
-        """Whether the pass over a part of a file met no id twice and no item with two contents."""
-        return not (isinstance(self._contents, Screen) and (self._contents.several or self._contents.twice))
 
     @property
     def duplicates(self) -> int:
@@ -139,7 +125,7 @@ class JudgmentSource:
         """
         if self.strict or self._prefix_ids or self._changes or self._contents:
             return None
-        lines = [one for one in self._readers if isinstance(one, JudgmentLines) and one.plain_file is not None]
+        lines = [one for one in self._readers if isinstance(one, JudgmentLines) and one.is_plain]
         return lines if len(lines) == len(self._readers) else None
 
     @property
@@ -402,16 +388,6 @@ def open_judgments(
     weakref.finalize(source, _remove, spooled)
     source.count_by(unit)
     return source
-
-
-def open_span(path: Path, span: ByteSpan) -> JudgmentSource:
-    """A part of a source's :attr:`JudgmentSource.plain_file`; its lines are counted from the part's beginning.
-
-    Contradictions are not looked for; :attr:`JudgmentSource.consistent` says whether a pass met some.
-    """
-    source = Source(path, str(path))
-    readers = {str(path): [JudgmentLines(source, JsonLineTable(source, span, infinite_is_text=False))]}
-    return JudgmentSource(readers, contents=Screen())
 
 
 def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:

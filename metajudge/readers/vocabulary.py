@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from metajudge.errors import InputError
 from metajudge.readers.cells import key_of
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, Pairwise, Ranking, parse_verdict
+from metajudge.types.interval import Interval
 from metajudge.types.judgment import Scale, silent_reason
 from metajudge.types.no_answer import no_answer
 
@@ -67,37 +68,25 @@ class NoVerdict:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Numbers from ``low`` on and below ``high``, and what they mean."""
-
-    low: float
-    high: float
-    meaning: str
-
-    def contains(self, number: float) -> bool:
-        """Whether a number lies in it, compared after rounding to 1e-9."""
-        return round(self.low, 9) <= round(number, 9) < round(self.high, 9)
-
-
-def ranges_in(values: Mapping[str, str]) -> list[Range]:
-    """The ranges among values: ``..0.4``, ``0.4..0.6``, ``0.6..``.
+def ranges_in(values: Mapping[str, str]) -> list[tuple[Interval, str]]:
+    """The ranges among values (``..0.4``, ``0.4..0.6``, ``0.6..``), each with its meaning.
 
     Raises:
         ValueError: an empty range, or two that overlap and mean different things.
     """
-    found: list[Range] = []
+    found: list[tuple[Interval, str]] = []
     for text, meaning in values.items():
         ends = _RANGE.fullmatch(text.strip())
         if ends is None or not (ends[1] or ends[2]):
             continue
-        one = Range(float(ends[1] or "-inf"), float(ends[2] or "inf"), meaning)
-        if one.low >= one.high:
-            raise ValueError(f"{text!r} is an empty range: LOW..HIGH contains LOW and ends below HIGH")
-        for other in found:
-            if one.low < other.high and other.low < one.high and one.meaning != other.meaning:
-                raise ValueError(f"{text!r} overlaps with another range that means {other.meaning}")
-        found.append(one)
+        try:
+            one = Interval(at_least=float(ends[1]) if ends[1] else None, below=float(ends[2]) if ends[2] else None)
+        except ValueError:
+            raise ValueError(f"{text!r} is an empty range: LOW..HIGH contains LOW and ends below HIGH") from None
+        for other, means in found:
+            if meaning != means and one.overlaps(other):
+                raise ValueError(f"{text!r} overlaps with another range that means {means}")
+        found.append((one, meaning))
     return found
 
 
@@ -127,7 +116,7 @@ class Vocabulary:
     column: Literal["verdict", "label"] = "verdict"
     beside: Collection[str] = ()
     _meanings: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
-    _ranges: Sequence["Range"] = field(init=False, repr=False, compare=False)
+    _ranges: Sequence[tuple[Interval, str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", _of_column(self.values, self.column))
@@ -211,7 +200,7 @@ class Vocabulary:
         meaning = self._meanings.get(key.casefold())
         if meaning is None and self._ranges and _NUMBER.fullmatch(key):
             number = float(key)
-            return next((one.meaning for one in self._ranges if one.contains(number)), None)
+            return next((means for one, means in self._ranges if one.contains(number)), None)
         return meaning
 
     def _named(self, text: str, ids: Sequence[str], models: Mapping[str, str]) -> AnyVerdict | None:

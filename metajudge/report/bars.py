@@ -41,7 +41,7 @@ def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
     canvas.patterns(len(chart.parts))
     draw_legend(canvas, list(chart.parts), legend)
-    x = Axis(0, 1, NAME_WIDTH, WIDTH - 60)
+    x = Axis((0, 1), NAME_WIDTH, WIDTH - 60)
     _scale(canvas, x, top, height - 34)
     for place, row in enumerate(chart.rows):
         y = top + GAP / 2 + place * (BAR + 5 + GAP)
@@ -53,9 +53,9 @@ def draw_shares(chart: ShareChart, name: str) -> ET.Element:
 
 def _axis(chart: BarChart) -> Axis:
     if chart.unit == "%":
-        return Axis(0, 1, NAME_WIDTH, WIDTH - 60)
+        return Axis((0, 1), NAME_WIDTH, WIDTH - 60)
     values = (value for series in chart.series for value in series.values)
-    highest = [value.high for value in values if isinstance(value, Measured)]
+    highest = [value.interval[1] for value in values if isinstance(value, Measured)]
     return amount_axis(highest or [0.0], NAME_WIDTH, WIDTH - 60)
 
 
@@ -65,12 +65,13 @@ def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absen
         canvas.text(x.start + 4, middle + 4, shortened(value.absent, 60), "tick")
         return
     canvas.bar(number, x.start, y + 1, x.at(value.value) - x.start, BAR - 2)
-    if value.low < value.high:
-        canvas.line(x.at(value.low), middle, x.at(value.high), middle, "whisker")
-        for end in (value.low, value.high):
-            canvas.line(x.at(end), middle - 3, x.at(end), middle + 3, "whisker")
+    low, high = map(x.at, value.interval)
+    if low < high:
+        canvas.line(low, middle, high, middle, "whisker")
+        for end in (low, high):
+            canvas.line(end, middle - 3, end, middle + 3, "whisker")
     text = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
-    canvas.text(x.at(value.high) + 6, middle + 4, text, "value")
+    canvas.text(high + 6, middle + 4, text, "value")
 
 
 def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None:

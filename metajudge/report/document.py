@@ -4,10 +4,11 @@ A chart keeps the figures it is drawn from, and :func:`metajudge.report.tables.t
 table, so that no format loses a number.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_serializer, model_validator
 
+from metajudge.types.figure import Figure
 from metajudge.types.frozen import Finite
 
 Kind = Literal["text", "count", "percent", "points", "number", "usd"]
@@ -16,12 +17,16 @@ Kind = Literal["text", "count", "percent", "points", "number", "usd"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Measured(Finite):
+class Measured(Figure):
     """A figure with its interval."""
 
     value: float
-    low: float
-    high: float
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.low is None or self.high is None:
+            raise ValueError("a measured figure has both ends of its interval")
+        return self
 
 
 class Absent(Finite):
@@ -51,14 +56,17 @@ class Table(Finite):
     notes: tuple[str, ...] = ()
 
 
-class CurvePoint(Finite):
-    """Precision of the best-scored share of the judgments."""
+class CurvePoint(Measured):
+    """Precision (the value) of the best-scored share of the judgments."""
 
+    value: Share = Field(alias="precision")
     coverage: Share
-    precision: Share
-    low: Share
-    high: Share
     selected: int
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        found = {"coverage": self.coverage, "precision": self.value, "low": self.low, "high": self.high}
+        return found | {"selected": self.selected}
 
 
 class Curve(Finite):
@@ -87,14 +95,17 @@ class CoverageChart(Finite):
     raw: Share | None = Field(default=None, description="Precision of everything, drawn as a level line.")
 
 
-class Bin(Finite):
-    """Judgments of similar probability: stated probability, observed share (with an interval), and count."""
+class Bin(Measured):
+    """Judgments of similar probability: stated probability, observed share (the value), and count."""
 
+    value: Share = Field(alias="observed")
     predicted: Share
-    observed: Share
-    low: Share
-    high: Share
     n: int
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        found = {"predicted": self.predicted, "observed": self.value, "low": self.low, "high": self.high}
+        return found | {"n": self.n}
 
 
 class ReliabilitySeries(Finite):

@@ -164,7 +164,7 @@ def draw_histogram(chart: Histogram, name: str) -> ET.Element:
     series = [number if part.series is None else part.series for number, part in enumerate(chart.parts)]
     canvas.patterns(max(series) + 1)
     draw_legend(canvas, [part.name for part in chart.parts], legend, series)
-    x = RoundAxis(chart.edges[0], chart.edges[-1], LEFT, WIDTH - _MARGIN)
+    x = RoundAxis((chart.edges[0], chart.edges[-1]), LEFT, WIDTH - _MARGIN)
     totals = [sum(part.counts[place] for part in chart.parts) for place in range(len(chart.edges) - 1)]
     y = amount_axis([float(max(totals))], top + _PLOT, top)
     frame(canvas, x, y, chart.x_title, "Judgments", "{:,.4g}".format)

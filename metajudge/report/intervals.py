@@ -49,7 +49,8 @@ def _row(canvas: Canvas, x: Axis, y: float, row: IntervalRow, kind: Kind) -> Non
 
 def _mark(canvas: Canvas, x: Axis, y: float, mark: IntervalMark, kind: Kind) -> None:
     value = mark.value
-    low, high = x.at(max(value.low, x.low)), x.at(min(value.high, x.high))
+    ends = [min(max(end, x.span[0]), x.span[1]) for end in value.interval]
+    low, high = map(x.at, ends)
     canvas.line(low, y, high, y, f"whisker s{mark.series}")
     for end in (low, high):
         canvas.line(end, y - 4, end, y + 4, f"whisker s{mark.series}")
@@ -59,7 +60,7 @@ def _mark(canvas: Canvas, x: Axis, y: float, mark: IntervalMark, kind: Kind) -> 
 
 def _values(chart: IntervalChart) -> list[float]:
     figures = [mark.value for row in chart.rows for mark in row.marks]
-    ends = [end for one in figures for end in (one.value, one.low, one.high)]
+    ends = [end for one in figures for end in (one.value, *one.interval)]
     return ends if chart.reference is None else [*ends, chart.reference]
 
 
@@ -78,8 +79,9 @@ class RoundAxis(Axis):
 
     def ticks(self) -> list[float]:
         """Every multiple of the step."""
-        step = round_step(self.high - self.low)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        low, high = self.span
+        step = round_step(high - low)
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         return [round(number * step, 9) for number in range(first, last + 1)]
 
 
@@ -102,4 +104,4 @@ def span_axis(values: list[float], start: float, end: float, *, shares: bool = F
     low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     if shares:
         low, high = min(max(0.0, low), min(values, default=0.0)), max(min(1.0, high), max(values, default=1.0))
-    return RoundAxis(round(low, 9), round(high, 9), start, end)
+    return RoundAxis((round(low, 9), round(high, 9)), start, end)

@@ -24,8 +24,8 @@ LEFT = 48.0
 def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
     """Curves from right (everything kept) to left (only the best), bands around them, single selections as marks."""
     canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
-    seen = [p.low for curve in chart.curves for p in curve.points] + [mark.precision for mark in chart.marks]
-    x = Axis(0, 1, LEFT, WIDTH - RIGHT)
+    seen = [p.interval[0] for curve in chart.curves for p in curve.points] + [mark.precision for mark in chart.marks]
+    x = Axis((0, 1), LEFT, WIDTH - RIGHT)
     y = share_axis([*seen, *([chart.raw] if chart.raw is not None else [])], HEIGHT - BOTTOM, TOP)
     frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of the kept, %")
     if chart.raw is not None:
@@ -43,13 +43,13 @@ def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
 def draw_reliability(chart: ReliabilityChart, name: str) -> ET.Element:
     """Stated probability to the right, observed share upwards, with intervals; on the diagonal both agree."""
     canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
-    x = Axis(0, 1, LEFT, WIDTH - RIGHT)
-    y = Axis(0, 1, HEIGHT - BOTTOM, TOP)
+    x = Axis((0, 1), LEFT, WIDTH - RIGHT)
+    y = Axis((0, 1), HEIGHT - BOTTOM, TOP)
     frame(canvas, x, y, "Stated probability of being right, %", "Share that was right, %")
     canvas.line(x.at(0), y.at(0), x.at(1), y.at(1), "reference")
     for number, series in enumerate(chart.series):
         _reliability_points(canvas, x, y, number, series)
-    ends = [y.at(series.bins[-1].observed) for series in chart.series]
+    ends = [y.at(series.bins[-1].value) for series in chart.series]
     names = [series.name for series in chart.series]
     starts = [x.at(series.bins[-1].predicted) for series in chart.series]
     name_at_right(canvas, list(range(len(names))), names, starts, ends)
@@ -57,13 +57,13 @@ def draw_reliability(chart: ReliabilityChart, name: str) -> ET.Element:
 
 
 def _band(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
-    upper = [(x.at(p.coverage), y.at(p.high)) for p in curve.points]
-    lower = [(x.at(p.coverage), y.at(p.low)) for p in reversed(curve.points)]
+    upper = [(x.at(p.coverage), y.at(p.interval[1])) for p in curve.points]
+    lower = [(x.at(p.coverage), y.at(p.interval[0])) for p in reversed(curve.points)]
     canvas.path(upper + lower, f"band s{series % SERIES}", closed=True)
 
 
 def _curve(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
-    places = [(x.at(p.coverage), y.at(p.precision)) for p in curve.points]
+    places = [(x.at(p.coverage), y.at(p.value)) for p in curve.points]
     canvas.path(places, f"curve s{series % SERIES}", DASHES[series % SERIES])
     step = max(1, len(places) // 6)
     for at in places[series % step :: step] if len(places) > 1 else places:
@@ -75,7 +75,7 @@ def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> 
     names = [curve.name for curve in chart.curves] + [mark.name for mark in chart.marks]
     ends = [max(curve.points, key=lambda p: p.coverage) for curve in chart.curves]
     starts = [x.at(p.coverage) for p in ends] + [x.at(mark.coverage) for mark in chart.marks]
-    heights = [y.at(p.precision) for p in ends] + [y.at(mark.precision) for mark in chart.marks]
+    heights = [y.at(p.value) for p in ends] + [y.at(mark.precision) for mark in chart.marks]
     series = list(range(len(names)))
     if chart.raw is not None:
         names.append(f"everything kept: {100 * chart.raw:.1f}")
@@ -87,9 +87,10 @@ def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> 
 
 def _reliability_points(canvas: Canvas, x: Axis, y: Axis, number: int, series: ReliabilitySeries) -> None:
     style = f"s{number % SERIES}"
-    places = [(x.at(b.predicted), y.at(b.observed)) for b in series.bins]
+    places = [(x.at(b.predicted), y.at(b.value)) for b in series.bins]
     for b in series.bins:
-        canvas.line(x.at(b.predicted), y.at(b.low), x.at(b.predicted), y.at(b.high), f"whisker {style}")
+        low, high = map(y.at, b.interval)
+        canvas.line(x.at(b.predicted), low, x.at(b.predicted), high, f"whisker {style}")
     canvas.path(places, f"curve {style}", DASHES[number % SERIES])
     for place in places:
         canvas.marker(number, *place)

@@ -88,23 +88,29 @@ class Canvas:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A linear scale from values to pixels."""
+    """A linear scale from values to pixels.
 
-    low: float
-    high: float
+    Attributes:
+        span: the lowest and the highest value.
+        start, end: their places.
+    """
+
+    span: tuple[float, float]
     start: float
     end: float
 
     def at(self, value: float) -> float:
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+        low, high = self.span
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
         """Round values, a handful of them, both ends included."""
-        span = self.high - self.low
-        counts = [round(span / step) for step in (0.02, 0.05, 0.1, 0.2, 0.25) if abs(span / step % 1 - 0.5) > 0.499]
+        low, high = self.span
+        steps = [(high - low) / step for step in (0.02, 0.05, 0.1, 0.2, 0.25)]
+        counts = [round(count) for count in steps if abs(count % 1 - 0.5) > 0.499]
         count = next((count for count in counts if count <= 7), 5)
-        step = span / count
-        return [round(self.low + place * step, 6) for place in range(count + 1)]
+        step = (high - low) / count
+        return [round(low + place * step, 6) for place in range(count + 1)]
 
 
 def _hundredths(value: float) -> str:
@@ -114,7 +120,7 @@ def _hundredths(value: float) -> str:
 def share_axis(values: list[float], start: float, end: float) -> Axis:
     """An axis for shares: from the round tenth below the smallest value to 1."""
     low = math.floor(min([*values, 0.9]) * 10 + 1e-9) / 10
-    return Axis(low, 1.0, start, end)
+    return Axis((low, 1.0), start, end)
 
 
 class _RoundAxis(Axis):
@@ -122,16 +128,18 @@ class _RoundAxis(Axis):
 
     def ticks(self) -> list[float]:
         """Four steps from end to end."""
-        return [self.low + (self.high - self.low) * step / 4 for step in range(5)]
+        low, high = self.span
+        return [low + (high - low) * step / 4 for step in range(5)]
 
 
 def amount_axis(values: list[float], start: float, end: float) -> Axis:
     """From 0 to a round value above the largest; all ends differ, also where every value is 0."""
     top = max(values)
     if top <= 0:
-        return _RoundAxis(0.0, 1.0, start, end)
+        return _RoundAxis((0.0, 1.0), start, end)
     unit = 10.0 ** math.floor(math.log10(top))
-    return _RoundAxis(0.0, next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top), start, end)
+    highest = next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top)
+    return _RoundAxis((0.0, highest), start, end)
 
 
 def frame(

@@ -53,7 +53,8 @@ def cell_text(cell: Cell, kind: Kind = "text") -> str:
         return DASH
     if isinstance(cell, Measured):
         write = _WRITERS[kind]
-        return f"{write(cell.value)} ({write(cell.low)} to {write(cell.high)})"
+        low, high = cell.interval
+        return f"{write(cell.value)} ({write(low)} to {write(high)})"
     if isinstance(cell, str):
         return cell
     return _WRITERS[kind](cell)
@@ -135,9 +136,7 @@ def _coverage(chart: CoverageChart) -> Table:
         Column(title="Precision % (band)", kind="percent"),
     )
     rows: list[tuple[Cell, ...]] = [
-        (curve.name, p.coverage, p.selected, Measured(value=p.precision, low=p.low, high=p.high))
-        for curve in chart.curves
-        for p in curve.points
+        (curve.name, p.coverage, p.selected, p) for curve in chart.curves for p in curve.points
     ]
     unknown = Absent(absent="a single selection is drawn without a band; its interval is in the precision table")
     rows += [(mark.name, mark.coverage, unknown, mark.precision) for mark in chart.marks]
@@ -151,11 +150,7 @@ def _reliability(chart: ReliabilityChart) -> Table:
         Column(title="Right % (interval)", kind="percent"),
         Column(title="Judgments", kind="count"),
     )
-    rows = tuple(
-        (series.name, b.predicted, Measured(value=b.observed, low=b.low, high=b.high), b.n)
-        for series in chart.series
-        for b in series.bins
-    )
+    rows = tuple((series.name, b.predicted, b, b.n) for series in chart.series for b in series.bins)
     return Table(caption=chart.title, columns=columns, rows=rows)
 
 

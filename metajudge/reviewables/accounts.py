@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from metajudge.evidence.words import missing_evidence
 from metajudge.files.command_line import command
+from metajudge.reviewables.parts import number
 from metajudge.reviewables.wording import signal_lines
 from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, Judgment, Status
@@ -205,7 +206,7 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
         elif agent.skipped:
             yield f"    {agent.agent} was not asked: the decision was already final"
         else:
-            yield f"    {agent.agent} gives {_number(agent.score)}"
+            yield f"    {agent.agent} gives {number(agent.score)}"
         for name, criterion in (agent.criteria or {}).items():
             score = "does not apply" if criterion.score is None else f"{criterion.score:g}"
             told = f": {_short(criterion.explanation)}" if criterion.explanation else ""
@@ -224,7 +225,7 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
 def _numbers(one: Assessment) -> str:
     rule = rule_of(one)
     by_score = rule is None or rule.by == "score"
-    parts = [f"score {_number(one.final_score)}{f', threshold {one.threshold:g}' if by_score else ''}"]
+    parts = [f"score {number(one.final_score)}{f', threshold {one.threshold:g}' if by_score else ''}"]
     if one.probability is not None:
         parts.append(f"probability of being right {one.probability:.3f}")
     if rule is not None and not by_score:
@@ -321,10 +322,6 @@ def _payload(payload: Mapping[str, Any]) -> str:
 
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
 
 
 def _sentence(text: str) -> str:

@@ -34,31 +34,21 @@ class CaseReviewable:
         return case_sheet(self.state.review.content)
 
     def blind_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=True)
-        review = self.state.review
-        passages = self._passages()
-        return replace(
-            frame,
-            passages=passages,
-            choices=self._choices,
-            criteria=dict.fromkeys(review.criteria),
-            missing="" if passages else MISSING,
-        )
+        return replace(self._view(reviewer, blind=True), criteria=dict.fromkeys(self.state.review.criteria))
 
     def full_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=False)
-        review = self.state.review
-        passages = self._passages()
         return replace(
-            frame,
-            passages=passages,
-            choices=self._choices,
-            criteria=review.criteria,
+            self._view(reviewer, blind=False),
+            criteria=self.state.review.criteria,
             machine=(self._totals(), *(_stage(one) for one in self.sheet.stages if one.rows or one.failure)),
             tips=self.sheet.tips,
             people=people_of(self.state, reviewer, {}),
-            missing="" if passages else MISSING,
         )
+
+    def _view(self, reviewer: str | None, *, blind: bool) -> Sheet:
+        frame, passages = frame_of(self.kind, self.state, reviewer, blind=blind), self._passages()
+        choices = CHOICES if self.state.review.criteria else tuple(one for one in CHOICES if one.value != "modify")
+        return replace(frame, passages=passages, choices=choices, missing="" if passages else MISSING)
 
     def named(self, verdict: str) -> str:
         return verdict
@@ -75,10 +65,6 @@ class CaseReviewable:
             decided_at=decided_at,
         )
         return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    @property
-    def _choices(self) -> tuple[Choice, ...]:
-        return CHOICES if self.state.review.criteria else tuple(one for one in CHOICES if one.value != "modify")
 
     def _passages(self) -> tuple[Passage, ...]:
         found = []

@@ -41,35 +41,34 @@ class ClashReviewable:
         return asked_for(None, len(self.labels))
 
     def blind_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=True)
-        review = self.state.review
-        order = shown_order(self.labels, review.review_id, reviewer)
-        return replace(
-            frame,
-            passages=() if self.record is None else self._blind_passages(self.record, order),
-            asks=self.asks,
-            choices=self._choices(order, outcomes_about_verdict(given=False, scores=False)),
-            hint=hint(self.asks, order, None, None),
-            missing=MISSING if self.record is None else "",
-        )
+        return self._view(reviewer, None, outcomes_about_verdict(given=False, scores=False), blind=True)
 
     def full_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=False)
         review = self.state.review
-        order = shown_order(self.labels, review.review_id, reviewer)
         sheet = None if self.record is None else full_sheet(self.record, self.labels)
         given = outcomes_about_verdict(given=review.verdict is not None, scores=False)
+        found = self._view(reviewer, sheet, given, blind=False)
         return replace(
-            frame,
-            passages=() if sheet is None else _full_passages(sheet, order),
-            asks=self.asks,
-            choices=self._choices(order, given),
-            hint=hint(self.asks, order, None, None),
+            found,
             machine=() if sheet is None or self.record is None else self._machine(sheet, self.record),
             tips=() if sheet is None else (sheet.triage,),
             people=people_of(self.state, reviewer, self.labels),
-            record={**frame.record, "verdict": None if review.verdict is None else str(review.verdict)},
-            missing=MISSING if sheet is None else "",
+            record={**found.record, "verdict": None if review.verdict is None else str(review.verdict)},
+        )
+
+    def _view(
+        self, reviewer: str | None, sheet: ClashSheet | None, outcomes: tuple[Choice, ...], *, blind: bool
+    ) -> Sheet:
+        frame = frame_of(self.kind, self.state, reviewer, blind=blind)
+        if self.record is None:
+            return replace(frame, asks=self.asks, missing=MISSING)
+        order = shown_order(self.labels, self.state.review.review_id, reviewer)
+        return replace(
+            frame,
+            passages=self._blind_passages(self.record, order) if sheet is None else _full_passages(sheet, order),
+            asks=self.asks,
+            choices=(*verdicts(self.asks, order, None, None), *outcomes),
+            hint=hint(self.asks, order, None, None),
         )
 
     def named(self, verdict: str) -> str:
@@ -86,9 +85,6 @@ class ClashReviewable:
             decided_at=decided_at,
         )
         return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    def _choices(self, order: Sequence[str], outcomes: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        return () if self.record is None else (*verdicts(self.asks, order, None, None), *outcomes)
 
     def _blind_passages(self, record: ClashRecord, order: Sequence[str]) -> tuple[Passage, ...]:
         sheet = blind_sheet(record, self.labels)

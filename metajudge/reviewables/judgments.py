@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.labels import by_name, in_reviewers_words, judges_labels, labels_for, shown_order
@@ -13,7 +13,7 @@ from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Sectio
 from metajudge.reviewables.wording import signal_lines
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.review import HumanDecision, ReviewState
-from metajudge.types import AgentResult, AnyVerdict, Assessment, Category, Grade, Judgment
+from metajudge.types import AgentResult, Assessment, Category, Grade, Judgment
 from metajudge.vetting.blind_texts import blind_texts
 
 MISSING = "The texts are not in the store: they were deleted or never stored."
@@ -48,38 +48,32 @@ class JudgmentReviewable:
         return "outcome" if self.judgment is None else asked_for(self.judgment.verdict, len(self.labels))
 
     def blind_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=True)
-        judgment, review = self.judgment, self.state.review
-        verdict = None if judgment is None else judgment.verdict
-        order = shown_order(self.labels, review.review_id, reviewer)
-        own = self._choices(order)
-        outcomes = outcomes_about_verdict(given=False, scores=False)
-        return replace(
-            frame,
-            passages=self._passages(order, blind=True),
-            asks=self.asks,
-            choices=(*own, *outcomes),
-            hint=hint(self.asks, order, None if judgment is None else judgment.item.scale, verdict),
-            missing=MISSING if judgment is None else "",
-        )
+        return self._view(reviewer, outcomes_about_verdict(given=False, scores=False), blind=True)
 
     def full_view(self, reviewer: str | None) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=False)
         judgment, review = self.judgment, self.state.review
         verdict = review.verdict if judgment is None else judgment.verdict
-        order = shown_order(self.labels, review.review_id, reviewer)
         outcomes = outcomes_about_verdict(given=verdict is not None or judgment is None, scores=bool(review.criteria))
+        sheet = self._view(reviewer, outcomes, blind=False)
+        decision = None if self.assessment is None else self.assessment.decision
         return replace(
-            frame,
-            passages=self._passages(order, blind=False),
-            asks=self.asks,
-            choices=(*self._choices(order), *outcomes),
-            hint=hint(self.asks, order, None if judgment is None else judgment.item.scale, verdict),
+            sheet,
             criteria=review.criteria,
             machine=tuple(self._machine()),
-            tips=self._tips(),
+            tips=() if decision is None else (decision.justification,),
             people=people_of(self.state, reviewer, self.labels),
-            record={**frame.record, **self._said(verdict)},
+            record={**sheet.record, "verdict": None if verdict is None else str(verdict)},
+        )
+
+    def _view(self, reviewer: str | None, outcomes: tuple[Choice, ...], *, blind: bool) -> Sheet:
+        judgment, order = self.judgment, shown_order(self.labels, self.state.review.review_id, reviewer)
+        verdict, scale = (None, None) if judgment is None else (judgment.verdict, judgment.item.scale)
+        return replace(
+            frame_of(self.kind, self.state, reviewer, blind=blind),
+            passages=self._passages(order, blind=blind),
+            asks=self.asks,
+            choices=(*verdicts(self.asks, order, verdict, scale), *outcomes),
+            hint=hint(self.asks, order, scale, verdict),
             missing=MISSING if judgment is None else "",
         )
 
@@ -101,10 +95,6 @@ class JudgmentReviewable:
             decided_at=decided_at,
         )
         return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    def _choices(self, order: Sequence[str]) -> tuple[Choice, ...]:
-        judgment = self.judgment
-        return () if judgment is None else verdicts(self.asks, order, judgment.verdict, judgment.item.scale)
 
     def _passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
         if self.judgment is None:
@@ -156,14 +146,6 @@ class JudgmentReviewable:
         if judgment.instruction:
             texts.append(Cue("Instruction to the judge", judgment.instruction))
         return Section("Verdict", tuple(facts), texts=tuple(texts))
-
-    def _said(self, verdict: AnyVerdict | None) -> dict[str, Any]:
-        """The judge's answer as the judge gave it, for tables."""
-        return {"verdict": None if verdict is None else str(verdict)}
-
-    def _tips(self) -> tuple[str, ...]:
-        decision = None if self.assessment is None else self.assessment.decision
-        return () if decision is None else (decision.justification,)
 
 
 def results(assessment: Assessment) -> list[Section]:

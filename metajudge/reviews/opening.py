@@ -52,7 +52,6 @@ def review_of(
     reviewers: int = 1,
     scale: tuple[float, float] | None = None,
     rule: ReviewRule = NO_RULE,
-    place: "Place | None" = None,
 ) -> Review | None:
     """The review of a decided judgment; None where no review is needed.
 
@@ -68,13 +67,12 @@ def review_of(
         reviewers: how many people are to decide.
         scale: ends of the criteria's.
         rule: the policy's; says whether people decide blind.
-        place: of the decision in the queue, where it was found before (:func:`place_of`).
     """
     decision = assessment.decision
     if decision is None:
         return None
     one = Reviewed.of(judgment) if isinstance(judgment, Judgment) else judgment
-    place = place or place_of(decision, one.digest, audit_share, seed)
+    place = place_of(decision, one.digest, audit_share, seed)
     if place is None:
         return None
     policy = PolicyUsed(name=decision.policy, digest=decision.policy_digest)

@@ -1,6 +1,6 @@
 """The queue's contract, and the rules that need no store."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -145,3 +145,17 @@ class ReviewQueue(Protocol):
     async def page(self, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None) -> Page: ...
 
     async def counts(self, *, now: float) -> dict[ReviewStatus, int]: ...
+
+
+async def every_review(
+    queue: ReviewQueue, wanted: ReviewFilter | None = None, *, now: float
+) -> AsyncIterator[ReviewState]:
+    """All reviews that match, in the order of the queue, read a page at a time."""
+    cursor = None
+    while True:
+        page = await queue.page(wanted or ReviewFilter(), now=now, limit=1000, cursor=cursor)
+        for state in page.reviews:
+            yield state
+        cursor = page.next_cursor
+        if cursor is None:
+            return

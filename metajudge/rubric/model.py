@@ -12,14 +12,13 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from metajudge.errors import RubricError
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Frozen
+from metajudge.types.interval import DECIMALS, Number, finite
 
 MAX_POINTS = 101
 """The most points a scale may have; schema-constrained providers list them one by one."""
 
 MAX_ANCHORED_POINTS = 7
 """Up to this many points every one needs a description; on a finer scale only the two ends do."""
-
-_DECIMALS = 9
 
 _BRIEF = reprlib.Repr()
 _BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 2, 60, 60
@@ -28,12 +27,6 @@ RubricKind: TypeAlias = Literal["criteria", "holistic", "binary"]
 
 Aside: TypeAlias = Literal["confidence", "evidence", "weaknesses"]
 """What may be asked for beside a criterion's score: how sure, quotes that bear it out, what is lacking."""
-
-
-def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("must be a finite number")
-    return float(value)
 
 
 def _positive(value: Any) -> float:
@@ -49,12 +42,11 @@ def _level_key(value: Any) -> float:
             value = float(value)
         except ValueError:
             raise ValueError("must be a point of the scale") from None
-    return _finite(value)
+    return finite(value)
 
 
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
-Number = Annotated[float, BeforeValidator(_finite)]
 Weight = Annotated[float, BeforeValidator(_positive)]
 LevelKey = Annotated[float, BeforeValidator(_level_key)]
 
@@ -88,12 +80,12 @@ class Scale(_Frozen):
     def points(self) -> tuple[float | int, ...]:
         """Every legal score, lowest first; whole ones are ints."""
         count = round((self.high - self.low) / self.step) + 1
-        exact = (round(self.low + i * self.step, _DECIMALS) for i in range(count))
+        exact = (round(self.low + i * self.step, DECIMALS) for i in range(count))
         return tuple(int(point) if point.is_integer() else point for point in exact)
 
     def contains(self, score: float) -> bool:
         """Whether a number is one of the points (5.0 is 5; a bool is no number)."""
-        return not isinstance(score, bool) and round(score, _DECIMALS) in self.points
+        return not isinstance(score, bool) and round(score, DECIMALS) in self.points
 
     def __str__(self) -> str:
         if len(self.points) <= MAX_ANCHORED_POINTS:

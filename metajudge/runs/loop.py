@@ -94,6 +94,7 @@ async def run_all(
     settle: Callable[[Sequence[Job[T, R]]], Awaitable[Sequence[R | None]]] | None = None,
     stop: Stop | None = None,
     grace_s: float = 10.0,
+    block: int = BLOCK,
 ) -> RunEnd:
     """Works through records with a fixed pool of workers.
 
@@ -104,10 +105,11 @@ async def run_all(
             the records in flight have ended: what was asked and paid for is kept.
         finished: called with each result as it comes, with True where ``settle`` gave it.
         workers: records in flight at most.
-        settle: gives the results of a block of at most :data:`BLOCK` records that need no work, None for the others;
-            None: every record goes to the workers.
+        settle: gives the results of those records of a block that need no work, None for the others; None: every
+            record goes to the workers.
         stop: lets the caller stop the run.
         grace_s: seconds that records in flight have to finish once the run is to stop.
+        block: records in a block at most.
 
     Returns:
         How the run ended.
@@ -130,9 +132,9 @@ async def run_all(
 
     async def read() -> None:
         places, stream = count(), iter(records)
-        while not stop.asked and (block := [Job[T, R](next(places), one) for one in islice(stream, BLOCK)]):
-            settled: Sequence[R | None] = [None] * len(block) if settle is None else await settle(block)
-            for job, result in zip(block, settled, strict=True):
+        while not stop.asked and (jobs := [Job[T, R](next(places), one) for one in islice(stream, block)]):
+            settled: Sequence[R | None] = [None] * len(jobs) if settle is None else await settle(jobs)
+            for job, result in zip(jobs, settled, strict=True):
                 if result is None:
                     await queue.put(job)
                 else:

@@ -77,17 +77,17 @@ class OrderedFile:
         Raises:
             OutputError: the disk is full.
         """
-        self.write_block(index, [line] if line else [])
+        self.write_block([index], [line] if line else [])
 
-    def write_block(self, first: int, lines: Sequence[bytes]) -> None:
-        """Adds the lines of records that follow each other in the input, from the ``first``-th on.
+    def write_block(self, places: Sequence[int], lines: Sequence[bytes]) -> None:
+        """Adds the lines of some records, each with its place in the input.
 
         Raises:
             OutputError: the disk is full.
         """
         if not lines:
             return
-        self._places.extend(range(first, first + len(lines)))
+        self._places.extend(places)
         self._lengths.extend(map(len, lines))
         with written_to(self.path):
             self._file.write(b"".join(lines))

@@ -31,8 +31,7 @@ class Decisions:
 
     Attributes:
         final: final scores, masked where the answers do not determine one.
-        low: lowest final score that a completion of the missing answers could give.
-        high: highest such score.
+        bounds: lowest and highest final score that a completion of the missing answers could give.
         accepted: whether the final score lies above the threshold; masked where undecided.
         settled: True where no completion could change the decision (no other agent needs to be asked).
         status: ``assessed``, ``renormalised`` or ``unscored``, as in :mod:`metajudge.scoring.formulas`; a
@@ -40,8 +39,7 @@ class Decisions:
     """
 
     final: "np.ma.MaskedArray[Any, Any]"
-    low: Floats
-    high: Floats
+    bounds: tuple[Floats, Floats]
     accepted: "np.ma.MaskedArray[Any, Any]"
     settled: Bools
     status: Strings
@@ -76,8 +74,7 @@ def decide_average(
     whole = np.where(count == members, "assessed", "renormalised")
     return Decisions(
         final=np.ma.MaskedArray(average, mask=~scored),
-        low=low,
-        high=high,
+        bounds=(low, high),
         accepted=np.ma.MaskedArray(np.where(settled, certain, exceeds(average, threshold)), mask=~(settled | scored)),
         settled=settled,
         status=np.where(scored, whole, np.where(settled, "assessed", "unscored")),
@@ -104,8 +101,7 @@ def decide_majority(
     settled = status == "assessed"
     return Decisions(
         final=final,
-        low=np.where(2 * least > members, ceiling, floor),
-        high=np.where(2 * most > members, ceiling, floor),
+        bounds=(np.where(2 * least > members, ceiling, floor), np.where(2 * most > members, ceiling, floor)),
         accepted=np.ma.MaskedArray(2 * least > members, mask=~settled),
         settled=settled,
         status=status,

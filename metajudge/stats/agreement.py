@@ -11,7 +11,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.interval_estimate import check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
 from metajudge.stats.intervals import score_bounds, wilson
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
@@ -24,7 +24,7 @@ class Agreement:
 
     Attributes:
         estimate: 1 for perfect agreement, 0 for agreement as by chance; None where it is undefined, see ``reason``.
-        low, high: ends of the interval, None if missing.
+        bounded: the same with its interval, None if one is missing.
         n: items with at least two ratings.
         confidence: nominal coverage, in (0, 1).
         method: statistic, model of chance and kind of interval.
@@ -36,8 +36,7 @@ class Agreement:
     """
 
     estimate: float | None
-    low: float | None
-    high: float | None
+    bounded: Estimate | None
     n: int
     confidence: float
     method: str
@@ -45,6 +44,11 @@ class Agreement:
     expected: float
     categories: tuple[Hashable, ...]
     reason: str = ""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Those of the interval, None if missing."""
+        return None if self.bounded is None else self.bounded.interval
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.95) -> Agreement:
@@ -99,7 +103,8 @@ def brennan_prediger(
     share = wilson(same, n, confidence)
     kappa, low, high = ((p - expected) / (1 - expected) for p in (share.estimate, share.low, share.high))
     method = "Brennan and Prediger's kappa, chance from a uniform draw, interval from Wilson's"
-    return Agreement(kappa, low, high, n, confidence, method, share.estimate, expected, known)
+    found = Estimate(kappa, low, high, n, confidence, method)
+    return Agreement(kappa, found, n, confidence, method, share.estimate, expected, known)
 
 
 def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
@@ -108,7 +113,7 @@ def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, 
     observed, expected = float(np.trace(p)), float(rows @ columns)
     if len(categories) == 1:
         reason = "both raters gave one and the same label throughout, so chance alone explains all agreement"
-        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(None, None, n, confidence, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     weight = rows[None, :] + columns[:, None]
     diagonal = np.diag(p) * (1 - (rows + columns) * (1 - kappa)) ** 2
@@ -116,8 +121,8 @@ def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, 
     np.fill_diagonal(off, 0)
     variance = diagonal.sum() + (1 - kappa) ** 2 * off.sum() - (kappa - expected * (1 - kappa)) ** 2
     error = float(np.sqrt(max(0.0, variance) / n)) / (1 - expected)
-    low, high = _score_interval(observed, expected, error, n, n, confidence)
-    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
+    found = Estimate(kappa, *_score_interval(observed, expected, error, n, n, confidence), n, confidence, method)
+    return Agreement(kappa, found, n, confidence, method, observed, expected, categories)
 
 
 def _score_interval(
@@ -288,18 +293,18 @@ def _with_jackknife(
     method = f"{name}, score interval with a jackknife over items"
     if len(categories) == 1:
         reason = "all ratings are the same label, so chance alone explains all agreement"
-        return Agreement(None, None, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(None, None, n, confidence, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     if left_out is None or n < 3:
         reason = f"{n} items are too few for an interval"
-        return Agreement(kappa, None, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(kappa, None, n, confidence, method, observed, expected, categories, reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (left_out[0] - left_out[1]) / (1 - left_out[1])
     error = 0.0  # where all ratings would be one label without one of the items
     if np.isfinite(others).all():
         error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
-    low, high = _score_interval(observed, expected, error, n, most, confidence)
-    return Agreement(kappa, low, high, n, confidence, method, observed, expected, categories)
+    found = Estimate(kappa, *_score_interval(observed, expected, error, n, most, confidence), n, confidence, method)
+    return Agreement(kappa, found, n, confidence, method, observed, expected, categories)
 
 
 def landis_koch(kappa: float) -> Words:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
 from metajudge.stats.interval_estimate import CONFIDENCE, Estimate
+from metajudge.stats.intervals import score_bounds
 from metajudge.stats.power import smallest_effect
 
 FEWEST_CLUSTERS = 5.0
@@ -138,10 +139,7 @@ def score_interval(share: float, error: float, df: float, most: float, confidenc
     effective = p * (1 - p) / error**2 if error > 0 and inside else most
     if error > 0 and not inside:
         effective = min(most, 0.25 / error**2)
-    t2 = float(stdtrit(df, (1 + confidence) / 2)) ** 2
-    centre = (p + t2 / (2 * effective)) / (1 + t2 / effective)
-    half = math.sqrt(t2) / (1 + t2 / effective) * math.sqrt(p * (1 - p) / effective + t2 / (4 * effective**2))
-    return (0.0 if p == 0 else max(0.0, centre - half)), (1.0 if p == 1 else min(1.0, centre + half))
+    return score_bounds(p, effective, float(stdtrit(df, (1 + confidence) / 2)))
 
 
 def _centred(values: Floats, groups: Indices) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Floats
+from metajudge.stats.arrays import Floats, coded
 from metajudge.stats.interval_estimate import Estimate, check_confidence
 
 _CHUNK = 1 << 18
@@ -171,7 +171,7 @@ class SharedDraws:
         if clusters in self._kept:
             yield from self._kept[clusters]
             return
-        drawn = _drawn_weights(clusters, self.resamples, np.random.default_rng(self._seed))
+        drawn = drawn_weights(clusters, self.resamples, np.random.default_rng(self._seed))
         size = 2 * clusters * self.resamples
         if size > self._left or clusters > np.iinfo(np.uint16).max:
             yield from drawn
@@ -257,7 +257,7 @@ def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> 
     clusters, columns = table.shape
     # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
     if columns > _FEW or not (table == np.rint(table)).all():
-        return np.concatenate([weights @ table for weights in _drawn_weights(clusters, resamples, rng)])
+        return np.concatenate([weights @ table for weights in drawn_weights(clusters, resamples, rng)])
     sums = np.empty((resamples, columns))
     apart = [np.ascontiguousarray(table[:, column]) for column in range(columns)]
     step = max(1, _CHUNK // clusters)
@@ -269,12 +269,17 @@ def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> 
     return sums
 
 
-def _drawn_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.integer[Any]]]:
+def drawn_weights(
+    clusters: int, resamples: int, rng: np.random.Generator, most: int | None = None
+) -> Iterator[NDArray[np.integer[Any]]]:
     """[rows, clusters] how often each of the clusters is drawn, for a chunk of resamples after another.
 
     Counting drawn indices gives multinomial weights, several times faster than drawing the counts.
+
+    Args:
+        most: resamples of a chunk; None for as many as memory takes well.
     """
-    step = max(1, _CHUNK // clusters)
+    step = most or max(1, _CHUNK // clusters)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
         drawn = rng.integers(0, clusters, size=(rows, clusters))
@@ -308,19 +313,14 @@ def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> 
     if clusters is None:
         table = stacked
     else:
-        codes = _codes(clusters, n)
+        if len(clusters) != n:
+            raise InputError(f"clusters has {len(clusters)} entries for {n} observations: give each its cluster")
+        codes = coded(clusters)[1]
         table = np.zeros((codes.max() + 1, stacked.shape[1]))
         np.add.at(table, codes, stacked)
     if len(table) < 2:
         raise InputError("a cluster bootstrap needs at least two clusters: with one there is nothing to resample")
     return _ClusterSums(n, table)
-
-
-def _codes(clusters: Sequence[Hashable], n: int) -> NDArray[np.intp]:
-    if len(clusters) != n:
-        raise InputError(f"clusters has {len(clusters)} entries for {n} observations: give each its cluster")
-    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters))}
-    return np.fromiter(map(places.__getitem__, clusters), dtype=np.intp, count=n)
 
 
 def _vector(name: str, values: ArrayLike) -> Floats:

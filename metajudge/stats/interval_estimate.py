@@ -12,7 +12,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its interval.
+    """A figure with its interval; what has more to say inherits from it or holds one.
 
     Attributes:
         estimate: the point estimate.
@@ -28,6 +28,11 @@ class Estimate:
     n: int
     confidence: float
     method: str
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
 
 
 def normal_quantile(confidence: float) -> float:

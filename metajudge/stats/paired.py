@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metajudge.errors import InputError
-from metajudge.stats.interval_estimate import CONFIDENCE
+from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -20,22 +20,19 @@ class PairedTest:
     """An exact test of whether differences lean to one side.
 
     Attributes:
-        estimate: share of the untied pairs in favour of the first; None where all pairs are tied.
-        low, high: its Clopper-Pearson interval (0 and 1 where all pairs are tied: nothing is known).
+        share: of the untied pairs those in favour of the first, with its Clopper-Pearson interval; None where all
+            pairs are tied.
         p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
         n: all pairs, tied ones included.
         tied: pairs in favour of neither; they carry no information about the share.
     """
 
-    estimate: float | None
-    low: float
-    high: float
+    share: Estimate | None
     p_value: float
     n: int
     favour_first: int
     favour_second: int
     tied: int
-    confidence: float
     method: str
 
 
@@ -105,16 +102,12 @@ def bootstrap_paired_difference(
 
 def _exact(positive: int, negative: int, n: int, method: str) -> PairedTest:
     untied = positive + negative
-    share: float | None
-    if untied:
-        from scipy.special import bdtr
+    if not untied:
+        return PairedTest(None, 1.0, n, positive, negative, n, method)
+    from scipy.special import bdtr
 
-        interval = clopper_pearson(positive, untied)
-        share, low, high = interval.estimate, interval.low, interval.high
-        p_value = min(1.0, 2 * float(bdtr(min(positive, negative), untied, 0.5)))
-    else:
-        share, low, high, p_value = None, 0.0, 1.0, 1.0
-    return PairedTest(share, low, high, p_value, n, positive, negative, n - untied, CONFIDENCE, method)
+    p_value = min(1.0, 2 * float(bdtr(min(positive, negative), untied, 0.5)))
+    return PairedTest(clopper_pearson(positive, untied), p_value, n, positive, negative, n - untied, method)
 
 
 def _pairs(first: Sequence[bool], second: Sequence[bool]) -> list[tuple[bool, bool]]:

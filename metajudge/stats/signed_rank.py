@@ -55,7 +55,7 @@ def wilcoxon_signed_rank(differences: Sequence[float]) -> SignedRank:
     zeros = len(values) - len(moved)
     if not len(moved):
         return SignedRank(None, 0.0, 1.0, len(values), zeros, "signed rank: all differences are 0")
-    ranks = _mean_ranks(np.abs(moved))
+    ranks = mean_ranks(np.abs(moved))
     positive, total = float(ranks[moved > 0].sum()), float(ranks.sum())
     exact = len(moved) <= LARGEST_EXACT
     p_value = _exact(ranks, positive) if exact else _approximate(ranks, positive)
@@ -63,7 +63,7 @@ def wilcoxon_signed_rank(differences: Sequence[float]) -> SignedRank:
     return SignedRank(2 * positive / total - 1, positive, p_value, len(values), zeros, method)
 
 
-def _mean_ranks(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_ranks(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks from 1 on; equal sizes share their mean rank."""
     _, places, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]

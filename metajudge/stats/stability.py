@@ -240,20 +240,19 @@ class RankStability:
     """Kendall's tau-b between every two cycles of one prompt.
 
     Attributes:
-        mean: mean over the pairs of cycles that have one; None where none has, see ``reason``.
-        low: the smallest.
-        high: the largest.
-        pairs: pairs of cycles with a tau.
+        taus: of the pairs of cycles that have one; empty where none has, see ``reason``.
         undefined: pairs without one, as a cycle ties all candidates.
         reason: why there is no figure, else empty.
     """
 
-    mean: float | None
-    low: float | None
-    high: float | None
-    pairs: int
+    taus: tuple[float, ...]
     undefined: int
     reason: str = ""
+
+    @property
+    def mean(self) -> float | None:
+        """Over the pairs of cycles; None where none has a tau."""
+        return sum(self.taus) / len(self.taus) if self.taus else None
 
 
 def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
@@ -270,7 +269,7 @@ def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
     if any(set(cycle) != set(cycles[0]) for cycle in cycles):
         raise InputError("every cycle must rank the same candidates: leave out a cycle that lost one, and say so")
     if len(cycles) < 2 or len(cycles[0]) < 2:
-        return RankStability(None, None, None, 0, 0, "tau needs two cycles and two candidates at least")
+        return RankStability((), 0, "tau needs two cycles and two candidates at least")
     names = sorted(cycles[0])
     taus, undefined = list[float](), 0
     for one, other in combinations(cycles, 2):
@@ -279,9 +278,7 @@ def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
             undefined += 1
         else:
             taus.append(float(kendalltau(first, second).statistic))
-    if not taus:
-        return RankStability(None, None, None, 0, undefined, "in every pair of cycles one ties all candidates")
-    return RankStability(sum(taus) / len(taus), min(taus), max(taus), len(taus), undefined)
+    return RankStability(tuple(taus), undefined, "" if taus else "in every pair of cycles one ties all candidates")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,3 +101,50 @@ def keep_answer(
         "WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
         [owner, key, writer_id, status, body, location],
     )
+
+
+class RunAnswers:
+    """What finished runs came to, by everything that they depend on."""
+
+    OWNER: Final = "metajudge vet"
+    _TABLES: Final = {
+        "assessments": "assessment_id",
+        "annotations": "annotation_id",
+        "audit_log": "entry_id",
+        "review_events": "event_id",
+    }
+
+    def __init__(self, store: "SqlStore") -> None:
+        self._store = store
+
+    async def find(self, key: str) -> bytes | None:
+        """The answer under a key; None where there is none, or where anything was kept since."""
+
+        def look(connection: Connection) -> bytes | None:
+            rows = connection.execute(
+                "SELECT fingerprint, body FROM service_answers WHERE owner = $1 AND key = $2", [self.OWNER, key]
+            ).fetchall()
+            return rows[0][1] if rows and rows[0][0] == self._state(connection) else None
+
+        return await self._store.read(look)
+
+    async def keep(self, key: str, body: bytes) -> None:
+        """Keeps an answer with the state that the store has now."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(
+                "INSERT INTO service_answers (owner, key, fingerprint, status, body, at, writer_id) "
+                "VALUES ($1, $2, $3, 200, $4, $5, $6) ON CONFLICT (owner, key) DO UPDATE SET "
+                "fingerprint = excluded.fingerprint, body = excluded.body, at = excluded.at",
+                [self.OWNER, key, self._state(connection), body, time.time(), self._store.writer_id],
+            )
+
+        await self._store.change_again(write)
+
+    def _state(self, connection: Connection) -> str:
+        """The newest row of each table that a result depends on."""
+        newest = [
+            connection.execute(f"SELECT coalesce(max({name}), 0) FROM {table}").fetchall()[0][0]  # noqa: S608
+            for table, name in self._TABLES.items()
+        ]
+        return "/".join(map(str, newest))

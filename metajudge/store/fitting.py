@@ -1,7 +1,6 @@
 """The newest assessment of every judgment by every panel, by filters, a page at a time."""
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
 
 import orjson
 
@@ -9,15 +8,6 @@ from metajudge.store.queries import assessments_at
 from metajudge.store.sql import PAGE, Connection
 from metajudge.store.versions import current_page
 from metajudge.types import Assessment, Status
-
-_COLUMNS: Final = {
-    "judge": "judge",
-    "item_id": "item_id",
-    "judgment_id": "judgment_id",
-    "status": "status",
-    "accepted": "accepted",
-    "decision": "action",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +49,11 @@ def newest_fitting(connection: Connection, wanted: NewestFilter, after: int, lim
     """
     # Quotes within any text are escaped in JSON, so no text can contain this.
     category = "" if wanted.category is None else f'"category":{orjson.dumps(wanted.category).decode()}'
-    given = {column: getattr(wanted, name) for name, column in _COLUMNS.items() if getattr(wanted, name) is not None}
+    given = {
+        "action" if name == "decision" else name: value
+        for name, value in asdict(wanted).items()
+        if value is not None and name != "category"
+    }
     conditions = ["number > $1", *(f"{column} = ${place}" for place, column in enumerate(given, 2))]
     most = PAGE if category else limit + 1
     found: list[tuple[int, Assessment]] = []

@@ -122,7 +122,7 @@ def _missing(connection: Connection, part: int, locked: str = "") -> list[int]:
 
 
 def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
-    """Facts of the lines with these ascending numbers, read from texts, in this order."""
+    """Verdicts of the lines with these ascending numbers, read from texts, in this order."""
     found: list[Fact] = []
     for page in pages(numbers):
         lines = connection.execute(

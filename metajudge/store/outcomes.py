@@ -124,10 +124,6 @@ class StoredOutcomes:
             OutcomeCount(kind=kind, outcome=outcome, by=by, count=count) for kind, outcome, by, count in sorted(rows)
         ]
 
-    async def newest_number(self) -> int:
-        """The number of the newest event, 0 without one."""
-        return await self._read(newest_number)
-
     def _collect(self, connection: Connection, limit: int) -> int:
         """One batch; machines' decisions first, as people judge decisions that were stored before.
 

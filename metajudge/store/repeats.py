@@ -56,10 +56,10 @@ class Newest:
     annotation: str | None
 
     def repeated_by(self, write: Write) -> bool:
-        """Whether a write has the same result."""
-        if same_payload(write.payload, self.payload):
+        """Whether a write has the same result; costs, and who set the cut, are not compared."""
+        if write.payload == self.payload or orjson.loads(write.payload) == orjson.loads(self.payload):
             return True
-        return same_result(write.assessment, annotated(self.payload, None))
+        return _content(write.assessment) == _content(annotated(self.payload, None))
 
     def says(self, write: Write) -> bool:
         """Whether a write of the same result adds no annotation."""
@@ -113,16 +113,6 @@ def new_rows(
     return rows
 
 
-def same_payload(one: str, other: str) -> bool:
-    """Whether two assessments as JSON have the same content; costs are compared."""
-    return one == other or bool(orjson.loads(one) == orjson.loads(other))
-
-
-def same_result(one: Assessment, other: Assessment) -> bool:
-    """Whether two panels' assessments have the same content; costs, and who set the cut, are not compared."""
-    return _content(one) == _content(other)
-
-
 def same_annotation(one: Assessment, other: Assessment) -> bool:
     """Whether two assessments of the same content have equal annotations; the other one may name no rule."""
     named = set(FIELDS) - {"failure", *(_RULE if other.decided_by is None else ())}
@@ -136,7 +126,7 @@ _FREE: Final[dict[str, Any]] = {"calls": 0, "cached_calls": 0, "cost_usd": 0.0, 
 
 
 def _content(assessment: Assessment) -> Assessment:
-    """An assessment without costs; failures by kind only, as messages quote times and ids of requests."""
+    """An assessment without costs and the rule; failures by kind only, as messages quote times and ids of requests."""
     changes = {
         "agents": tuple(_result(agent) for agent in assessment.agents),
         "summariser": None if assessment.summariser is None else _result(assessment.summariser),

@@ -58,8 +58,7 @@ def stamped_versions_of(connection: Connection, judgments: Sequence[str]) -> lis
 
 def _read(connection: Connection, condition: str, values: Sequence[Any]) -> list[StampedVersion]:
     found = map(StampedVersion._make, connection.execute(_QUERY.format(condition), values).fetchall())
-    return [one for one in found if one.probability is not None or _names_a_reason(one.annotation)]
-
-
-def _names_a_reason(annotation: str) -> bool:
-    return '"outside_guarantee"' in annotation and '"outside_guarantee":[]' not in annotation
+    reason, none = '"outside_guarantee"', '"outside_guarantee":[]'
+    return [
+        one for one in found if one.probability is not None or (reason in one.annotation and none not in one.annotation)
+    ]

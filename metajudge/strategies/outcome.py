@@ -93,7 +93,7 @@ class _Decided(NamedTuple):
 def _decided(*question: Any) -> _Decided:
     found = _decisions(*question)
     final = None if np.ma.getmaskarray(found.final)[0] else round(float(found.final[0]), 9)
-    low, high = round(float(found.low[0]), 9), round(float(found.high[0]), 9)
+    low, high = (round(float(one[0]), 9) for one in found.bounds)
     return _Decided(str(found.status[0]), final, low, high, bool(found.accepted[0]))
 
 

@@ -1,31 +1,17 @@
 """signals: a decision from free evidence alone, without a model and without calibration."""
 
-from dataclasses import dataclass
-
 from metajudge.errors import FailureKind
-from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.score import BALANCED, reachable_score, signal_score
 from metajudge.evidence.words import missing_evidence
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule, own_rule
-from metajudge.types import AnyVerdict, Failure, Judgment, Pairwise, SignalValue, Status
-
-
-@dataclass(frozen=True, slots=True)
-class SignalEvidence:
-    """Weighs a judgment by its signals among all judgments of an input; the score is an uncalibrated heuristic."""
-
-    index: EvidenceIndex
-
-    def outcome(self, panel: Panel, judgment: Judgment) -> Outcome:
-        """Assessed by the evidence; unscored, and never discarded, where it decides nothing."""
-        return weighed(panel, judgment.verdict, self.index.signals(judgment), self.index.peers(judgment))
+from metajudge.types import AnyVerdict, Failure, Pairwise, SignalValue, Status
 
 
 def weighed(panel: Panel, verdict: AnyVerdict | None, signals: dict[str, SignalValue], peers: PeerSupport) -> Outcome:
-    """The outcome of a judgment with these signals.
+    """The outcome of a judgment with these signals: unscored, and never discarded, where they decide nothing.
 
     Pairs are scored by :func:`~metajudge.evidence.score.signal_score`. Of rankings, grades and categories the share of
     peers that agree decides (:attr:`~metajudge.evidence.peers.PeerSupport.share`), and the score is ``1 + 4 share``.

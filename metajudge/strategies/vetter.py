@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from metajudge.agents import Agent
-from metajudge.concurrency import all_of, off_the_loop
+from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
@@ -40,12 +39,6 @@ async def ask_independently(
         else:
             results.append(await asked_alone(agent))
     return concluded(panel, results)
-
-
-class Evidence(Protocol):
-    """Weighs what is known about a judgment without asking a model."""
-
-    def outcome(self, panel: Panel, judgment: Judgment) -> Outcome: ...
 
 
 async def _ask(panel: Panel, judgment: Judgment, **how: Any) -> Outcome:
@@ -82,6 +75,11 @@ class Vetter:
     seed: int | None = None
     notice: Callable[[str], None] = field(default=_ignore_notice, compare=False, repr=False)
 
+    @property
+    def panels(self) -> list[Panel]:
+        """The default panel and those of routes."""
+        return [self.default, *self.routes.values()]
+
     def panel_for(self, judgment: Judgment) -> Panel:
         """The panel of the item's category, or the default one."""
         return self.panel_of(judgment.item.category)
@@ -107,7 +105,6 @@ class Vetter:
         judgment: Judgment,
         *,
         retry: bool = False,
-        evidence: Evidence | None = None,
         on_result: Callable[[AgentResult], None] | None = None,
     ) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
@@ -115,13 +112,12 @@ class Vetter:
         Args:
             judgment: may lack a verdict; then it is ``failed`` with kind ``no_verdict``.
             retry: an earlier vetting ended without a decision; unusable stored replies are requested again.
-            evidence: weighs free evidence; required by strategy ``signals``.
 
         Raises:
             BudgetExceeded: the run's budget is spent; the judgment is not assessed.
         """
         panel = self.panel_for(judgment)
-        return self.assessment(panel, judgment, await self._outcome(panel, judgment, retry, evidence, on_result))
+        return self.assessment(panel, judgment, await self._outcome(panel, judgment, retry, on_result))
 
     def refused(self, judgment: Judgment, reason: str) -> Assessment:
         """The assessment of a judgment that is not vetted, because of its data."""
@@ -133,15 +129,12 @@ class Vetter:
         panel: Panel,
         judgment: Judgment,
         retry: bool,
-        evidence: Evidence | None,
         on_result: Callable[[AgentResult], None] | None,
     ) -> Outcome:
         if judgment.verdict is None:
             return without_verdict(judgment.no_verdict)
         if panel.strategy is StrategyName.SIGNALS:
-            if evidence is None:
-                raise ConfigurationError("strategy signals needs the judgments around this one as evidence")
-            return await off_the_loop(partial(evidence.outcome, panel, judgment), len(judgment.rationale))
+            raise ConfigurationError("strategy signals asks no model: it weighs a judgment among others (Engine.vet)")
         if kin := _kin(panel, judgment):
             if panel.families == "forbid":
                 return _forbidden(kin)

@@ -21,22 +21,22 @@ class Grades:
     """Grades of one judge, or of people.
 
     Attributes:
-        low, high: the lowest and the highest one.
+        lowest, highest: of them.
         items: up to :data:`FEWEST` items that have one.
     """
 
-    low: float = math.inf
-    high: float = -math.inf
+    lowest: float = math.inf
+    highest: float = -math.inf
     items: set[object] = field(default_factory=set)
 
     def add(self, value: float, item: object) -> None:
         """Takes a grade of an item."""
-        self.low, self.high = min(self.low, value), max(self.high, value)
+        self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
         if len(self.items) < FEWEST:
             self.items.add(item)
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.lowest:g} to {self.highest:g}"
 
 
 def one_scale(first: Grades, second: Grades) -> bool:
@@ -46,18 +46,18 @@ def one_scale(first: Grades, second: Grades) -> bool:
     scales (1, 5, 7, 10, 100), or far apart below 10; or one goes about as far below 0 as above, and the other does not;
     or one begins and ends a grade above the other, which begins with 0.
     """
-    if any(len(one.items) < FEWEST or one.low == one.high for one in (first, second)):
+    if any(len(one.items) < FEWEST or one.lowest == one.highest for one in (first, second)):
         return True
-    lower, upper = sorted((first, second), key=lambda one: (one.high, one.low))
-    if _top(lower.high) != _top(upper.high) or _two_sided(lower) != _two_sided(upper):
+    lower, upper = sorted((first, second), key=lambda one: (one.highest, one.lowest))
+    if _top(lower.highest) != _top(upper.highest) or _two_sided(lower) != _two_sided(upper):
         return False
-    if lower.high > 1 and upper.high <= 10 and upper.high >= _UNUSED * lower.high:
+    if lower.highest > 1 and upper.highest <= 10 and upper.highest >= _UNUSED * lower.highest:
         return False
-    return not (lower.low == 0 and upper.low == 1 and upper.high == lower.high + 1)
+    return not (lower.lowest == 0 and upper.lowest == 1 and upper.highest == lower.highest + 1)
 
 
 def _two_sided(grades: Grades) -> bool:
-    return grades.low < 0 and -grades.low >= grades.high / 2
+    return grades.lowest < 0 and -grades.lowest >= grades.highest / 2
 
 
 def _top(high: float) -> float:

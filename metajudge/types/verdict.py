@@ -199,7 +199,7 @@ def parse_verdict(value: Any) -> AnyVerdict:
         case list() | tuple():
             return _parse_ranking(value)
     raise ValueError(
-        f"not a verdict: {_short(value)}; expected 'A>>B', 'A>B', 'A=B', a ranking such as [['A'], ['B', 'C']], "
+        f"not a verdict: {short(value)}; expected 'A>>B', 'A>B', 'A=B', a ranking such as [['A'], ['B', 'C']], "
         "a finite number, true, false or a category such as 'pass'"
     )
 
@@ -208,12 +208,12 @@ def _parse_pair(text: str) -> Pairwise:
     found = _PAIR.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"not a verdict: {_short(text)}; a pairwise verdict is ID>>ID, ID>ID or ID=ID with ids of "
+            f"not a verdict: {short(text)}; a pairwise verdict is ID>>ID, ID>ID or ID=ID with ids of "
             f"letters, digits, '_', '.', '-' (for the second response write B>A)"
         )
     first, sign, second = found.groups()
     if first == second:
-        raise ValueError(f"not a verdict: {_short(text)} compares {first!r} with itself")
+        raise ValueError(f"not a verdict: {short(text)} compares {first!r} with itself")
     return Pairwise(first, second, _STRENGTH[sign])
 
 
@@ -224,14 +224,15 @@ def _parse_ranking(value: list[Any] | tuple[Any, ...]) -> Ranking:
         raise ValueError("not a verdict: an empty ranking or an empty group of tied ids")
     for name in names:
         if not isinstance(name, str) or not _ID.fullmatch(name):
-            raise ValueError(f"not a verdict: {_short(name)} is not a response id")
+            raise ValueError(f"not a verdict: {short(name)} is not a response id")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"not a verdict: the ranking names {', '.join(repeated)} more than once")
     return Ranking(groups)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value as a message shows it: its beginning, if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,4 +1,4 @@
-"""What a calibration and a policy say of many assessments at once, where no agent was asked."""
+"""What a calibration and a policy say of assessments, as columns: of one, or of a block."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metajudge.decision.columns import decide_column
-from metajudge.decision.verdicts import agreement_of, decide_verdict
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.store.annotations import FIELDS
 from metajudge.strategies import Panel
 from metajudge.strategies.rule import ruled
-from metajudge.types import Assessment
+from metajudge.types import Assessment, Judgment
 from metajudge.types.decision import Absent
-from metajudge.vetting.probability import Probabilities
 
 if TYPE_CHECKING:
     from metajudge.decision import Policy
+    from metajudge.vetting.probability import Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +31,7 @@ class AnnotatedColumn:
         probabilities: [n] NaN where missing.
         decided: for each kind whether the policy decides on the probability: then values and margins are its own.
         values, unadjusted, margins: [n] of the decision where ``decided``; NaN where missing.
+        plain: whether there is neither calibration nor policy.
     """
 
     codes: Indices
@@ -43,6 +42,14 @@ class AnnotatedColumn:
     values: Floats
     unadjusted: Floats
     margins: Floats
+    plain: bool = False
+
+    @classmethod
+    def without(cls, found: Sequence[Assessment], codes: Indices) -> "AnnotatedColumn":
+        """Assessments to which nothing is added."""
+        nothing = np.full(len(codes), np.nan)
+        no_one = np.zeros(len(found), dtype=bool)
+        return cls(codes, found, range(len(found)), nothing, no_one, nothing, nothing, nothing, plain=True)
 
     def at(self, row: int, own: Assessment) -> Assessment:
         """One judgment's assessment, from the panel's own."""
@@ -62,20 +69,44 @@ class AnnotatedColumn:
         return own.model_copy(update=update)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Results of m judgments of a table.
+
+    Attributes:
+        places: [m] among the judgments that are vetted.
+        rows: [m] in the table.
+        assessments: [m] with what calibration and policy add.
+        said: the same as kinds and columns of numbers.
+        judgments: [m] where they are at hand; None where they were not needed.
+        reused: [m] whether nothing was asked, as an earlier run had asked.
+        known: how many assessments by free evidence the store had already, as the newest ones.
+    """
+
+    places: Sequence[int]
+    rows: Indices
+    assessments: Sequence[Assessment]
+    said: AnnotatedColumn
+    judgments: Sequence[Judgment] | None = None
+    reused: Sequence[bool] = ()
+    known: int = 0
+
+
 def annotated_column(
     found: Sequence[Assessment],
     codes: Indices,
     panel_of: Callable[[str | None], Panel],
     *,
-    probabilities: Probabilities | None = None,
+    probabilities: "Probabilities | None" = None,
     rows: Indices,
     policy: "Policy | None" = None,
     broken: Collection[str] = frozenset(),
 ) -> AnnotatedColumn:
-    """What :meth:`Probabilities.complete` and :func:`~metajudge.vetting.policies.decided` say of each judgment.
+    """What a calibration and a policy (:func:`~metajudge.vetting.policies.decided`) say of each judgment.
 
     Args:
-        found: different assessments by panels that asked no agent; ids, judge and signals are not looked at.
+        found: different assessments by panels; ids, judge and signals are not looked at. One that agents gave belongs
+            to a single judgment.
         codes: [n] each judgment's place in ``found``.
         probabilities: None without a calibration.
         rows: [n] places of the judgments in the facts of ``probabilities``.
@@ -84,6 +115,10 @@ def annotated_column(
     Raises:
         InputError: a score off the policy's scale.
     """
+    from metajudge.decision.columns import decide_column  # where there is a calibration or a policy
+    from metajudge.decision.verdicts import agreement_of
+    from metajudge.vetting.policies import decided as decided_by
+
     panels = [panel_of(one.category) for one in found]
     kinds, of_row, numbers = _calibrated(found, codes, panels, probabilities, rows, policy is not None, broken)
     places = np.array([place for place, _ in kinds], dtype=np.intp)
@@ -92,15 +127,17 @@ def annotated_column(
     if policy is None or not kinds:
         undecided = np.zeros(len(kinds), dtype=bool)
         return AnnotatedColumn(of_row, assessments, places.tolist(), numbers, undecided, nothing, nothing, nothing)
-    by_number = np.array([policy.basis == "probability" and one.probability is not None for one in assessments])
+    by_number = np.array(
+        [policy.basis == "probability" and one.probability is not None and not one.agents for one in assessments]
+    )
     once = [
-        one if own else ruled(one, decide_verdict(policy, one))
-        for one, own in zip(assessments, by_number.tolist(), strict=True)
+        one if own else decided_by(policy, one, panels[place])
+        for one, own, (place, _) in zip(assessments, by_number.tolist(), kinds, strict=True)
     ]
     chosen = np.flatnonzero(by_number[of_row])
     if not len(chosen):
         return AnnotatedColumn(of_row, once, places.tolist(), numbers, by_number, nothing, nothing, nothing)
-    agreement = agreement_of(policy, assessments[0])
+    agreement = agreement_of(policy, assessments[int(of_row[chosen[0]])])
     assert isinstance(agreement, Absent), "no agent was asked"
     column = decide_column(policy, numbers[chosen], agreement)
     width = len(column.kinds)
@@ -127,7 +164,7 @@ def _calibrated(
     found: Sequence[Assessment],
     codes: Indices,
     panels: Sequence[Panel],
-    probabilities: Probabilities | None,
+    probabilities: "Probabilities | None",
     rows: Indices,
     policy: bool,
     broken: Collection[str],
@@ -137,7 +174,7 @@ def _calibrated(
         present, of_row = np.unique(codes, return_inverse=True)
         kinds = [(place, found[place]) for place in present.tolist()]
         return kinds, of_row.ravel(), np.full(len(codes), np.nan)
-    said = probabilities.column(rows, broken)
+    said = probabilities.column(rows, broken, [found[code] for code in codes.tolist()])
     width = max(1, len(said.kinds))
     pairs, pair = np.unique(codes.astype(np.int64) * width + said.codes, return_inverse=True)
     # What is said changes where the probability passes a promise's threshold, or the cut of the rule that decides.

@@ -13,6 +13,7 @@ from metajudge.readers.right_rules import right_of
 
 if TYPE_CHECKING:
     from metajudge.evidence.counting import Counts
+    from metajudge.stats.interval_estimate import Estimate
     from metajudge.types import Judgment, Right, VerdictKind
     from metajudge.vetting.summary import VetSummary
 
@@ -34,14 +35,14 @@ class Reached:
     Attributes:
         part, whole: the share reached; undefined where ``whole`` is 0, and then the bar is missed.
         where: what the share is of, for the sentence.
-        interval: of the precision, 95 % by question, as shares; None for another measure.
+        estimate: of the precision, with the 95 % interval by question; None for another measure.
     """
 
     bar: Bar
     part: int
     whole: int
     where: str = ""
-    interval: tuple[float, float] | None = None
+    estimate: "Estimate | None" = None
 
     @property
     def share(self) -> float | None:
@@ -54,7 +55,7 @@ class Reached:
     @property
     def unsure(self) -> bool:
         """Whether the interval contains the bar: another run could end on its other side."""
-        return self.interval is not None and self.interval[0] < self.bar.least <= self.interval[1]
+        return self.estimate is not None and self.estimate.low < self.bar.least <= self.estimate.high
 
     def sentence(self) -> str:
         where = f"{self.where}: " if self.where else ""
@@ -63,8 +64,8 @@ class Reached:
             return f"{where}{none}, so {self.bar.measure} >= {self.bar.least:g} is not reached"
         counts = f"{self.part} of {self.whole}" + (" kept are right" if self.bar.measure == "precision" else " kept")
         verb = "reaches" if self.passed else "is below"
-        if self.interval is not None:
-            low, high = (100 * end for end in self.interval)
+        if self.estimate is not None:
+            low, high = (100 * end for end in self.estimate.interval)
             counts += f"; 95 % interval by question {low:.1f} to {high:.1f} %"
         return f"{where}{self.bar.measure} {self.share:.4g} ({counts}) {verb} {self.bar.least:g}"
 
@@ -75,7 +76,7 @@ class Reached:
             "least": self.bar.least,
             "value": self.share,
             "n": self.whole,
-            "interval": None if self.interval is None else list(self.interval),
+            "interval": None if self.estimate is None else list(self.estimate.interval),
             "where": self.where or None,
             "passed": self.passed,
         }
@@ -114,9 +115,8 @@ def check_labelled(bars: Iterable[Bar], labelled: bool) -> None:
 def reached_by(bars: Iterable[Bar], summary: "VetSummary", labels: "Counts") -> list[Reached]:
     """What a vetting run reached; ``kept`` counts unscored and failed judgments as not kept."""
     kept = labels.rows()["kept"]
-    interval = None if kept.share is None else (kept.share.low, kept.share.high)
     return [
-        Reached(bar, kept.right, kept.compared, interval=interval)
+        Reached(bar, kept.right, kept.compared, estimate=kept.share)
         if bar.measure == "precision"
         else Reached(bar, summary.kept, summary.judgments)
         for bar in bars

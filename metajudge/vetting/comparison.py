@@ -7,32 +7,11 @@ from typing import TYPE_CHECKING, Any
 from metajudge.errors import InputError
 from metajudge.evidence.units import ITEM, QUESTION, Asked, unit_of
 from metajudge.readers.right_rules import RightRules
-from metajudge.types import AnyVerdict, Assessment, Judgment, Right, VerdictKind, is_right, kind_of
+from metajudge.store.run_results import RunResult
+from metajudge.types import AnyVerdict, Judgment, Right, VerdictKind, is_right, kind_of
 
 if TYPE_CHECKING:
     from metajudge.stats.bootstrap import BootstrapEstimate
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a comparison looks at of one assessment."""
-
-    judgment_id: str
-    item_id: str
-    judgment_digest: str
-    accepted: bool | None
-    final_score: float | None
-
-    @classmethod
-    def of(cls, assessment: Assessment) -> "Result":
-        """The result of an assessment."""
-        return cls(
-            assessment.judgment_id,
-            assessment.item_id,
-            assessment.judgment_digest,
-            assessment.kept,
-            assessment.final_score,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +47,7 @@ class Side:
     """
 
     name: str
-    results: Mapping[str, Result] = field(repr=False)  # asyncio.run() prints the task's result to itself
+    results: Mapping[str, RunResult] = field(repr=False)  # asyncio.run() prints the task's result to itself
     correct: Mapping[str, bool] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
     labelled: Mapping[str, Labelled] = field(default_factory=dict, repr=False)
@@ -177,7 +156,7 @@ def compare(
     """
     common = [name for name in first.results if name in second.results]
     pairs = [(first.results[name], second.results[name]) for name in common]
-    same = [pair for pair in pairs if pair[0].judgment_digest == pair[1].judgment_digest]
+    same: Pairs = [pair for pair in pairs if pair[0].judgment_digest == pair[1].judgment_digest]
     if not same:
         less = f": {len(common)} share an id, but their contents differ" if common else ""
         raise InputError(f"{first.name} and {second.name} have no judgment in common{less}; give runs over one input")
@@ -205,16 +184,16 @@ def compare(
     )
 
 
-Pairs = Sequence[tuple[Result, Result]]
+Pairs = Sequence[tuple[RunResult, RunResult]]
 
 
-def _clustered(pairs: Pairs, asked: Mapping[str, Asked], given: str | None) -> tuple[list[tuple[Result, Result]], str]:
+def _clustered(pairs: Pairs, asked: Mapping[str, Asked], given: str | None) -> tuple[Pairs, str]:
     """Pairs whose ``item_id`` names the cluster, and what that is where it is more than an item."""
     items = {one.item_id: asked[one.judgment_id] for one, _ in pairs if one.judgment_id in asked}
     unit = given or unit_of(list(items.values()))
     names = {name: one.named(unit) for name, one in items.items()}
     word = (given or QUESTION) if len(set(names.values())) < len(names) else ""
-    return [(replace(one, item_id=names.get(one.item_id, one.item_id)), other) for one, other in pairs], word
+    return [(one._replace(item_id=names.get(one.item_id, one.item_id)), other) for one, other in pairs], word
 
 
 @dataclass(frozen=True, slots=True)

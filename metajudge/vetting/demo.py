@@ -4,17 +4,20 @@ The sample's three judges are fictional; it shows how vetting works and measures
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from metajudge.errors import OutputError
+from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.counting import Counted, Counts, code_of, compared_by, fate_of, said_by
-from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.dependence import dependence_of
+from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.score import signal_score
 from metajudge.evidence.units import Clusters
+from metajudge.evidence.verdicts import VerdictsBuilder
 from metajudge.evidence.words import evidence_in_words
 from metajudge.scoring.formulas import exceeds
-from metajudge.types import Judgment
+from metajudge.types import Judgment, SignalValue
 
 THRESHOLD = 4.5
 
@@ -73,8 +76,17 @@ def save_sample(path: str) -> None:
 def demonstrate() -> Demonstration:
     """Vets the sample by free evidence, as ``metajudge vet`` does without agents; labels only count what was kept."""
     judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
-    index = EvidenceIndex.build(judgments)
-    found = {judgment.id: _vetted(index, judgment) for judgment in judgments}
+    builder = VerdictsBuilder()
+    builder.add_all(judgments)
+    facts = builder.facts()
+    rules = facts.rules()
+    compared = compare(replace(facts, copies=dependence_of(facts, rules).copies), rules)
+    columns = signal_columns(facts, compared)
+    found = dict[str, Vetted | None]()
+    for row, judgment in enumerate(judgments):
+        values = {name: column.at(row) for name, column in columns.items()}
+        signals = {name: value for name, value in values.items() if value is not None}
+        found[judgment.id] = _vetted(judgment, signals, compared.supports[int(compared.support[row])])
     counts = Counts(clusters=Clusters(judgments))
     for one in judgments:
         ended = found[one.id]
@@ -93,14 +105,13 @@ def demonstrate() -> Demonstration:
     )
 
 
-def _vetted(index: EvidenceIndex, judgment: Judgment) -> Vetted | None:
+def _vetted(judgment: Judgment, signals: dict[str, SignalValue], peers: PeerSupport) -> Vetted | None:
     if judgment.verdict is None:
         return None
-    signals = index.signals(judgment)
     score = signal_score(signals).value
     if score is None:
         return None
-    because = evidence_in_words(signals, index.peers(judgment))
+    because = evidence_in_words(signals, peers)
     return Vetted(judgment, score, bool(exceeds(score, THRESHOLD)), tuple(because))
 
 

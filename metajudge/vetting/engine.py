@@ -2,40 +2,40 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from metajudge.concurrency import all_of
-from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import stated
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
 from metajudge.readers import JudgmentSource
 from metajudge.readers.reasons import JudgmentLike, as_judgment
-from metajudge.runs.loop import Job, Stop, run_all
+from metajudge.runs.loop import BLOCK, Job, Stop, run_all
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
-from metajudge.strategies import Panel, StrategyName, Vetter
-from metajudge.types import AgentResult, Assessment, Judgment, Right, Status
+from metajudge.strategies import StrategyName, Vetter
+from metajudge.types import AgentResult, Assessment, Judgment, Right
 from metajudge.types.location import StoreLocation
+from metajudge.vetting.annotating import Block
+from metajudge.vetting.blocks import Vetting
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
 from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
-    from metajudge.bulk.run import Block
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
-    from metajudge.evidence.index import EvidenceIndex
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.strategies.signals import SignalEvidence
-    from metajudge.vetting.probability import Probabilities
     from metajudge.webhooks.webhook import Webhook
+
+Record: TypeAlias = tuple[int, Judgment | None]
+"""A row of the table, and its judgment where it is needed."""
 
 
 class Engine(Session):
@@ -175,7 +175,7 @@ class Engine(Session):
         """
         self._finishing.check_cuts(panel)
         vetter = self._build(self._with_prompt_set(panel))
-        self._finishing.evidence((), vetter, strict=False)  # a calibration for other agents is an error now, not later
+        self._finishing.check_calibration(vetter)
         return vetter
 
     async def vet(
@@ -183,7 +183,6 @@ class Engine(Session):
         judgment: JudgmentLike,
         *,
         others: Sequence[JudgmentLike] = (),
-        evidence: "EvidenceIndex | None" = None,
         vetter: Vetter | None = None,
         policy: "Policy | None" = None,
         heard: Callable[[AgentResult], None] | None = None,
@@ -194,7 +193,6 @@ class Engine(Session):
             judgment: or plain data of the same shape.
             others: judgments that are evidence (the other order, other judges of the item), for strategy ``signals``
                 and a calibration; they are not vetted.
-            evidence: the same, indexed already, for strategy ``signals``.
             vetter: a :meth:`variant` to vet by in place of the engine's own panel.
             policy: decides in place of the engine's own.
             heard: called with each agent's result as it arrives; not called for a stored assessment.
@@ -209,18 +207,17 @@ class Engine(Session):
             self._finishing.check(policy, vetter, self._notices.say)
         around = self._by_unit([judgment, *(one for one in map(as_judgment, others) if one.id != judgment.id)])
         judgment = around[0]
-        probabilities = await self._finishing.evidence_around(judgment, around, vetter)
-        key = vetter.key(judgment)
-        earlier = (await self._find_done([key])).get(key)
-        new = earlier is None or earlier.status is not Status.ASSESSED
-        if earlier is None or new:
-            by_evidence = vetter.panel_for(judgment).strategy is StrategyName.SIGNALS
-            # Others are always indexed: contradicting contents of an item are refused in any case.
-            weighed = _weighed(evidence or _index(around, self._right)) if by_evidence or others else None
-            earlier = await self._ask(vetter, judgment, earlier, weighed, heard)
-        assessment = await self._finishing.complete(key, judgment, earlier, probabilities, vetter, policy, new=new)
+        table = None
+        if others or self.calibration is not None or vetter.panel_for(judgment).strategy is StrategyName.SIGNALS:
+            from metajudge.vetting.intake import Intake  # what an agent's verdict alone has no use for
+
+            table = await Intake.around(around)
+        vetting = Vetting(table, vetter, self._finishing, policy, self._store, self.run_id)
+        await vetting.prepare(self._right, strict=False)
+        [known] = await vetting.settle([(0, 0, judgment)])
+        block = known or await vetting.ask(0, 0, judgment, heard)
         await self._finishing.open_reviews()
-        return assessment
+        return block.assessments[0]
 
     async def vet_all(
         self,
@@ -235,13 +232,11 @@ class Engine(Session):
     ) -> VetSummary:
         """Vets every judgment of a source, several at once, going on where an earlier run stopped.
 
-        Where no model is asked, the input is read once and vetted in blocks (:mod:`metajudge.bulk`), with the same
-        results.
+        The input is read once, and then vetted in blocks.
 
         Args:
-            on_result: called with index (in the input), judgment and assessment, in order of completion. These objects
-                cost more than free evidence does: leave it out, or give ``results``, for large inputs.
-            results: takes what is found, in place of ``on_result``.
+            on_result: called with index (in the input), judgment and assessment, in order of completion.
+            results: takes what is found, block by block.
             keep_failures: whether judgments that ended unscored or failed before are left so.
             stop: lets the caller stop the run; what is done is kept.
             summary: counted into as results come, for progress displays.
@@ -250,122 +245,84 @@ class Engine(Session):
         records = source if isinstance(source, JudgmentSource) else self._by_unit(_checked(source))
         if self.calibration is not None and isinstance(records, JudgmentSource):
             self.calibration.check_unit(records.unit)
-        summary = summary or VetSummary()
-        if results is not None and results.watcher is not None:
+        summary, results, stop = summary or VetSummary(), results or Results(given=self._right), stop or Stop()
+        if results.watcher is not None:
             results.watcher.policy = self.policy
-        if on_result is None and self._in_blocks():
-            stop = stop or Stop()
-            async with self.recording(summary, stop):
-                try:
-                    await self._vet_blocks(records, results or Results(given=self._right), rewards, stop, summary)
-                    summary.end = stop.end
-                finally:
-                    await self._finishing.open_reviews()
-                    summary.reviews = self._finishing.opened
-            return summary
-        if results is not None:
-            results.expect(records)
-            on_result = results.add
-        evidence, probabilities = self._evidence(records, rewards)
-        self._finishing.describe(summary)
-        if evidence is not None:
-            summary.describe_evidence(evidence.index.rules, evidence.index.dependence)
-
-        def is_done(assessment: Assessment | None) -> bool:
-            if assessment is None:
-                return False
-            hopeless = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
-            return keep_failures or hopeless or assessment.status is Status.ASSESSED
-
-        async def settle(block: Sequence[Job[Judgment, Assessment]]) -> list[Assessment | None]:
-            keys = [self.vetter.key(job.record) for job in block]
-            earlier = await self._find_done(keys)
-            for job, key in zip(block, keys, strict=True):
-                job.key, job.earlier = key, earlier.get(key)
-            results = [None if self._finishing.active or not is_done(job.earlier) else job.earlier for job in block]
-            rest = [at for at, job in enumerate(block) if results[at] is None and needs_no_model(job)]
-            for at, result in zip(rest, await all_of(work(block[at]) for at in rest), strict=True):
-                results[at] = result
-            return results
-
-        def needs_no_model(job: Job[Judgment, Assessment]) -> bool:
-            return is_done(job.earlier) or self.vetter.panel_for(job.record).strategy is StrategyName.SIGNALS
-
-        async def work(job: Job[Judgment, Assessment]) -> Assessment:
-            assessment, new = job.earlier, not is_done(job.earlier)
-            if assessment is None or new:
-                assessment = await self._ask(self.vetter, job.record, assessment, evidence)
-            return await self._finishing.complete(job.key, job.record, assessment, probabilities, self.vetter, new=new)
-
-        def finished(job: Job[Judgment, Assessment], assessment: Assessment, _settled: bool) -> None:
-            summary.add(assessment, is_done(job.earlier))
-            if on_result is not None:
-                on_result(job.index, job.record, assessment)
-
         async with self.recording(summary, stop):
             try:
-                summary.end = await run_all(
-                    records,
-                    work,
-                    settle=settle,
-                    finished=finished,
-                    workers=self.workers,
-                    stop=stop,
-                    grace_s=self.grace_s,
-                )
+                await self._vet_records(records, results, on_result, rewards, keep_failures, stop, summary)
             finally:
                 await self._finishing.open_reviews()
                 summary.reviews = self._finishing.opened
         return summary
 
-    def _by_unit(self, judgments: list[Judgment]) -> list[Judgment]:
-        """The judgments, with the field stated that is the unit of the calibration, if one is."""
-        unit = None if self.calibration is None else self.calibration.field
-        return judgments if unit is None else [*map(stated(unit), judgments)]
-
-    def _in_blocks(self) -> bool:
-        """Whether judgments can be vetted in blocks: no model is asked, and a calibration reads no agents' scores."""
-        panels = (self.vetter.default, *self.vetter.routes.values())
-        by_evidence = all(panel.strategy is StrategyName.SIGNALS for panel in panels)
-        return by_evidence and (self.calibration is None or "agents" not in self.calibration.identity.signals)
-
-    async def _vet_blocks(
+    async def _vet_records(
         self,
         records: "JudgmentSource | Sequence[Judgment]",
         results: Results,
+        on_result: Callable[[int, Judgment, Assessment], None] | None,
         rewards: "Iterable[RewardScore] | None",
+        keep_failures: bool,
         stop: Stop,
         summary: VetSummary,
     ) -> None:
         """Reads the input once, and vets it in blocks; ``summary`` counts."""
-        from metajudge.bulk.outcomes import outcomes_of  # what a run that asks models has no use for
-        from metajudge.bulk.reading import Reading
-        from metajudge.bulk.run import BlockRun
+        from metajudge.vetting.intake import READ_AT_ONCE, Reading
 
-        store = None if self._store is None else self._store.blocks
-        reading = Reading(records, self._right)
-        with contextlib.closing(reading):
+        panels = self.vetter.panels
+        compared = self.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
+        asking = any(one.strategy is not StrategyName.SIGNALS for one in panels)
+        with contextlib.closing(Reading(records, self._right, compared=compared)) as reading:
             async for done in reading.blocks():
                 results.heard(done)
                 if stop.asked:
+                    summary.end = stop.end
                     return
                 await asyncio.sleep(0)  # an interruption is heard between two blocks
-            intake = reading.intake()
-            take = results.expect_blocks(intake)
+            table = reading.intake()
+            take = results.expect_blocks(table)
             self._finishing.describe(summary)
-            annotate = await self._finishing.annotate(intake, self.vetter, rewards)
-            found = outcomes_of(intake.facts, self.vetter.panel_of, self._right)
-            summary.describe_evidence(found.rules, found.dependence)
+            vetting = Vetting(table, self.vetter, self._finishing, self.policy, self._store, self.run_id, keep_failures)
+            await vetting.prepare(self._right, rewards)
+            if vetting.evidence is not None:
+                summary.describe_evidence(vetting.evidence.rules, vetting.evidence.dependence)
 
-            async def taken(block: "Block") -> None:
-                await self._finishing.queue_block(block, intake, self.vetter)
-                summary.count_block(block)
-                take(block)
+            def taken(block: Block) -> None:
+                alike = [(one, 1) for one in block.assessments] if block.reused else vetting.alike(block)
+                summary.count_block(block, alike)
+                take(block, alike)
+                if on_result is not None:
+                    of = block.judgments or [table.texts.judgment(row) for row in block.rows.tolist()]
+                    for place, judgment, assessment in zip(block.places, of, block.assessments, strict=True):
+                        on_result(place, judgment, assessment)
 
-            run = BlockRun(intake, found, self.vetter, store, self.run_id, annotate)
-            await run.run(taken, stop)
+            async def settle(jobs: Sequence[Job[Record, Block]]) -> list[Block | None]:
+                found = await vetting.settle([(job.index, *job.record) for job in jobs])
+                for block in dict.fromkeys(one for one in found if one is not None):
+                    taken(block)
+                return found
+
+            async def work(job: Job[Record, Block]) -> Block:
+                row, judgment = job.record
+                assert judgment is not None
+                return await vetting.ask(job.index, row, judgment)
+
+            summary.end = await run_all(
+                ((row, table.texts.judgment(row) if asking else None) for row in table.wanted.tolist()),
+                work,
+                settle=settle,
+                finished=lambda _job, block, settled: None if settled else taken(block),
+                workers=self.workers,
+                stop=stop,
+                grace_s=self.grace_s,
+                block=BLOCK if asking else READ_AT_ONCE,
+            )
             results.finish_blocks()
-            summary.results_known = run.reused
+
+    def _by_unit(self, judgments: list[Judgment]) -> list[Judgment]:
+        """The judgments, with the field stated that is the unit of the calibration, if one is."""
+        unit = None if self.calibration is None else self.calibration.field
+        return judgments if unit is None else [*map(stated(unit), judgments)]
 
     async def _prepare(self) -> dict[str, Any]:
         self._stored_panels = await stored_panels(self._store)
@@ -388,57 +345,6 @@ class Engine(Session):
 
     def _build(self, panel: PanelConfig) -> Vetter:
         return build_vetter(panel, self.resources, early_exit=False, models=self.objects)
-
-    async def _ask(
-        self,
-        vetter: Vetter,
-        judgment: Judgment,
-        earlier: Assessment | None,
-        evidence: "SignalEvidence | None",
-        on_result: Callable[[AgentResult], None] | None = None,
-    ) -> Assessment:
-        return await vetter.vet(judgment, retry=earlier is not None, evidence=evidence, on_result=on_result)
-
-    async def _find_done(self, keys: Sequence[str]) -> Mapping[str, Assessment]:
-        return {} if self._store is None else await self._store.find_assessments(keys)
-
-    def _evidence(
-        self, source: JudgmentSource | Sequence[Judgment], rewards: "Iterable[RewardScore] | None"
-    ) -> "tuple[SignalEvidence | None, Probabilities | None]":
-        """The free evidence and the calibration's, from one pass over all of the input; None where nothing reads it."""
-        panels: Iterable[Panel] = (self.vetter.default, *self.vetter.routes.values())
-        index = _index((), self._right) if any(one.strategy is StrategyName.SIGNALS for one in panels) else None
-        judges = source.judges if isinstance(source, JudgmentSource) else None
-        everything = iter(source.all() if isinstance(source, JudgmentSource) else source)
-        probabilities = self._finishing.evidence(
-            everything if index is None else _added(index, everything),
-            self.vetter,
-            wanted=None if judges is None else lambda judgment: judgment.judge in judges,
-            rewards=rewards,
-        )
-        if index is None:
-            return None, probabilities
-        for judgment in everything:  # those that no calibration has read
-            index.add(judgment)
-        return _weighed(index), probabilities
-
-
-def _index(judgments: Iterable[Judgment], right: Right | None) -> "EvidenceIndex":
-    from metajudge.evidence.index import EvidenceIndex  # a run that asks models has no use for it
-
-    return EvidenceIndex.build(judgments, right)
-
-
-def _weighed(index: "EvidenceIndex") -> "SignalEvidence":
-    from metajudge.strategies.signals import SignalEvidence
-
-    return SignalEvidence(index)
-
-
-def _added(index: "EvidenceIndex", judgments: Iterable[Judgment]) -> Iterator[Judgment]:
-    for judgment in judgments:
-        index.add(judgment)
-        yield judgment
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

@@ -65,9 +65,10 @@ class LabelledRecords:
         """
         wanted, named = judges or known, signals or ()
         found = self._collected(signals, None if wanted is None else frozenset(wanted), people is not None)
-        if people is None and found.scales.unlike_people():
-            raise InputError(" ".join(found.scales.sentences()))
         facts = found.facts()
+        scales = facts.rules().scales
+        if people is None and scales.unlike_people():
+            raise InputError(" ".join(scales.sentences()))
         table = table_of(
             facts,
             signals,

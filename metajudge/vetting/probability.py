@@ -1,7 +1,7 @@
 """The probability that a judgment is correct, by a calibration, and the decision of a guaranteed threshold on it."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,13 +11,12 @@ from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.predictions import MARK_SETS, Named, joined
-from metajudge.calibration.row_columns import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.decision.interval import all_exact
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.dependence import Dependence
-from metajudge.evidence.facts import Facts, FactsBuilder
 from metajudge.evidence.rewards import RewardScore
+from metajudge.evidence.verdicts import Verdicts
 from metajudge.monitor.report import promise_id
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.strategies.panel import Panel
@@ -27,10 +26,8 @@ from metajudge.types import (
     Assessment,
     Failure,
     GuaranteedThreshold,
-    Judgment,
     Status,
     VerdictKind,
-    kind_of,
 )
 
 
@@ -140,67 +137,28 @@ class SaidColumn:
 class Probabilities:
     """P(correct) for the judgments of one input.
 
-    Evidence (peers, the other order) is taken from all the judgments given to :meth:`build`.
+    Evidence (peers, the other order) is taken from all of its judgments.
     """
 
     def __init__(
-        self, calibration: Calibration, facts: Facts, table: SignalTable, *others: SignalTable, allow_other: bool
+        self, calibration: Calibration, facts: Verdicts, table: SignalTable, *others: SignalTable, allow_other: bool
     ) -> None:
         self.calibration, self.digest = calibration, calibration.digest
         self._facts, self._allow_other = facts, allow_other
-        self._reads_agents = "agents" in calibration.identity.signals
-        self._table = table if self._reads_agents else None
+        self._table = table if "agents" in calibration.identity.signals else None
         tables = (table, *others)
         self._row = {name: row for row, name in enumerate(name for one in tables for name in one.judgment_ids)}
         self._crowded = calibration.crowded(table)
         self._known = None
-        if not self._reads_agents and self._row:
+        if self._table is None and self._row:
             self._known = joined([calibration.probabilities(one, allow_other) for one in tables if len(one)])
         self._said: dict[tuple[object, ...], Said] = {}
-
-    @classmethod
-    def build(
-        cls,
-        calibration: Calibration,
-        judgments: Iterable[Judgment],
-        *,
-        panels: Sequence[Panel] = (),
-        wanted: Callable[[Judgment], bool] | None = None,
-        rewards: Iterable[RewardScore] | None = None,
-        allow_other_identity: bool = False,
-        judges_must_be_known: bool = True,
-    ) -> "Probabilities":
-        """Collects the evidence in one pass; without agents' scores among the signals, all is known then.
-
-        Args:
-            wanted: which judgments are vetted; None for all.
-            allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
-            judges_must_be_known: whether an input by unknown judges alone is an error; if not, its judgments have no
-                probability, as those of an unknown judge among others never have one.
-
-        Raises:
-            InputError: the calibration is for other judges, agents, rubrics or prompts, or lacks its signals.
-        """
-        builder = FactsBuilder(texts=not TEXT_SIGNALS.isdisjoint(calibration.identity.signals))
-        vetted = list[bool]()
-        for judgment in judgments:
-            builder.add(judgment)
-            vetted.append(wanted is None or wanted(judgment))
-        return cls.of_facts(
-            calibration,
-            builder.facts(),
-            panels=panels,
-            wanted=np.array(vetted, dtype=bool),
-            rewards=rewards,
-            allow_other_identity=allow_other_identity,
-            judges_must_be_known=judges_must_be_known,
-        )
 
     @classmethod
     def of_facts(
         cls,
         calibration: Calibration,
-        facts: Facts,
+        facts: Verdicts,
         *,
         panels: Sequence[Panel] = (),
         wanted: Bools | None = None,
@@ -209,12 +167,18 @@ class Probabilities:
         judges_must_be_known: bool = True,
         dependence: Dependence | None = None,
     ) -> "Probabilities":
-        """The same as :meth:`build` of facts that are collected already.
+        """Of the records of an input; without agents' scores among the signals, all is known then.
 
         Args:
             facts: of all records of the input, with texts if a signal of the calibration reads them.
             wanted: [n] which judgments are vetted; None for all.
+            allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
+            judges_must_be_known: whether an input by unknown judges alone is an error; if not, its judgments have no
+                probability, as those of an unknown judge among others never have one.
             dependence: of the judges of a larger input; None for that of these records.
+
+        Raises:
+            InputError: the calibration is for other judges, agents, rubrics or prompts, or lacks its signals.
         """
         identity = calibration.identity
         if "agents" in identity.signals and not allow_other_identity:
@@ -240,36 +204,21 @@ class Probabilities:
             raise InputError(not_its_judges(calibration, others))
         return cls(calibration, facts, table, allow_other=allow_other_identity)
 
-    def complete(
-        self,
-        judgment: Judgment,
-        assessment: Assessment,
-        panel: Panel,
-        broken: Collection[str] = frozenset(),
-        *,
-        policy: bool = False,
-    ) -> Assessment:
-        """Adds the probability, the promise that covers the judgment and, unless another rule decides, the decision.
+    def column(self, rows: Indices, broken: Collection[str], by: Sequence[Assessment]) -> SaidColumn:
+        """The probabilities, the promises that cover the judgments, and marks.
 
         A judgment outside the calibration's domain carries no promise; the probability that it has decides all the
         same, by the default cut.
 
         Args:
+            rows: [n] places of the judgments in the facts.
             broken: ids of promises found broken (:func:`metajudge.monitor.report.promise_id`); a judgment that one of
                 them would cover is marked, and so outside the domain.
-        """
-        probability, marks = self._probability(judgment, assessment)
-        said = self._said_of(judgment.judge, judgment.item.category, marks, probability is not None, frozenset(broken))
-        return said.laid_on(assessment, probability, panel, policy=policy)
-
-    def column(self, rows: Indices, broken: Collection[str] = frozenset()) -> SaidColumn:
-        """What the calibration says of many judgments whose panels asked no agent, as :meth:`complete` does.
-
-        Args:
-            rows: [n] places of the judgments in the facts.
-            broken: see :meth:`complete`.
+            by: [n] the panels' assessments, of which agents' scores are read.
         """
         facts, gone = self._facts, frozenset(broken)
+        if self._table is not None:
+            return self._by_agents(self._table, rows, gone, by)
         places = np.array([self._row.get(facts.judgment_ids[row], -1) for row in rows.tolist()], dtype=np.intp)
         found, bits = np.full(len(rows), np.nan), np.full(len(rows), -1, dtype=np.intp)
         known, predicted = places >= 0, self._known
@@ -313,30 +262,42 @@ class Probabilities:
         shipped = self.calibration.is_shipped
         return self._said.setdefault(key, Said(self.digest, marks, calibrated, outside, stamp, shipped))
 
-    def _probability(self, judgment: Judgment, assessment: Assessment) -> tuple[float | None, tuple[str, ...]]:
-        row = self._row.get(judgment.id)
-        if row is None:
-            kind = None if judgment.verdict is None else kind_of(judgment.verdict)
-            return None, (self._why_none(judgment.judge, kind).value,)
-        found, at, crowded = self._known, row, False
-        if self._table is not None:
-            scores = self._agent_scores(assessment)
-            if scores is None:
-                return None, (NoProbability.NO_AGENT_SCORES.value,)
-            one = self._table.select(np.array([row])).with_agent_scores(scores)
-            found, at, crowded = self.calibration.probabilities(one, self._allow_other), 0, bool(self._crowded[row])
-        assert found is not None
-        marks = tuple(mark.value for mark in found.marks_of(at)) + (Mark.CROWDED.value,) * crowded
-        if np.ma.getmaskarray(found.probabilities)[at]:
+    def _by_agents(
+        self, table: SignalTable, rows: Indices, broken: frozenset[str], found: Sequence[Assessment]
+    ) -> SaidColumn:
+        """The same where the calibration reads agents' scores."""
+        facts, numbers, kinds = self._facts, list[float](), list[Said]()
+        for row, assessment in zip(rows.tolist(), found, strict=True):
+            probability, marks = self._probability(table, row, assessment)
+            code, known = int(facts.category[row]), probability is not None
+            category = None if code < 0 else facts.categories[code]
+            kinds.append(self._said_of(facts.judges[facts.judge[row]], category, marks, known, broken))
+            numbers.append(math.nan if probability is None else probability)
+        different = Named.of(kinds)
+        return SaidColumn(np.array(numbers), different.codes, different.names)
+
+    def _probability(
+        self, table: SignalTable, row: int, assessment: Assessment
+    ) -> tuple[float | None, tuple[str, ...]]:
+        place = self._row.get(self._facts.judgment_ids[row])
+        if place is None:
+            kind = int(self._facts.kind[row])
+            judge = self._facts.judges[self._facts.judge[row]]
+            return None, (self._why_none(judge, None if kind < 0 else VERDICT_KINDS[kind]).value,)
+        scores = self._agent_scores(assessment, self._facts.judgment_ids[row])
+        if scores is None:
+            return None, (NoProbability.NO_AGENT_SCORES.value,)
+        one = table.select(np.array([place])).with_agent_scores(scores)
+        found = self.calibration.probabilities(one, self._allow_other)
+        marks = tuple(mark.value for mark in found.marks_of(0)) + (Mark.CROWDED.value,) * bool(self._crowded[place])
+        if np.ma.getmaskarray(found.probabilities)[0]:
             return None, marks or (Mark.OTHER_JUDGE.value,)
-        return round(float(found.probabilities[at]), 9), marks
+        return round(float(found.probabilities[0]), 9), marks
 
     def _marks_of(self, judge: str, kind: int, known: bool, bits: int, *, calibrated: bool) -> tuple[str, ...]:
-        """Marks of a judgment without agents' scores, by its codes; see :meth:`_probability`."""
+        """Marks of a judgment without agents' scores, by its codes."""
         if not known:
             return (self._why_none(judge, None if kind < 0 else VERDICT_KINDS[kind]).value,)
-        if self._reads_agents:
-            return (NoProbability.NO_AGENT_SCORES.value,)
         marks = tuple(mark.value for mark in MARK_SETS[bits])
         return marks if calibrated else marks or (Mark.OTHER_JUDGE.value,)
 
@@ -350,10 +311,10 @@ class Probabilities:
             return NoProbability.OTHER_KIND
         return NoProbability.UNDECIDED
 
-    def _agent_scores(self, assessment: Assessment) -> AgentScores | None:
+    def _agent_scores(self, assessment: Assessment, name: str) -> AgentScores | None:
         """This assessment's scores under the calibration's identity, which was compared with the panel before."""
         scores = AgentScores.from_assessments([assessment])
-        if not scores.scores.get(assessment.judgment_id):
+        if not scores.scores.get(name):
             return None
         if self._allow_other:
             return scores
@@ -361,7 +322,7 @@ class Probabilities:
         return replace(scores, agents=identity.agents, rubrics=identity.rubrics, prompts=identity.prompts)
 
 
-def _shipped(calibration: Calibration, facts: Facts, vetted: Bools) -> list[SignalTable]:
+def _shipped(calibration: Calibration, facts: Verdicts, vetted: Bools) -> list[SignalTable]:
     """A table for each kind of verdicts: the shipped default is for all of them."""
     codes = np.unique(facts.kind[vetted & (facts.kind >= 0)]).tolist() or [0]
     signals = calibration.identity.signals

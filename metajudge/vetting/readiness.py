@@ -35,7 +35,6 @@ EXTRAS = {
     "mcp": "mcp",
     "otel": "opentelemetry",
     "postgres": "psycopg",
-    "ray": "ray",
 }
 """Extra -> a module that it brings."""
 

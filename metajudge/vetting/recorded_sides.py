@@ -19,7 +19,7 @@ from metajudge.store.versions import CURRENT
 from metajudge.types import Item, Judgment, Status, parse_verdict
 from metajudge.types.label import labels_in, settled
 from metajudge.types.location import StoreLocation, is_old_store
-from metajudge.vetting.comparison import Labelled, Result, Side
+from metajudge.vetting.comparison import Labelled, Side
 
 PAGE = 20_000
 """Judgments whose labels are read at once."""
@@ -114,9 +114,9 @@ class _Line(BaseModel):
 
 
 def _of_file(path: Path, name: str) -> Side:
-    found: dict[str, Result] = {}
+    found: dict[str, RunResult] = {}
     for line in read_lines(path, _Line):
-        one = Result(line.judgment_id, line.item_id, line.judgment_digest, line.accepted, line.final_score)
+        one = RunResult(0, 0, *(getattr(line, name) for name in RunResult._fields[2:]))
         earlier = found.setdefault(one.judgment_id, one)
         if earlier.judgment_digest != one.judgment_digest:
             raise InputError(
@@ -144,7 +144,7 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str, know
     return Side(name, found, notes=notes, labelled=labelled, asked=asked)
 
 
-async def _kept(store: Store, found: Mapping[str, Result], known: dict[str, Kept]) -> dict[str, Kept]:
+async def _kept(store: Store, found: Mapping[str, RunResult], known: dict[str, Kept]) -> dict[str, Kept]:
     """By the judgment's id."""
     wanted = list(dict.fromkeys(one.judgment_digest for one in found.values() if one.judgment_digest not in known))
     for start in range(0, len(wanted), PAGE):
@@ -199,9 +199,9 @@ async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:
     raise InputError(f"no run {name!r} in {location}, and no such file; the newest runs are: {there}")
 
 
-async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Result], tuple[str, ...]]:
+async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, RunResult], tuple[str, ...]]:
     """The results that the run made; those it took from earlier runs are the newest of its panel."""
-    found = {one.judgment_id: _result(one) for one in await store.ask(partial(run_results, run_id=run.run_id))}
+    found = {one.judgment_id: one for one in await store.ask(partial(run_results, run_id=run.run_id))}
     known_before = (run.summary or {}).get("judgments", 0) - len(found)
     if known_before <= 0:
         return found, ()
@@ -213,7 +213,7 @@ async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, Result], tupl
     return {**taken, **found}, (note,)
 
 
-async def _only_panel(store: Store, name: str) -> dict[str, Result]:
+async def _only_panel(store: Store, name: str) -> dict[str, RunResult]:
     panels = await store.ask(_panels)
     if len(panels) > 1:
         raise InputError(f"{name} has assessments by {len(panels)} panels: name a run (--store {name} RUN)")
@@ -224,11 +224,7 @@ def _panels(cursor: Connection) -> list[str]:
     return [panel for (panel,) in cursor.execute(f"SELECT DISTINCT panel_digest FROM {CURRENT}").fetchall()]  # noqa: S608
 
 
-async def _current(store: Store, panel: str | None) -> dict[str, Result]:
+async def _current(store: Store, panel: str | None) -> dict[str, RunResult]:
     """The newest results, of one panel or of all."""
     rows = await store.ask(partial(current_results, panel=panel))
-    return {one.judgment_id: _result(one) for one in rows}
-
-
-def _result(one: RunResult) -> Result:
-    return Result(one.judgment_id, one.item_id, one.judgment_digest, one.accepted, one.final_score)
+    return {one.judgment_id: one for one in rows}

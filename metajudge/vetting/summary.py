@@ -1,9 +1,11 @@
 """What a run over many judgments came to."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from metajudge.calibration.domain import BELOW, NOT_COVERED, Mark
 from metajudge.errors import FailureKind
@@ -14,9 +16,9 @@ from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 if TYPE_CHECKING:  # a run by agents alone has no use for them
-    from metajudge.bulk.run import Block
     from metajudge.evidence.dependence import Dependence, JudgesTogether
     from metajudge.evidence.rules import Rules
+    from metajudge.vetting.annotating import Block
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,12 +144,22 @@ class VetSummary(RunTotals):
             if assessment.status is Status.UNSCORED:
                 self.unscored_failures[assessment.failure.kind.value] += times
 
-    def count_block(self, block: "Block") -> None:
-        """Counts the results of a block."""
-        for assessment, times in block.alike:
+    def count_block(self, block: "Block", alike: Sequence[tuple[Assessment, int]]) -> None:
+        """Counts the results of a block.
+
+        Args:
+            alike: those by free evidence: an assessment, and how many are like it.
+        """
+        if block.reused:
+            for assessment, reused in zip(block.assessments, block.reused, strict=True):
+                self.add(assessment, reused)
+            return
+        for assessment, times in alike:
             self.count(assessment, times)
-        if block.best_probability is not None:
-            self.gathered.best_probability = max(block.best_probability, self.gathered.best_probability or 0.0)
+        self.results_known += block.known
+        numbers = block.said.probabilities[~np.isnan(block.said.probabilities)]
+        if len(numbers):
+            self.gathered.best_probability = max(float(numbers.max()), self.gathered.best_probability or 0.0)
 
     def describe_evidence(self, rules: "Rules", dependence: "Dependence") -> None:
         """Notes by which rules verdicts are compared, and which judges are not independent."""

@@ -15,12 +15,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.voting.ballots import (
-    Ballot,
-    Profile,
-    Unranked,
-    read_profile,
-)
+from metajudge.voting.ballots import Ballot, Profile, Unranked, read_profile
 from metajudge.voting.connection import reachable
 from metajudge.voting.pairwise import check_choice
 

@@ -9,14 +9,7 @@ import numpy as np
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.voting.agreement import joined, near_copies, profile_preferences
-from metajudge.voting.ballots import (
-    Ballots,
-    Profile,
-    Unranked,
-    Weight,
-    read_profile,
-    whole_weights,
-)
+from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_profile, whole_weights
 from metajudge.voting.borda import borda_of
 from metajudge.voting.consensus import Consensus
 from metajudge.voting.pairwise import pair_counts

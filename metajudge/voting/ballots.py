@@ -14,6 +14,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Ints
+from metajudge.types.verdict import short
 
 Group: TypeAlias = str | Sequence[str] | AbstractSet[str]
 Ballot: TypeAlias = Sequence[Group]
@@ -142,7 +143,7 @@ def _listed(ballots: Any) -> Sequence[Any]:
     if isinstance(ballots, np.ndarray):
         return list(ballots)
     if isinstance(ballots, str) or not isinstance(ballots, Sequence):
-        raise InputError(f"ballots must be a sequence of rankings, not {_short(ballots)}")
+        raise InputError(f"ballots must be a sequence of rankings, not {short(ballots)}")
     return ballots
 
 
@@ -151,11 +152,11 @@ def index_of(candidates: Sequence[str] | None) -> dict[str, int]:
     if candidates is None:
         return {}
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
-        raise InputError(f"candidates must be a sequence of names, not {_short(candidates)}")
+        raise InputError(f"candidates must be a sequence of names, not {short(candidates)}")
     index: dict[str, int] = {}
     for name in candidates:
         if not is_name(name):
-            raise InputError(f"candidates contains {_short(name)}, which is not a name: names are strings")
+            raise InputError(f"candidates contains {short(name)}, which is not a name: names are strings")
         if name in index:
             raise InputError(f"candidates names {name!r} twice: name each once")
         index[name] = len(index)
@@ -169,7 +170,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
     if isinstance(ballot, np.ndarray):
         ballot = ballot.tolist()
     if isinstance(ballot, str) or not isinstance(ballot, Sequence):
-        raise InputError(f"ballot {number} is {_short(ballot)}: give a sequence of candidates or of tied groups")
+        raise InputError(f"ballot {number} is {short(ballot)}: give a sequence of candidates or of tied groups")
     row: dict[int, int] = {}
     for place, entry in enumerate(ballot):
         if type(entry) is str or is_name(entry):
@@ -179,7 +180,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
             if not group:
                 raise InputError(f"ballot {number} has an empty group at place {place + 1}: leave it out")
         else:
-            raise InputError(f"ballot {number} contains {_short(entry)} at place {place + 1}, which is not a candidate")
+            raise InputError(f"ballot {number} contains {short(entry)} at place {place + 1}, which is not a candidate")
         for name in group:
             code = index.get(name) if is_name(name) else None
             if code is None:
@@ -194,7 +195,7 @@ def _read_ballot(ballot: Any, number: int, index: dict[str, int], *, grow: bool)
 
 def _new_code(name: Any, number: int, index: dict[str, int], *, grow: bool) -> int:
     if not is_name(name):
-        raise InputError(f"ballot {number} contains {_short(name)}, which is not a name: names are strings")
+        raise InputError(f"ballot {number} contains {short(name)}, which is not a name: names are strings")
     if not grow:
         close = get_close_matches(str(name), [str(known) for known in index], n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -212,7 +213,7 @@ def whole_weights(weights: Any, count: int) -> tuple[Ints, Fraction, bool]:
     if weights is None:
         return np.ones(count, dtype=np.int64), Fraction(1), True
     if isinstance(weights, str) or not isinstance(weights, Sequence | np.ndarray):
-        raise InputError(f"weights must be a sequence of numbers, one a ballot, not {_short(weights)}")
+        raise InputError(f"weights must be a sequence of numbers, one a ballot, not {short(weights)}")
     if len(weights) != count:
         raise InputError(f"there are {count} ballots and {len(weights)} weights: give one weight a ballot")
     exact = [_fraction(weight, number) for number, weight in enumerate(weights)]
@@ -234,7 +235,7 @@ def whole_weights(weights: Any, count: int) -> tuple[Ints, Fraction, bool]:
 
 def _fraction(weight: Any, number: int) -> Fraction:
     if isinstance(weight, bool) or not isinstance(weight, Real):
-        raise InputError(f"weights[{number}] is {_short(weight)}: a weight is a number above 0")
+        raise InputError(f"weights[{number}] is {short(weight)}: a weight is a number above 0")
     if not isinstance(weight, Rational):
         value = float(weight)
         if not math.isfinite(value):
@@ -251,8 +252,3 @@ def _fraction(weight: Any, number: int) -> Fraction:
 
 def _short_number(value: Fraction) -> str:
     return f"{float(value):g}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

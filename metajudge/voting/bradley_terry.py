@@ -15,12 +15,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.voting.ballots import (
-    Ballots,
-    Unranked,
-    Weight,
-    read_counted,
-)
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts

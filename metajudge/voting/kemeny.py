@@ -17,12 +17,7 @@ import numpy as np
 
 from metajudge.errors import InputError, UnprovenError
 from metajudge.stats.arrays import Floats
-from metajudge.voting.ballots import (
-    Ballots,
-    Unranked,
-    Weight,
-    read_counted,
-)
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.linear_order.blocks import separate_blocks
 from metajudge.voting.linear_order.paths import TimeLeft

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Ints
-from metajudge.voting.ballots import (
-    Weight,
-    whole_weights,
-)
+from metajudge.voting.ballots import Weight, whole_weights
 from metajudge.voting.linear_order.subsets import Subsets, subsets
 from metajudge.voting.pairwise import Ties, check_choice
 

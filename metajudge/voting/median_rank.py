@@ -7,13 +7,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Ints
-from metajudge.voting.ballots import (
-    Ballots,
-    Profile,
-    Unranked,
-    Weight,
-    read_counted,
-)
+from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.pairwise import check_choice
 

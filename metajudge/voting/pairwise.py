@@ -8,10 +8,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Ints
-from metajudge.voting.ballots import (
-    Profile,
-    Unranked,
-)
+from metajudge.voting.ballots import Profile, Unranked
 
 Ties: TypeAlias = Literal["half", "ignore"]
 """What a ballot's tie of two candidates counts: ``half`` a preference each way, or nothing.

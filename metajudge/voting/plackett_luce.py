@@ -14,14 +14,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.voting.ballots import (
-    Ballots,
-    Profile,
-    Unranked,
-    Weight,
-    read_counted,
-    read_profile,
-)
+from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_counted, read_profile
 from metajudge.voting.bradley_terry import centred_inverse
 from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by

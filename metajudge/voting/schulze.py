@@ -10,12 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.stats.arrays import Ints
-from metajudge.voting.ballots import (
-    Ballots,
-    Unranked,
-    Weight,
-    read_counted,
-)
+from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
 from metajudge.voting.consensus import Consensus, layered, places_below
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
 

@@ -11,10 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.voting.ballots import (
-    index_of,
-    is_name,
-)
+from metajudge.voting.ballots import index_of, is_name
 from metajudge.voting.bradley_terry import Draws, newton_strengths
 from metajudge.voting.connection import reachable
 from metajudge.voting.pairwise import PairCounts, check_choice
@@ -110,28 +107,20 @@ def _looked_up(names: Sequence[str], index: dict[str, int], *, grow: bool) -> ND
 
 
 @dataclass(frozen=True, slots=True)
-class StrengthInterval:
-    """Percentile interval of a candidate's log-strength over resamples, and of its rank."""
-
-    low: float
-    high: float
-    best_rank: float
-    worst_rank: float
-
-
-@dataclass(frozen=True, slots=True)
 class BootstrapStrengths:
     """Bradley-Terry strengths over resampled votes.
 
     Attributes:
-        intervals: candidate -> interval.
+        intervals: candidate -> percentile interval of its log-strength.
+        ranks: candidate -> percentile interval of its rank, the best first.
         confidence: nominal coverage.
         resamples: how often the votes were drawn.
         undefined: resamples whose votes tie not all candidates together; they have no strengths and are left out.
         votes: number of votes.
     """
 
-    intervals: dict[str, StrengthInterval]
+    intervals: dict[str, tuple[float, float]]
+    ranks: dict[str, tuple[float, float]]
     confidence: float
     resamples: int
     undefined: int
@@ -177,11 +166,11 @@ def bootstrap_strengths(
     level = np.abs(strengths[:, None, :] - strengths[:, :, None]) <= 1e-9
     ranks = above.sum(axis=2) + (level.sum(axis=2) + 1) / 2
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(strengths, tails, axis=0)
-    best, worst = np.quantile(ranks, tails, axis=0)
-    columns = zip(low.tolist(), high.tolist(), best.tolist(), worst.tolist(), strict=True)
-    intervals = {name: StrengthInterval(*row) for name, row in zip(counts.candidates, columns, strict=True)}
-    return BootstrapStrengths(intervals, confidence, resamples, resamples - len(usable), counts.total)
+    of_strength, of_rank = (
+        dict(zip(counts.candidates, map(tuple, np.quantile(drawn, tails, axis=0).T.tolist()), strict=True))
+        for drawn in (strengths, ranks)
+    )
+    return BootstrapStrengths(of_strength, of_rank, confidence, resamples, resamples - len(usable), counts.total)
 
 
 def _resampled(counts: PairCounts, ties: Draws, rng: np.random.Generator, resamples: int) -> Floats:

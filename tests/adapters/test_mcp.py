@@ -1,11 +1,9 @@
 """The MCP server by the official SDK's client: in this process, and started as an assistant starts it."""
 
 import json
-import os
-import sys
 
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError
 
 from metajudge.adapters.mcp import build_server
 from metajudge.adapters.vetting import Vetting
@@ -85,11 +83,3 @@ async def test_a_link_out_of_the_folder_and_an_unknown_rubric_are_refused(folder
             await client.read_resource("card://link.jsonl")
         with pytest.raises(MCPError, match="no built-in rubric 'mine'"):
             await client.read_resource("rubric://mine")
-
-
-@pytest.mark.slow
-async def test_an_assistant_starts_it_and_talks_over_its_streams(folder):
-    command = ["-m", "metajudge", "mcp", "--folder", str(folder), "--store", str(folder / "s.duckdb")]
-    async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
-        ranked = await said(client, "rank_file", file="ballots.jsonl")
-    assert ranked["ranking"][0] == ["a"]

@@ -7,8 +7,10 @@ import httpx2
 import pytest
 
 from metajudge.panels.config import panel_config
+from metajudge.types.location import PostgresUrl
 from tests.api.nouns import KEY
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.postgres_urls import stores_on_postgres
 from tests.doubles.quick_server import serving
 
 app_module = importlib.import_module("metajudge.api.app")
@@ -36,6 +38,26 @@ def serve(models):
     """Starts a service with the given options and hands out a client for it."""
     with contextlib.ExitStack() as stack:
         yield lambda **options: stack.enter_context(running(app_module.ServiceOptions(**options)))
+
+
+def _stored(kind, folder):
+    if kind == "file":
+        yield folder / "s.db"
+        return
+    with stores_on_postgres() as make:
+        yield PostgresUrl(make())
+
+
+@pytest.fixture(params=["file", "postgres"])
+def location(request, tmp_path):
+    """Where a store is that processes share."""
+    yield from _stored(request.param, tmp_path)
+
+
+@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.slow)])
+def store(request, tmp_path):
+    """Named before ``serve`` in the tests, so that the service ends before its schema is dropped."""
+    yield from _stored(request.param, tmp_path)
 
 
 def panel_of(server, names="ab", **options):

@@ -188,14 +188,6 @@ class TestOwners:
         assert len(every) == 6
         assert {one["owner"] for one in every} == set(self.NAMES)
 
-    def test_idempotency_keys_are_each_keys_own(self, service):
-        headers = {"idempotency-key": "same"}
-        answers = {name: self.sent(service, name, headers=headers) for name in self.NAMES}
-        assert answers["alice"].json()["job_id"] != answers["bob"].json()["job_id"]
-        assert all("idempotency-replayed" not in one.headers for one in answers.values())
-        again = self.sent(service, "alice", headers=headers)
-        assert again.json()["job_id"] == answers["alice"].json()["job_id"]
-
     async def test_jobs_of_a_service_that_had_no_keys_are_for_admin_alone(self, serve, models, tmp_path):
         panels = {"default": panel_of(models(answer=score_answer(5)))}
         first = serve(panels=panels, store=tmp_path / "s.duckdb")

@@ -103,10 +103,11 @@ def test_another_content_type_is_told_which_one_to_send(service, path, kind):
 
 
 @pytest.mark.parametrize("policy", ["nothing", "risk_analysis", "../secret.yaml"])
-def test_a_batch_or_stream_by_a_policy_that_cannot_decide_is_refused_before_it_begins(service, policy):
+def test_a_batch_stream_or_vet_by_a_policy_that_cannot_decide_is_refused_before_it_begins(service, policy):
     client, server = service
     batch = client.post("/v1/vet/batch", json=[record()], params={"policy": policy})
     stream = client.post("/v1/vet/stream", json={"judgment": record(), "policy": policy})
-    assert [batch.status_code, stream.status_code] == [422, 422]
+    plain = client.post("/v1/vet", json={"judgment": record(), "policy": policy})
+    assert [batch.status_code, stream.status_code, plain.status_code] == [422, 422, 422]
     assert client.get("/v1/jobs").json()["jobs"] == []
     assert server.count == 0

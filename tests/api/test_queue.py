@@ -12,21 +12,10 @@ from tests.api.conftest import panel_of
 from tests.api.service_process import process
 from tests.api.test_jobs import app_limits, ended, records
 from tests.doubles.llm_server import score_answer
-from tests.doubles.postgres_urls import stores_on_postgres
 
 queue = importlib.import_module("metajudge.api.queue")
 
 ITEMS = 60
-
-
-@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.slow)])
-def store(request, tmp_path):
-    """Named before ``serve`` in the tests, so that the service ends before its schema is dropped."""
-    if request.param == "file":
-        yield tmp_path / "s.duckdb"
-        return
-    with stores_on_postgres() as make:
-        yield PostgresUrl(make())
 
 
 @pytest.fixture

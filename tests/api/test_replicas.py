@@ -1,5 +1,6 @@
 """Replicas on one store, killed under load; several workers behind one address."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -18,6 +19,7 @@ import pytest
 
 from tests.api.service_process import free_port
 from tests.doubles.judgments import judgment
+from tests.doubles.killed_replicas import killed
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.postgres_server import PostgresServer
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -26,7 +28,6 @@ from tests.doubles.waiting import until
 pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
 
 pytestmark = pytest.mark.timeout(300)  # each starts whole services, which takes long where many do
-REPLICAS = Path(__file__).parents[1] / "doubles" / "killed_replicas.py"
 
 
 @pytest.fixture
@@ -37,12 +38,9 @@ def url():
 
 @pytest.mark.slow
 def test_of_two_replicas_one_killed_again_and_again_nothing_is_lost_and_nothing_decided_twice(url, tmp_path):
-    out = tmp_path / "replicas.json"
-    command = [sys.executable, REPLICAS, os.environ["METAJUDGE_TEST_POSTGRES"], "--json", out]
-    options = ["--only-killed", "--seconds", "30", "--kill-every", "8", "--clients", "6", "--job-items", "100"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    found = json.loads(out.read_text())
+    found = asyncio.run(killed(url, tmp_path))
+    wrong = {name: count for name, count in found.items() if name.endswith(("_lost", "_twice", "_changed")) and count}
+    assert (wrong, found["given_up"]) == ({}, 0)
     assert found["kills"] >= 1
     assert found["vets_answered"] > 20
     assert found["decisions_acknowledged"] > 0
@@ -68,50 +66,6 @@ def answers(port, within=150.0):
                 return True
         time.sleep(0.1)
     return False
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_is_started_again_and_all_end_together(url, tmp_path):
-    port = free_port()
-    parent = workers(url, tmp_path, 2, port)
-    try:
-        assert answers(port), (tmp_path / "serve.log").read_text()[-2000:]
-        time.sleep(6)
-        before = children(parent.pid)
-        assert len(before) == 2
-        os.kill(before[0], signal.SIGKILL)
-        assert answers(port)
-        time.sleep(1)
-        after = children(parent.pid)
-        assert len(after) == 2
-        assert before[0] not in after
-    finally:
-        parent.send_signal(signal.SIGTERM)
-        assert parent.wait(30) == 0
-    assert not any(Path(f"/proc/{pid}").exists() for pid in after)
-
-
-@pytest.mark.slow
-def test_a_worker_killed_soon_after_its_start_does_not_end_the_service(url, tmp_path):
-    port = free_port()
-    parent = workers(url, tmp_path, 2, port)
-    try:
-        assert answers(port), (tmp_path / "serve.log").read_text()[-2000:]
-        first, second = children(parent.pid)
-        for after_s in (0.1, 1.5, 0.0):
-            os.kill(first, signal.SIGKILL)
-            deadline = time.monotonic() + 60
-            while not (fresh := set(children(parent.pid)) - {first, second}):
-                assert time.monotonic() < deadline, "it was not started again"
-                assert parent.poll() is None, (tmp_path / "serve.log").read_text()[-2000:]
-                time.sleep(0.02)
-            first = fresh.pop()
-            time.sleep(after_s)
-        assert second in children(parent.pid), "one kill ended the other worker, too"
-        assert answers(port)
-    finally:
-        parent.send_signal(signal.SIGTERM)
-        assert parent.wait(40) == 0
 
 
 @pytest.mark.slow

@@ -58,9 +58,11 @@ def test_without_anything_it_would_start_on_this_machine():
     assert "would have started" in str(started().exception)
 
 
-def test_open_to_the_network_without_a_key():
-    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+def test_open_to_the_network_a_key_is_needed(monkeypatch):
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org"):
         assert "opens the service to the network: set METAJUDGE_API_KEY" in refusal("--host", host)
+    monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
+    assert "would have started" in str(started("--host", "0.0.0.0").exception)
 
 
 def test_open_to_the_network_by_its_file(tmp_path):
@@ -68,12 +70,14 @@ def test_open_to_the_network_by_its_file(tmp_path):
     assert "opens the service to the network" in refusal("--config", "s.toml")
 
 
-def test_open_to_the_network_with_a_key_it_would_start(monkeypatch):
-    monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
-    assert "would have started" in str(started("--host", "0.0.0.0").exception)
-
-
-@pytest.mark.parametrize("key", ["changeme", "change-me-change-me-change-me", "your-api-key-goes-here", "short-key"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("changeme", "Secret", "short-key", "change-me-please-change-me", "your-api-key-goes-here"),
+        *("replace-with-a-long-key", "<put the key here please>", "${METAJUDGE_API_KEY_HERE}", "x" * 32),
+        *("sk-placeholder-0123456789", "insert-your-secret-key-here", "example-0123456789-key"),
+    ],
+)
 def test_a_placeholder_for_a_key(monkeypatch, key):
     monkeypatch.setenv("METAJUDGE_API_KEY", key)
     assert "placeholder or shorter" in refusal("--host", "0.0.0.0")

@@ -4,7 +4,6 @@ import importlib
 
 import pytest
 
-from metajudge.errors import ConfigurationError
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
 
@@ -19,34 +18,12 @@ def record():
 
 
 class TestKeys:
-    @pytest.mark.parametrize(
-        "key",
-        [
-            *("changeme", "Secret", "short", "change-me-please-change-me", "your-api-key-goes-here"),
-            *("replace-with-a-long-key", "<put the key here please>", "${METAJUDGE_API_KEY_HERE}", "x" * 32),
-            *("sk-placeholder-0123456789", "insert-your-secret-key-here", "example-0123456789-key"),
-        ],
-    )
-    def test_a_key_anybody_could_guess_is_refused(self, key):
-        with pytest.raises(ConfigurationError, match="placeholder or shorter"):
-            server.checked_key(key, "127.0.0.1")
-
     def test_a_made_key_is_no_placeholder(self, monkeypatch):
         drawn = iter(["GEw81yxxXxOUDfZa96", "a-Sample-of-chance-0", "fine-0123456789-abc"])
         monkeypatch.setattr(server.secrets, "token_urlsafe", lambda size: next(drawn))
         key, lines = server.new_key_lines("ci", [])
         assert server.checked_key(key, "0.0.0.0") == key == "mj_fine-0123456789-abc"
         assert keys.hashed(key) in lines
-
-    @pytest.mark.parametrize("host", ["example.org", "192.168.0.1", "0.0.0.0", "::", "localhost.example.org"])
-    def test_what_is_not_loopback(self, host):
-        assert not hosts.is_loopback(host)
-
-
-class TestBodyLimit:
-    def test_a_body_within_the_limit_arrives_whole(self, serve):
-        body = {**record(), "rationale": "x" * 300_000}
-        assert serve(max_body_bytes=1_000_000).post("/v1/vet", json=body).status_code == 200
 
 
 def test_documented_examples_are_accepted(serve):

@@ -7,13 +7,12 @@ import time
 
 import pytest
 
-from metajudge.errors import InputError, StoreError
+from metajudge.errors import StoreError
 from metajudge.store import answers as answers_module
 from metajudge.store import open_store
 from metajudge.types import Assessment, Status
 from metajudge.types.location import PostgresUrl
 from tests.doubles.judgments import judgment
-from tests.doubles.postgres_urls import stores_on_postgres
 
 jobs_module = importlib.import_module("metajudge.api.jobs")
 panels_module = importlib.import_module("metajudge.api.panels")
@@ -48,16 +47,6 @@ class Panels:
             judgment_digest=one.digest,
             metajudge_version="0",
         )
-
-
-@pytest.fixture(params=["file", "postgres"])
-def location(request, tmp_path):
-    """Where a store is that processes share."""
-    if request.param == "file":
-        yield tmp_path / "s.db"
-        return
-    with stores_on_postgres() as make:
-        yield PostgresUrl(make())
 
 
 @pytest.fixture
@@ -111,17 +100,6 @@ async def test_two_replicas_work_on_one_job_and_each_item_has_one_result(replica
     page = await first.results(job_id, -1, 200)
     assert [row.item for row in page] == list(range(150))
     assert [row.seq for row in await second.results_since(job_id, 0, 200)] == list(range(1, 151))
-
-
-async def test_each_key_pages_through_its_own_jobs_alone(replica):
-    jobs = await replica(Panels(0.0))
-    sent = {name: [await send(jobs, 1, owner=name) for _ in range(2)] for name in ("alice", "bob")}
-    assert [one.job_id for one in await jobs.page(None, 5, "alice")] == sent["alice"][::-1]
-    assert [one.job_id for one in await jobs.page(sent["alice"][1], 5, "alice")] == sent["alice"][:1]
-    assert len(await jobs.page(None, 5)) == 4
-    assert [await jobs.owner(name) for name in (*sent["bob"], "nothing")] == ["bob", "bob", None]
-    with pytest.raises(InputError, match="there is no job"):
-        await jobs.page(sent["alice"][0], 5, "bob")
 
 
 async def left(jobs, table):
@@ -183,25 +161,6 @@ async def test_deleted_a_job_is_gone_at_once_and_its_results_little_by_little(re
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)
     assert [row.item for row in await jobs.results(other, -1, 20)] == list(range(10))
-
-
-async def test_counts_follow_the_results(replica):
-    first, second = await replica(Panels(0.01)), await replica(Panels(0.01))
-    job_id = await send(first, 40)
-    seen = []
-    while not (status := await second.status(job_id)).state.ended:
-        seen.append(status.done)
-        assert status.done == sum(status.by_status.values()) <= 40
-        await asyncio.sleep(0.01)
-    assert seen == sorted(seen)
-    assert [(await one.status(job_id)).by_status for one in (first, second, first)] == [{"assessed": 40}] * 3
-
-
-async def test_other_judgments_of_an_item_in_the_job_are_evidence(replica):
-    panels = Panels(evidence=True)
-    jobs = await replica(panels)
-    await ended(jobs, await send(jobs, 3, one_item=True))
-    assert sorted(panels.others["j0"]) == ["j0", "j1", "j2"]
 
 
 @pytest.mark.slow

@@ -11,22 +11,10 @@ import pytest
 
 from metajudge.store import open_store
 from metajudge.store.jobs import LANES, JobRow, StoredJobs
-from metajudge.types.location import PostgresUrl
-from tests.doubles.postgres_urls import stores_on_postgres
 
 ROOT = Path(__file__).parents[2]
 DOOMED = ROOT / "tests" / "doubles" / "doomed_replica.py"
 KILLED = -9
-
-
-@pytest.fixture(params=["file", "postgres"])
-def location(request, tmp_path):
-    """Where a store is that processes share."""
-    if request.param == "file":
-        yield tmp_path / "s.db"
-        return
-    with stores_on_postgres() as make:
-        yield PostgresUrl(make())
 
 
 @pytest.fixture

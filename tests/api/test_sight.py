@@ -121,7 +121,6 @@ def told(answers, *words):
 
 
 class TestLabels:
-    @pytest.mark.slow
     def test_no_address_tells_a_reviewer_a_label_or_what_follows_from_it(self, service):
         visitor = service("judge")
         secret = ("judge" * 32)[:32]
@@ -139,7 +138,6 @@ class TestLabels:
         assert "whether the item has a label is not shown" in answers["/assessments/1"]
         assert '"labels_withheld":["item-0"]' in answers["/v1/assessments/item-0 later"], "nothing of it waits now"
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["reader", "boss"])
     def test_who_only_looks_sees_labels_where_assessments_are_and_not_in_the_queue(self, service, name):
         answers = everything(service(name), (name * 32)[:32])
@@ -241,7 +239,6 @@ class TestBlindMode:
             decided = ada.post(f"/v1/reviews/{review}/decide", json=said).json()["state"]["decisions"][0]
             assert decided["blind"] is blind
 
-    @pytest.mark.slow
     def test_nothing_the_machine_said_is_anywhere_while_it_waits(self, ada):
         ada.submit("/preferences", {"blind": "true"})
         answers = everything(ada)

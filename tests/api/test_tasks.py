@@ -7,14 +7,12 @@ import time
 
 import pytest
 
-from metajudge.types.location import PostgresUrl
 from tests.api.conftest import panel_of
 from tests.api.nouns import record
 from tests.api.service_process import process
 from tests.api.test_jobs import all_results, ended
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema
-from tests.doubles.postgres_urls import stores_on_postgres
 
 tasks = importlib.import_module("metajudge.api.tasks")
 panels = importlib.import_module("metajudge.api.panels")
@@ -30,16 +28,6 @@ def scores(body):
     """A judge's reply on a case: every criterion at 9."""
     row = {"comment": "Fine.", "evidence": [], "weaknesses": [], "score": 9, "confidence": 0.9}
     return json.dumps(dict.fromkeys(requested_schema(body)["properties"], row))
-
-
-@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.slow)])
-def store(request, tmp_path):
-    """Named before ``serve`` in the tests, so that the service ends before its schema is dropped."""
-    if request.param == "file":
-        yield tmp_path / "s.duckdb"
-        return
-    with stores_on_postgres() as make:
-        yield PostgresUrl(make())
 
 
 def test_cases_as_a_job_and_one_that_the_policy_cannot_judge_has_its_error(store, serve, models):
@@ -96,14 +84,6 @@ class TestIdempotency:
         assert again.content == first.content
         assert models_server.count == count
         assert client.post(path, json=other, headers=headers).status_code == 422
-
-
-def test_settings_are_stored_with_their_kind_and_those_of_a_vet_as_ever():
-    vet = panels.Choice(panel="p")
-    assert tasks.to_text(vet) == vet.model_dump_json()
-    for asked in (vet, tasks.ClashChoice(seed=4), tasks.CaseChoice(panel="q")):
-        assert tasks.asked_of(tasks.to_text(asked)) == asked
-        assert tasks.kind_in(tasks.to_text(asked)) == tasks.kind_of(asked)
 
 
 @pytest.mark.slow

@@ -8,50 +8,36 @@ from metajudge.types import Item, Judgment, Label
 from metajudge.types.verdict import kind_of, parse_verdict
 
 
-def pair(
-    item, judge, verdict, order="AB", *, label=None, labels=(), models=None, lengths=(5, 5), question=None, **more
-):
+def pair(item, judge, verdict, order="AB", *, models=None, lengths=(5, 5), **more):
     """A pairwise judgment of responses A and B; ``labels`` are people's answers in turn."""
+    name = f"{item}/{judge}/{order}/{more.get('meta', {}).get('prompt_name', '')}"
+    responses = {"A": "a" * lengths[0], "B": "b" * lengths[1]}
+    more = {"id": name, "order": tuple(order), **more}
+    return _judgment(item, judge, verdict, responses, models=models, **more)
+
+
+def single(item, judge, verdict, *, model=None, length=5, scale=(), **more):
+    """A grade or a category of one response."""
+    models = None if model is None else {"R": model}
+    more = {"id": f"{item}/{judge}", **more}
+    return _judgment(item, judge, verdict, {"R": "r" * length}, models=models, scale=scale or None, **more)
+
+
+def _judgment(
+    item, judge, verdict, responses, *, label=None, labels=(), models, category=None, question=None, scale=None, **more
+):
     record = Item(
         id=item,
         question=question or f"question of {item}",
-        responses={"A": "a" * lengths[0], "B": "b" * lengths[1]},
+        responses=responses,
         label=label,
         labels=people(labels),
         models=models,
-        category=more.pop("category", None),
+        category=category,
+        scale=scale,
     )
-    return Judgment(
-        id=more.pop("id", f"{item}/{judge}/{order}/{more.get('meta', {}).get('prompt_name', '')}"),
-        item=record,
-        judge=judge,
-        verdict=verdict,
-        no_verdict=None if verdict is not None else "unparsed",
-        order=tuple(order),
-        **more,
-    )
-
-
-def single(item, judge, verdict, *, label=None, labels=(), model=None, length=5, question=None, scale=(), **more):
-    """A grade or a category of one response."""
-    record = Item(
-        id=item,
-        question=question or f"question of {item}",
-        responses={"R": "r" * length},
-        label=label,
-        labels=people(labels),
-        models=None if model is None else {"R": model},
-        category=more.pop("category", None),
-        scale=scale or None,
-    )
-    return Judgment(
-        id=more.pop("id", f"{item}/{judge}"),
-        item=record,
-        judge=judge,
-        verdict=verdict,
-        no_verdict=None if verdict is not None else "unparsed",
-        **more,
-    )
+    why = "unparsed" if verdict is None else None
+    return Judgment(item=record, judge=judge, verdict=verdict, no_verdict=why, **more)
 
 
 def people(answers):
@@ -69,4 +55,4 @@ def table_of(judgments, right=None, kind=None):
 def view(judgments, judge, right=None):
     """The verdicts of one judge beside the others."""
     table = table_of(judgments, right)
-    return view_of(table, build_peers(table), table.source.judges.values.index(judge))
+    return view_of(table, build_peers(table), table.facts.judges.index(judge))

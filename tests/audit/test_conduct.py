@@ -39,7 +39,7 @@ def test_severity_is_the_difference_of_pass_rates():
     assert severity(view(judgments, "lenient")).evidence.estimate == pytest.approx(0.25)
     found = severity(view(judgments, "strict"))
     assert found.evidence.estimate == pytest.approx(-0.25)
-    assert "sign-flip" in found.evidence.test
+    assert "sign-flip" in found.evidence.method
     assert found.evidence.p_value < 0.001
     assert severity(view([pair("i", "j", "A>B", label="A>B")], "j")) is None
 
@@ -80,7 +80,7 @@ def test_versions_and_categories_are_compared_with_the_rest():
     ]
     found = versions(view(judgments, "j"))
     assert abs(found.evidence.estimate) == pytest.approx(1.0)
-    assert (found.parts, found.details["compared"]) == (1, 2)
+    assert (found.parts, found.check.details["compared"]) == (1, 2)
     found = categories(view(judgments, "j"))
     assert found.evidence.estimate == pytest.approx(0.0)
     assert found.parts == 3
@@ -136,7 +136,7 @@ def errs(rate, seed):
 def test_copies_make_the_same_errors():
     judgments = graded({"a": errs(0.3, 1), "b": errs(0.3, 1), "c": errs(0.3, 2), "d": errs(0.3, 3)}, items=200)
     found = copy(view(judgments, "b"))
-    assert found.details == {"other": "a"}
+    assert found.check.details == {"other": "a"}
     assert found.evidence.estimate == 1.0
     assert found.evidence.p_value < 1e-4
     assert copy(view(judgments, "c")).evidence.p_value > 0.5

@@ -4,6 +4,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from metajudge.audit.figures import (
     accuracy,
+    ceiling_gap,
+    ceiling_of,
     classes_of,
     contested,
     flips,
@@ -28,18 +30,6 @@ def test_accuracy_with_its_interval_n_and_rule():
     assert found.interval[0] < 0.75 < found.interval[1]
     assert "equal" in found.method
     assert accuracy(view([single("x", "j", True)], "j")) is None
-
-
-def test_verdicts_on_one_question_widen_the_interval():
-    def judged(each):
-        return [
-            single(f"i{at}", "j", (at // each) % 4 != 0, label=True, question=f"q{at // each}") for at in range(200)
-        ]
-
-    alone, shared = (accuracy(view(judged(each), "j")) for each in (1, 10))
-    assert alone.estimate == shared.estimate == 0.75
-    assert shared.interval[0] < alone.interval[0]
-    assert shared.questions == 20
 
 
 def test_kappa_equals_scikit_learn():
@@ -133,17 +123,22 @@ def test_peer_agreement():
     assert peer_agreement(view(judgments, "b")).n == 5  # the others are undecided on the rest
 
 
+def by_category(judgments):
+    one = view(judgments, "j")
+    return groups(one, one.category, one.table.facts.categories)
+
+
 def test_groups_control_false_findings():
     judgments = [
         single(f"i{at}", "j", at % 4 != 3 or at % 3 == 0, label=True, category="weak" if at % 4 == 3 else f"c{at % 4}")
         for at in range(240)
     ]
-    found = {one.name: one for one in groups(view(judgments, "j"), "categories")}
+    found = {one.name: one for one in by_category(judgments)}
     assert set(found) == {"c0", "c1", "c2", "weak"}
     assert found["weak"].finding
     assert found["weak"].difference.estimate == pytest.approx(-2 / 3)
     assert found["weak"].adjusted_p < 0.001
-    assert groups(view(judgments, "j"), "versions") == ()
+    assert by_category([single("i", "j", True, label=True, category="c")]) == ()
 
 
 def test_stretches_of_time_have_about_equal_counts():
@@ -167,3 +162,28 @@ def test_contested_items():
 def test_people_who_prefer_the_same_response_agree_whatever_the_strength():
     judgments = [pair(f"i{at}", "j", "A>B", labels=["A>B", "A>>B"]) for at in range(10)]
     assert contested(view(judgments, "j")).disagreed is None
+
+
+def people_and_judge(verdict):
+    """On every item two say pass, and one says fail on every second."""
+    said = [["pass", "pass", "fail" if at % 2 else "pass"] for at in range(40)]
+    return view([single(f"i{at}", "j", verdict, labels=labels) for at, labels in enumerate(said)], "j")
+
+
+def test_the_ceiling_is_the_agreement_of_people_left_out():
+    found = ceiling_of(people_and_judge("pass").table)
+    # where all agree 3 of 3; else the two who pass face an undecided rest, and the third is wrong
+    assert found.agreement.n == 20 * 3 + 20 * 1
+    assert found.agreement.estimate == pytest.approx(60 / 80)
+    assert found.annotators == 3
+
+
+def test_the_gap_compares_the_judge_with_the_person_left_out():
+    # on contested items the judge agrees with the majority, the person left out does not
+    assert ceiling_gap(people_and_judge("pass")).estimate == pytest.approx(0.5)
+    assert ceiling_gap(people_and_judge("fail")).estimate == pytest.approx(-0.5)
+
+
+def test_one_person_makes_no_ceiling():
+    found = view([single("i", "j", "pass", labels=["pass"])], "j")
+    assert (ceiling_of(found.table), ceiling_gap(found)) == (None, None)

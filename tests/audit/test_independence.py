@@ -4,7 +4,7 @@ import numpy as np
 
 from metajudge.audit.report import audit
 from metajudge.report.audit.page import card, page
-from metajudge.report.audit.published import AuditDocument, published
+from metajudge.report.audit.published import published
 from metajudge.report.audit.terminal import lines
 from metajudge.report.markdown import to_markdown
 from tests.doubles.dependent_judges import WORTH, judged
@@ -23,11 +23,6 @@ def test_copies_are_named_with_the_number_that_judges_count_as():
     assert "ant and ant-2 gave the same verdict on 100 % of 600 answers to 300 questions" in told
     for report in (page(published(found)), card(published(found))):
         assert "count as 2.3 independent ones" in to_markdown(report)
-
-
-def test_the_document_is_read_back_as_it_was_written():
-    document = published(audit(judged(100, copies=("ant-2",), judges=("ant", "bee", "cat", "dog"))))
-    assert AuditDocument.model_validate_json(document.model_dump_json()) == document
 
 
 def test_independent_judges_and_too_few_are_told_apart():

@@ -7,7 +7,7 @@ from metajudge.types.right import parse_right
 from tests.audit.records import single, table_of
 
 
-def jury(judges, items=400, labelled=True, costs=None):
+def jury(judges, items=400, labelled=True):
     """Judges -> (error rate, seed); the same seed makes the same errors."""
     wrong = {name: np.random.default_rng(seed).random(items) < rate for name, (rate, seed) in judges.items()}
     judgments = [
@@ -16,7 +16,7 @@ def jury(judges, items=400, labelled=True, costs=None):
         for name in judges
     ]
     table = table_of(judgments)
-    return jury_of(table, build_peers(table), costs)
+    return jury_of(table, build_peers(table))
 
 
 def test_independent_judges_count_in_full_and_copies_once():
@@ -42,13 +42,6 @@ def test_the_cheapest_panel_that_is_as_good_drops_the_rest():
     assert {name for name, _ in found.drop} == {"bad", "worse"}
     assert found.panels[-1].difference.estimate == 0
     assert "good alone" in found.sentence
-
-
-def test_prices_decide_among_panels_that_are_as_good():
-    judges = {"dear": (0.05, 1), "cheap": (0.05, 1), "other": (0.4, 2)}
-    found = jury(judges, items=800, costs={"dear": 10.0, "cheap": 1.0, "other": 1.0})
-    assert found.cheapest.judges == ("cheap",)
-    assert found.cheapest.cost == 1.0
 
 
 def test_all_are_needed_where_each_adds():

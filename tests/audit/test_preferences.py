@@ -19,10 +19,10 @@ def test_position_counts_pairs_that_go_with_the_place():
     judgments += [one for at in range(4) for one in both(f"s{at}", "B>A", "A>B")]
     judgments += [one for at in range(16) for one in both(f"c{at}", "A>B", "A>B")]
     found = position(view(judgments, "j"))
-    assert found.details == {"first": 20, "second": 4, "pairs": 40}
+    assert found.check.details == {"first": 20, "second": 4, "pairs": 40}
     assert found.evidence.estimate == pytest.approx(16 / 40)
     assert found.evidence.p_value < 0.002
-    assert found.reference == "nothing"
+    assert found.check.reference == "nothing"
 
 
 def test_a_tie_in_one_order_counts_half():
@@ -34,7 +34,7 @@ def test_position_in_one_order_needs_labels():
     judgments = [pair(f"i{at}", "j", "A>B", label=WIN[at % 2 == 0], order="AB") for at in range(40)]
     found = position(view(judgments, "j"))
     assert found.evidence.estimate == pytest.approx(1.0)
-    assert found.details == {"error_where_wrong": 1.0, "error_where_right": 0.0}
+    assert found.check.details == {"error_where_wrong": 1.0, "error_where_right": 0.0}
     assert position(view([pair("i", "j", "A>B")], "j")) is None
     assert position(view([single("i", "j", 3)], "j")) is None
 
@@ -51,7 +51,7 @@ def test_position_of_rankings_compares_a_response_with_itself():
     found = position(view(judgments, "j"))
     assert found.evidence.estimate == pytest.approx(1.0)
     assert found.evidence.p_value < 1e-4
-    assert found.evidence.interval[1] == 1.0
+    assert found.evidence.high == 1.0
 
 
 def labelled_pairs(choose):
@@ -76,7 +76,7 @@ def test_longer_responses_that_are_better_are_no_bias():
         pair(f"i{at}", "j", WIN[at % 10 != 0], label="A>B" if at % 20 else "B>A", lengths=(9, 4)) for at in range(100)
     ]
     found = length(view(judgments, "j"))
-    assert found.details["error_where_right"] == pytest.approx(5 / 95)
+    assert found.check.details["error_where_right"] == pytest.approx(5 / 95)
 
 
 def test_length_of_grades_is_partial_given_the_label():
@@ -90,7 +90,7 @@ def test_length_of_grades_is_partial_given_the_label():
     assert length(view(judgments, "j")).evidence.estimate == pytest.approx(0.0)
     found = length(view(judgments, "k"))
     assert found.evidence.estimate > 0.08
-    assert found.relevant_effect == 0.05
+    assert found.check.relevant_effect == 0.05
 
 
 def noisy_people(judge):
@@ -107,9 +107,9 @@ def noisy_people(judge):
 
 def test_errors_of_the_labels_are_no_preference():
     found = noisy_people(lambda truth, rng: truth if rng.random() < 0.75 else not truth)
-    assert found.details["error_where_wrong"] - found.details["error_where_right"] > 0.2
+    assert found.check.details["error_where_wrong"] - found.check.details["error_where_right"] > 0.2
     assert abs(found.evidence.estimate) < 0.12
-    assert "less that of people" in found.unit
+    assert "less that of people" in found.check.unit
     biased = noisy_people(lambda truth, rng: truth if rng.random() < 0.4 else True)
     assert biased.evidence.estimate > 0.2
     assert biased.evidence.p_value < 0.001
@@ -125,7 +125,7 @@ def test_grades_are_held_against_those_of_people():
         judgments.append(single(f"i{at}", "j", said[0], labels=said[1:], length=size, scale=(1, 5)))
     found = length(view(judgments, "j"))
     assert found.evidence.p_value > 0.01
-    assert "less that of people" in found.unit
+    assert "less that of people" in found.check.unit
 
 
 def test_own_family_and_own_answers():

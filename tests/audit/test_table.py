@@ -18,7 +18,7 @@ def test_pairs_are_coded_by_the_preferred_response():
             pair("n", "j", "A>B"),
         ]
     )
-    assert table.classes == ("A", "B", "tie")
+    assert table.coding.classes == ("A", "B", "tie")
     assert table.answer.tolist() == [0, 1, 2, 0, 0]
     assert table.label.tolist() == [0, 0, 0, 2, NOTHING]
     np.testing.assert_equal(table.correct, [1, 0, 0, NAN, NAN])
@@ -45,7 +45,7 @@ def test_a_rule_that_does_not_apply_gives_the_default():
 
 def test_pass_words_are_two_sides_under_the_names_of_the_verdicts():
     table = table_of([single("i", "j", "pass", label=True), single("k", "j", "fail", label="correct")])
-    assert table.classes == ("fail", "pass")
+    assert table.coding.classes == ("fail", "pass")
     assert table.number.tolist() == [1, 0]
     assert table.correct.tolist() == [1, 0]
     assert table.binary
@@ -54,15 +54,15 @@ def test_pass_words_are_two_sides_under_the_names_of_the_verdicts():
 def test_grades_against_pass_labels_are_sides():
     table = table_of([single("i", "j", 8, label="pass"), single("k", "j", 2, label="pass")])
     assert str(table.right) == "side:5"
-    assert table.classes == ("fail", "pass")
+    assert table.coding.classes == ("fail", "pass")
     assert table.correct.tolist() == [1, 0]
 
 
 def test_grades_span_their_declared_scale():
     judgments = [single("i", "j", 2, label=3, scale=(1, 10)), single("k", "j", 3, label=3, scale=(1, 10))]
     table = table_of(judgments)
-    assert (table.spread, table.ordered, table.binary) == (9, True, False)
-    assert table_of([single("i", "j", 2), single("k", "j", 2)]).spread is None
+    assert (table.coding.spread, table.binary) == (9, False)
+    assert table_of([single("i", "j", 2), single("k", "j", 2)]).coding.spread is None
 
 
 def test_ordered_categories_have_places():
@@ -70,14 +70,14 @@ def test_ordered_categories_have_places():
     table = table_of(
         [single("i", "j", "excellent", label="middling", scale=scale), single("k", "j", "bad", scale=scale)]
     )
-    assert table.classes == scale
+    assert table.coding.classes == scale
     assert table.number.tolist() == [2, 0]
 
 
 def test_categories_without_order_have_no_numbers():
     table = table_of([single(name, "j", name, label="blue") for name in ("red", "green", "blue")])
     assert np.isnan(table.number).all()
-    assert table.spread is None
+    assert table.coding.spread is None
     assert table.correct.tolist() == [0, 0, 1]
 
 

@@ -48,14 +48,6 @@ def test_where_nobody_decided_the_counts_are_said(folder):
         bench_of(folder([pair(0), pair(1)], games))
 
 
-def test_signals_choose_what_the_free_evidence_weighs(small):
-    alone = bench_of(small, signals=("order",)).observations.rows
-    assert {round(row.heuristic, 6) for row in alone if row.judge == "owl"} == {
-        round(1 + 4 / (1 + 2.718281828459045**-1), 6),
-        round(1 + 4 / (1 + 2.718281828459045**1), 6),
-    }
-
-
 def test_the_findings_survive_their_own_json(small):
     findings = found(bench_of(small))
     assert BenchFindings.model_validate_json(findings.model_dump_json()) == findings

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from metajudge.benchmarks.bench import ALL_JUDGES, Bench, Request
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.calibrated import load_calibrated
 from metajudge.benchmarks.calibrated_scores import SCORE_NAME
@@ -19,6 +18,7 @@ from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.report.html import to_html
+from tests.benchmarks.benches import bench_of
 from tests.doubles.judgebench import game, pair
 
 PAIRS = 40
@@ -76,10 +76,6 @@ def file(fitted, tmp_path):
     return write
 
 
-def bench_of(place, **changes):
-    return Bench(Request(benchmark="judgebench", data=place, **changes))
-
-
 def rows_of(findings, judge):
     (one,) = [one for one in findings.judges if one.judge == judge]
     return {row.name: row for row in one.rows}
@@ -100,14 +96,6 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     assert any("one judgment drawn per question" in note for note in owl.notes)
     assert "calibration" in findings.provenance
     assert "reliability" in to_html(report_of(findings))
-
-
-def test_without_a_guarantee_there_is_no_guaranteed_row_and_nothing_is_accepted_by_one(place, file):
-    bench = bench_of(place, judges=("owl",))
-    calibrated = load_calibrated(file(), bench)
-    findings = bench.findings(bench.plan(), (), calibrated)
-    assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]
-    assert {calibrated.promise_of(row) for row in bench.observations.rows} == {None}
 
 
 def test_questions_of_the_fit_are_never_kept_under_the_guarantee(seen, file):
@@ -134,50 +122,6 @@ def test_a_row_kept_by_a_promise_for_several_judges_claims_nothing_for_one_of_th
     assert "guaranteed 90 %" not in rows_of(findings, "owl")
     (owl,) = findings.judges
     assert any("Judgments by hawk and owl, taken together and not each judge alone" in note for note in owl.notes)
-
-
-def test_an_approximate_guarantee_is_called_so(place, file):
-    bench = bench_of(place, judges=("owl",))
-    findings = bench.findings(bench.plan(), (), load_calibrated(file(guarantee(approximate=True)), bench))
-    assert rows_of(findings, "owl")["guaranteed 90 %"].threshold.origin == "guaranteed, approximate"
-
-
-def test_scores_carry_probability_marks_and_acceptance_by_the_guarantee(place, file):
-    bench = bench_of(place, judges=("owl",))
-    lines = [json.loads(line) for line in score_lines(bench, (), load_calibrated(file(guarantee()), bench))]
-    assert len(lines) == 80
-    for line in lines:
-        assert 0 <= line["probability"] <= 1
-        assert (line["probability_marks"], line["guaranteed"]) == ([], True)
-        assert line["accepted"] is (line["probability"] >= 0.75)
-        assert line["accepted"] is (line["signals"]["order"]["state"] == "agree")
-
-
-def test_a_judge_asked_for_that_the_calibration_does_not_know_is_refused(place, file):
-    with pytest.raises(InputError, match="judgments by hawk, but it was fitted on owl"):
-        load_calibrated(file(), bench_of(place, judges=("owl", "hawk")))
-
-
-def test_without_a_choice_of_judges_others_simply_have_no_probability(place, file):
-    bench = bench_of(place)
-    calibrated = load_calibrated(file(guarantee()), bench)
-    lines = [json.loads(line) for line in score_lines(bench, (), calibrated)]
-    assert {line["probability"] is None for line in lines if line["judge"] == "hawk"} == {True}
-    findings = bench.findings(bench.plan(), (), calibrated)
-    everyone = rows_of(findings, ALL_JUDGES)
-    assert everyone["guaranteed 90 %"].unscored == PAIRS
-    assert "guaranteed 90 %" not in rows_of(findings, "hawk")
-
-
-def test_other_signals_than_the_calibrations_are_refused(place, file):
-    with pytest.raises(InputError, match="order is not given"):
-        load_calibrated(file(), bench_of(place, judges=("owl",), signals=("strength",)))
-
-
-def test_what_is_no_calibration_is_refused(place, tmp_path):
-    (tmp_path / "cal.json").write_text("{}")
-    with pytest.raises(InputError, match="is no calibration"):
-        load_calibrated(tmp_path / "cal.json", bench_of(place))
 
 
 def test_evidence_is_that_of_all_records_whatever_the_limit(place, file):

@@ -57,8 +57,3 @@ def test_an_unknown_price_makes_the_sum_absent(row):
     cost = Ledger().row(VOTE, row, {})
     assert isinstance(cost.cost_usd, Absent)
     assert isinstance(cost.paid_usd, Absent)
-
-
-def test_an_agent_that_was_not_asked_costs_nothing():
-    skipped = AgentResult(agent="b", model="b", weight=1.0, skipped="early_exit")
-    assert Ledger().row(VOTE, [assessment(result("x", 0.5), skipped)], {}).cost_usd == 0.5

@@ -2,10 +2,9 @@ import tomllib
 
 import pytest
 from metajudge.benchmarks.grid import Grid, load_grid
-from metajudge.benchmarks.grid_plan import not_sent_settings, plan_grid
+from metajudge.benchmarks.grid_plan import plan_grid
 
 from metajudge.errors import ConfigurationError
-from metajudge.panels.config import AgentConfig
 from tests.benchmarks.grids import GRID
 
 SMALL = Grid.model_validate(tomllib.loads(GRID))
@@ -29,11 +28,6 @@ def test_without_the_grids_judges_a_run_is_refused_and_a_dry_run_says_who_stands
     assert plan.rows[0].title == "owl (here hawk): baseline [mini; baseline]"
 
 
-def test_two_judges_that_could_be_meant_are_not_chosen_between():
-    with pytest.raises(ConfigurationError, match="owl-1, owl-2 could each be"):
-        plan_grid(SMALL, ["owl-1", "owl-2"], None)
-
-
 def test_a_judge_in_the_data_but_not_in_the_sample_is_not_said_to_be_missing_from_the_data():
     grid = load_grid("published")
     present = {"gpt-4o-mini": 350, "llama-3.1-8b": 12}
@@ -44,10 +38,3 @@ def test_a_judge_in_the_data_but_not_in_the_sample_is_not_said_to_be_missing_fro
     assert "no judgments by" not in note
     (note,) = plan_grid(grid, ["gpt-4o-mini"], None, present={"gpt-4o-mini": 350}).notes
     assert note == "no judgments by llama-3.1-8b in the data: its rows are left out"
-
-
-def test_a_protocol_without_temperature_is_known_before_anything_is_sent():
-    taken = AgentConfig(model="openai:gpt-4o-mini", temperature=0)
-    assert not_sent_settings(taken) == ()
-    assert not_sent_settings(taken.model_copy(update={"model": "anthropic:claude-sonnet-4-5"})) == ("temperature",)
-    assert not_sent_settings(AgentConfig(model="anthropic:claude-sonnet-4-5")) == ()

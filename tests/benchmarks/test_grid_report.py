@@ -9,7 +9,7 @@ from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.grid_run import run_grid
 
 from tests.benchmarks.benches import bench_of
-from tests.benchmarks.grids import FIRST_GAME, GRID, Engines
+from tests.benchmarks.grids import FIRST_GAME, Engines
 from tests.doubles.judgebench import game, pair
 
 ABSENT_JUDGE = """
@@ -88,25 +88,6 @@ def test_the_difference_is_to_the_overall_that_the_row_says_the_paper_prints(fin
     assert difference[pooled] == ""
 
 
-def test_a_rows_cost_by_itself_does_not_depend_on_what_earlier_rows_paid(findings):
-    vetted = 11  # of twelve first games one has no verdict
-    both, panel = (
-        rows_of(findings)["both"].cost,
-        rows_of(findings)["panel discussion of many agents with a summariser"].cost,
-    )
-    assert (both.formula, both.calls) == ("sum", 2 * vetted)
-    assert both.paid_calls == vetted  # the other agent's replies are those of an earlier row
-    assert (panel.formula, panel.calls) == ("2 sum + summariser", 5 * vetted)
-
-
-@pytest.mark.slow
-async def test_a_tie_that_is_kept_is_a_false_positive(tmp_path):
-    decisions = ["A>B", "A=B", *["A>B"] * 10]
-    row = rows_of(await findings_of(written(tmp_path / "data", decisions), FIRST_GAME))["short, big"]
-    assert (row.cells[OVERALL].selected, row.cells[OVERALL].selected_right) == (6, 5)
-    assert row.cells["Reasoning"].precision.share == 0.5  # pairs 1 and 5
-
-
 @pytest.mark.slow
 async def test_published_cells_stand_beside_the_same_population_and_rule_alone(tmp_path, findings):
     assert rows_of(findings)["short, big"].not_compared == ""
@@ -123,16 +104,3 @@ async def test_published_cells_stand_beside_the_same_population_and_rule_alone(t
     other = rows_of(await findings_of(place, chosen, judges=("owl",)))
     assert other["short, big"].own is False
     assert "judgments are owl's" in other["short, big"].not_compared
-
-
-@pytest.mark.slow
-async def test_judgments_that_agents_could_not_decide_are_counted_on_the_row_whatever_the_population(tmp_path):
-    place = written(tmp_path / "data", [None, None, *["A>B"] * 10])
-    path = tmp_path / "grid.toml"
-    path.write_text(GRID)
-    bench = bench_of(place, grid=str(path))
-    (row,) = [row for row in bench.plan().rows if row.name == "short, big"]
-    engines = Engines()
-    engines.answer = lambda request: "no JSON at all"
-    found = rows_of(bench.findings(bench.plan(), await run_grid([row], bench.vetted(), engines)))["short, big"]
-    assert "22 judgments got no decision from the agents: they are not kept" in found.caveats

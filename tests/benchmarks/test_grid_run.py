@@ -1,16 +1,11 @@
 import pytest
-from metajudge.benchmarks.bench import Bench, Request
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.grid_run import run_grid
 
 from metajudge.report.html import to_html
-from metajudge.runs.loop import RunEnd
+from tests.benchmarks.benches import bench_of
 from tests.benchmarks.grids import Engines
-
-
-def bench_of(place, **changes):
-    return Bench(Request(benchmark="judgebench", data=place, **changes))
 
 
 async def test_the_grid_runs_end_to_end_and_its_figures_are_those_of_the_script(small, grid_file):
@@ -30,26 +25,6 @@ async def test_the_grid_runs_end_to_end_and_its_figures_are_those_of_the_script(
     assert rows["panel"].calls == 24 * 5
     assert {order: cell.selected for order, cell in rows["both"].orders.items()} == {"AB": 6, "BA": 6}
     assert "Small" in to_html(report_of(findings))
-
-
-async def test_a_second_run_asks_nothing_and_says_the_same(small, grid_file, tmp_path):
-    bench = bench_of(small, grid=grid_file, judges=("owl",))
-    plan = bench.plan()
-    first = Engines(tmp_path / "store.duckdb")
-    before = bench.findings(plan, await run_grid(plan.rows, bench.vetted(), first))
-    # The two singles' calls are the votes' calls: 24 baseline, 24 big, 24 mini, 5 a judgment for the panel.
-    assert first.asked == 24 * 3 + 24 * 5
-    second = Engines(tmp_path / "store.duckdb")
-    after = bench.findings(plan, await run_grid(plan.rows, bench.vetted(), second))
-    assert second.asked == 0
-    assert [row.cells for row in after.judges[0].rows] == [row.cells for row in before.judges[0].rows]
-
-
-async def test_a_spent_budget_stops_before_the_next_configuration(small, grid_file):
-    bench = bench_of(small, grid=grid_file, judges=("owl",))
-    plan = bench.plan()
-    results = await run_grid(plan.rows, bench.vetted(), Engines(), budget_usd=0.0)
-    assert [result.end for result in results] == [RunEnd.BUDGET]
 
 
 async def test_an_agent_that_fails_leaves_judgments_unscored_not_rejected(small, grid_file):

@@ -1,29 +1,24 @@
 import numpy as np
 import pytest
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.observations import Observation, Observations
+from metajudge.benchmarks.observations import observed
 from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability
+from metajudge.benchmarks.records import Records
 from metajudge.benchmarks.selections import Score, Selection, keep_all
 
 from metajudge.report.document import Absent
+from metajudge.types import Item, Judgment
 
 
 def observations(correct, *, questions=None, categories=None, orders=None):
-    rows = [
-        Observation(
-            judgment_id=f"j{number}",
-            item_id=f"i{number}",
-            question=questions[number] if questions else f"q{number}",
-            judge="owl",
-            category=categories[number] if categories else "Math",
-            order=orders[number] if orders else "AB",
-            correct=bool(right),
-            signals={},
-            heuristic=None,
-        )
-        for number, right in enumerate(correct)
-    ]
-    return Observations(rows)
+    records = Records()
+    for number, right in enumerate(correct):
+        name, order = questions[number] if questions else f"q{number}", orders[number] if orders else "AB"
+        category = categories[number] if categories else "Math"
+        item = Item(id=name, question=name, responses={"A": "", "B": ""}, label="A>B", category=category)
+        verdict = "A>B" if right else "B>A"
+        records.add(Judgment(id=f"j{number}", item=item, judge="owl", verdict=verdict, order=tuple(order)))
+    return observed(records, enumerate(records.judgments))
 
 
 def selection(kept, name="kept", kind="configuration"):
@@ -52,11 +47,6 @@ def test_nothing_selected_has_no_precision_and_no_difference():
     assert (cell.coverage, cell.recall) == (0.0, 0.0)
 
 
-def test_where_nothing_is_right_recall_is_absent_not_zero():
-    (row,) = precision_rows(observations([0, 0, 0]), [selection([1, 0, 0])], [])
-    assert isinstance(row.cells[OVERALL].recall, Absent)
-
-
 def test_categories_without_judgments_are_left_out_and_orders_stand_apart():
     seen = observations([1, 0, 1, 1], categories=["Math", "Math", "Coding", "Coding"], orders=["AB", "BA"] * 2)
     (row,) = precision_rows(seen, [keep_all(seen)], ["Knowledge", "Math", "Coding"])
@@ -77,43 +67,16 @@ def test_questions_not_judgments_are_resampled():
     assert (wide.low, wide.high) == pytest.approx((narrow.low, narrow.high))
 
 
-def test_rows_are_compared_with_the_baseline_where_it_was_run():
-    seen = observations([1, 1, 0, 0, 1, 0] * 4)
-    own, other = selection([1, 0, 1, 1, 0, 0] * 4, "self", "baseline"), selection([1, 1, 0, 0, 1, 0] * 4)
-    rows = precision_rows(seen, [keep_all(seen), own, other], [])
-    assert rows[2].cells[OVERALL].against_baseline.value == pytest.approx(1 - 1 / 3)
-    assert "baseline row" in rows[1].cells[OVERALL].against_baseline.absent
-    without = precision_rows(seen, [keep_all(seen)], [])
-    assert "no baseline" in without[0].cells[OVERALL].against_baseline.absent
-
-
-def test_a_handful_of_judgments_is_not_compared():
-    seen = observations([1, 0] * 20)
-    (row,) = precision_rows(seen, [selection([1] * 9 + [0] * 31)], [])
-    assert row.cells[OVERALL].precision.n == 9
-    assert "fewer than 10 selected" in row.cells[OVERALL].against_raw.absent
-
-
-def test_one_question_has_no_interval():
-    seen = observations([1, 0] * 10, questions=["same"] * 20)
-    (row,) = precision_rows(seen, [selection([1] * 12 + [0] * 8)], [])
-    assert "one question" in row.cells[OVERALL].against_raw.absent
-
-
 def test_the_curve_falls_from_the_best_scored_and_ends_at_everything():
     correct = [1] * 40 + [0, 1] * 20
     seen = observations(correct)
     curve = coverage_curve(seen, Score("s", [1 - number / 100 for number in range(80)]))
     first, last = curve.points[0], curve.points[-1]
-    assert first.precision == 1.0
+    assert first.value == 1.0
     assert (last.coverage, last.selected) == (1.0, 80)
-    assert last.precision == pytest.approx(60 / 80)
-    assert all(point.low <= point.precision <= point.high for point in curve.points)
+    assert last.value == pytest.approx(60 / 80)
+    assert all(point.low <= point.value <= point.high for point in curve.points)
     assert all(one.coverage < other.coverage for one, other in zip(curve.points, curve.points[1:], strict=False))
-
-
-def test_no_curve_out_of_fewer_than_ten_judgments():
-    assert coverage_curve(observations([1, 0, 1]), Score("s", [0.1, 0.2, 0.3])) is None
 
 
 def test_reliability_bins_hold_every_judgment_once_and_equal_probabilities_together():
@@ -121,7 +84,7 @@ def test_reliability_bins_hold_every_judgment_once_and_equal_probabilities_toget
     values = [0.2] * 20 + [0.6] * 20 + [0.9] * 19 + [None]
     series = reliability(observations(correct), Score("p", values, probability=True))
     assert [(b.n, round(b.predicted, 9)) for b in series.bins] == [(20, 0.2), (20, 0.6), (19, 0.9)]
-    assert series.bins[0].observed == 0.5
+    assert series.bins[0].value == 0.5
 
 
 def test_the_interval_of_a_precision_is_by_question_and_copies_do_not_narrow_it():
@@ -134,11 +97,3 @@ def test_the_interval_of_a_precision_is_by_question_and_copies_do_not_narrow_it(
     assert (many.n, many.questions) == (800, 100)
     assert many.high - many.low > 0.9 * (few.high - few.low)
     assert many.method == "percentile cluster bootstrap"
-
-
-def test_perfect_agreement_is_never_an_interval_of_one_point():
-    seen = observations([1] * 24, questions=[f"q{number // 2}" for number in range(24)])
-    (row,) = precision_rows(seen, [keep_all(seen)], [])
-    assert row.cells[OVERALL].precision.low < 0.8
-    curve = coverage_curve(seen, Score("s", [1 - number / 100 for number in range(24)]))
-    assert all(point.low < 0.85 for point in curve.points)

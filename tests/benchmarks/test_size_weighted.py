@@ -3,8 +3,6 @@ from metajudge.benchmarks.findings import Proportion
 from metajudge.benchmarks.grid import load_grid
 from metajudge.benchmarks.grid_findings import size_weighted
 
-from metajudge.report.document import Absent
-
 SIZES = load_grid("published").category_sizes
 
 
@@ -32,11 +30,3 @@ def test_the_interval_of_two_equal_categories_is_narrower_by_the_square_root_of_
     found = size_weighted({"Math": one, "Coding": one}, {"Math": 5, "Coding": 5})
     assert found.share - found.low == pytest.approx((one.share - one.low) / 2**0.5)
     assert found.high - found.share == pytest.approx((one.high - one.share) / 2**0.5)
-
-
-def test_where_a_category_keeps_nothing_there_is_no_mean():
-    found = size_weighted(
-        {"Math": proportion(3, 4), "Coding": Absent(absent="nothing selected")}, {"Math": 5, "Coding": 5}
-    )
-    assert isinstance(found, Absent)
-    assert "Coding" in found.absent

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.advice import Advice, Chance, _Labelled, _lean, advise
+from metajudge.calibration.advice import _Labelled, _lean, advise
 from metajudge.errors import InputError
 
 
@@ -84,23 +84,6 @@ def test_order_and_seed_of_the_same_labels_give_the_same_advice():
     first = advised((scores, right, questions), precise(0.8))
     order = np.random.default_rng(1).permutation(80)
     assert advised((scores[order], right[order], [questions[at] for at in order]), precise(0.8)) == first
-
-
-def test_a_number_is_always_said_with_its_chance():
-    found = Advice(
-        questions=100,
-        level=0.0125,
-        chances=(
-            Chance(further=50, probability=0.31, standard_error=0.03),
-            Chance(further=100, probability=0.9, standard_error=0.03),
-        ),
-    )
-    lines = found.lines()
-    assert lines[1:3] == [
-        "  with 50 more labelled questions about 30 %",
-        "  with 100 more labelled questions about 90 %",
-    ]
-    assert lines[3] == "For a chance of 80 %, label about 91 more questions."
 
 
 def test_nothing_labelled_is_no_basis():

@@ -96,7 +96,9 @@ def test_importance_of_a_single_group_is_refused():
 def test_the_effective_number_has_an_interval_that_holds_it_and_narrows_with_more_questions():
     few, many = (panel_independence(table_of(drawn(n=n, shared=0.3))) for n in (60, 600))
     for one in (few, many):
-        low, high = one.interval
+        low, high = one.resampled.interval
         assert low <= one.effective <= high
-    assert many.interval[1] - many.interval[0] < few.interval[1] - few.interval[0]
+    assert (
+        many.resampled.interval[1] - many.resampled.interval[0] < few.resampled.interval[1] - few.resampled.interval[0]
+    )
     assert panel_independence(table_of(drawn(n=60, shared=0.3))) == few

@@ -21,7 +21,7 @@ def test_probabilities_tell_right_from_wrong_on_new_questions(fitted, fresh):
         < log_losses(np.full(len(found), fresh.correct.mean()), fresh.correct).mean() - 0.1
     )
     assert abs(found.mean() - fresh.correct.mean()) < 0.08
-    assert fitted.quality[""].auc.estimate > 0.75
+    assert fitted.quality[""].auc.value > 0.75
 
 
 def test_penalties_are_compared_and_the_best_is_taken(fitted):

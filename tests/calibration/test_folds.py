@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metajudge.calibration.folds import ENOUGH_TO_SPLIT, question_folds, question_split, use_of
+from metajudge.calibration.folds import question_folds, question_split
 from metajudge.errors import InputError
 
 QUESTIONS = [f"q{number % 17}" for number in range(100)]
@@ -29,10 +29,6 @@ def test_folds_are_even_and_do_not_depend_on_the_order_of_rows():
     assert counts.max() - counts.min() <= 1
 
 
-def test_another_seed_gives_other_folds():
-    assert not np.array_equal(question_folds(QUESTIONS, 5, [0]), question_folds(QUESTIONS, 5, [1]))
-
-
 def test_a_split_gives_each_side_a_question_at_least():
     assert set(question_split(["a", "b"], 0.01, 0).tolist()) == {0, 1}
 
@@ -47,11 +43,3 @@ def test_fewer_questions_than_folds_is_said(folds, message):
 def test_a_share_that_leaves_one_side_empty_is_refused(share):
     with pytest.raises(InputError, match="strictly between"):
         question_split(QUESTIONS, share, 0)
-
-
-def test_few_labels_are_cross_fitted_and_many_are_split_and_it_says_why():
-    few, why_few = use_of(ENOUGH_TO_SPLIT - 1)
-    many, why_many = use_of(ENOUGH_TO_SPLIT)
-    assert (few, many) == ("cross-fit", "split")
-    assert "approximate" in why_few
-    assert "exact" in why_many

@@ -62,14 +62,6 @@ def every(table):
     return np.arange(len(table))
 
 
-def test_a_pair_is_seen_by_votes_votes_by_category_and_all_votes_by_moderators(bench, table):
-    names = bench.fit(0.3, every(table)).design.names()
-    votes = [f"voices.{judge}" for judge in ("coin", "expert", "liar")]
-    assert bench.antisymmetric
-    assert names[:3] == votes
-    assert set(names[3:]) == {f"{vote} * category:{name}" for vote in votes for name in ("even", "odd")}
-
-
 def test_probabilities_of_opposite_verdicts_add_up_to_one(bench, table):
     fitted = bench.fit(0.3, every(table))
     assert fitted.model.intercept == 0
@@ -164,14 +156,6 @@ def categories(count=60):
         for judge, right in (("keen", 0.9), ("dull", 0.6)):
             said = truth if rng.random() < right else Category("fail" if number % 2 else "pass")
             yield Judgment(id=f"{item.id}-{judge}", item=item, judge=judge, verdict=said)
-
-
-def test_an_answer_is_seen_by_votes_side_and_judge():
-    table = build_table(categories(), ["peers"]).sorted()
-    bench = Workbench(table, table.categories)
-    names = bench.fit(0.3, every(table)).design.names()
-    assert not bench.antisymmetric
-    assert {"voices.keen", "side:pass", "judge:dull", "voices.keen * side:fail", "side:fail * judge:dull"} <= set(names)
 
 
 def test_grades_are_read_by_votes_too():

@@ -30,7 +30,7 @@ def fitted(categories):
 def test_a_calibration_of_categories_is_better_than_its_judges(categories, fitted):
     quality = fitted.quality[""]
     assert fitted.kind == "category"
-    assert quality.auc.estimate > 0.7
+    assert quality.auc.value > 0.7
     assert quality.precision_at["40"] > quality.base + 0.08
 
 
@@ -89,7 +89,7 @@ def test_grades_are_right_by_the_rule_that_is_declared():
 def test_a_calibration_of_grades_keeps_how_judges_use_the_scale():
     equal = build_table(graded(60, kind="grade"), ["peers", "scale"])
     made = fit_calibration(equal, repeats=1)
-    assert (made.identity.right, made.quality[""].auc.estimate > 0.65) == ("equal", True)
+    assert (made.identity.right, made.quality[""].auc.value > 0.65) == ("equal", True)
     assert made.scale_uses.keys() == {"owl", "wren", "jay"}
 
 

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from metajudge.calibration.procedures import (
-    Procedure,
-    fewest_kept,
-    last_rejected,
-)
+from metajudge.calibration.procedures import Procedure, fewest_kept, last_rejected
 from metajudge.errors import InputError
 from tests.calibration.populations import DELTA, SHAPES, violations
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.calibration.promise import Promise, named
+from metajudge.calibration.promise import Promise
 from metajudge.types import GuaranteedThreshold
 
 
@@ -60,14 +60,3 @@ def test_a_stamp_without_scope_is_stored_as_before():
         "delta": 0.1,
         "approximate": False,
     }
-
-
-def test_plain_data_hold_the_scope_and_the_sentence():
-    data = promise().to_json(["owl"])
-    assert (data["judges"], data["pooled"], data["unit"]) == (["jay", "owl"], True, "one_per_question")
-    assert data["population"] == "new questions like the 85 the threshold was set on"
-    assert data["sentence"] == promise().sentence(["owl"])
-
-
-def test_of_many_judges_the_first_are_named_and_the_others_counted():
-    assert named([f"judge-{n}" for n in range(14)]).endswith("judge-11 and 2 more")

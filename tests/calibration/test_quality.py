@@ -42,7 +42,7 @@ def test_intervals_resample_questions_and_not_judgments():
     values = np.repeat(np.clip(truth, 0.05, 0.95), 10)
     clustered = quality(values, correct, [f"q{n // 10}" for n in range(400)], 0)
     single = quality(values, correct, [f"q{n}" for n in range(400)], 0)
-    assert clustered.brier.estimate == pytest.approx(single.brier.estimate)
+    assert clustered.brier.value == pytest.approx(single.brier.value)
     width = clustered.auc.high - clustered.auc.low
     assert width > 2 * (single.auc.high - single.auc.low)
     assert (clustered.n, clustered.questions) == (400, 40)
@@ -52,6 +52,6 @@ def test_an_interval_needs_two_questions_and_ends_at_either():
     """Of two questions one resample in four holds the first alone, and one in four the second."""
     probabilities, correct = np.array([0.9, 0.8, 0.6, 0.5]), np.ones(4, dtype=bool)
     two = quality(probabilities, correct, list("aabb"), 0).brier
-    assert [two.low, two.estimate, two.high] == pytest.approx([0.025, 0.115, 0.205])
+    assert [two.low, two.value, two.high] == pytest.approx([0.025, 0.115, 0.205])
     one = quality(probabilities, correct, list("aaaa"), 0).brier
-    assert (one.estimate, one.low, one.high) == (pytest.approx(0.115), None, None)
+    assert (one.value, one.low, one.high) == (pytest.approx(0.115), None, None)

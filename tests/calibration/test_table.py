@@ -6,11 +6,11 @@ import pytest
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.table import build_table, table_of
 from metajudge.errors import InputError
-from metajudge.evidence.facts import collected
-from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.rewards import RewardScore
+from metajudge.evidence.verdicts import collected
 from metajudge.types import Judgment
 from tests.doubles.crowds import crowd, relabelled
+from tests.doubles.evidence import signals_of
 from tests.doubles.graders import graded
 from tests.doubles.judgments import judgment
 
@@ -44,12 +44,12 @@ def test_turns_of_one_conversation_are_one_question():
     assert len(set(build_table([first, second, other], ["strength"]).questions)) == 2
 
 
-def test_order_and_peers_say_what_the_evidence_index_says():
+def test_order_and_peers_say_what_the_signals_say():
     records = crowd(20)
-    table, index = build_table(records, FREE), EvidenceIndex.build(records)
+    table, said = build_table(records, FREE), signals_of(records)
     order = {"agree": "order.agree", "other_tied": "order.tie", "missing": "order.missing"}
     for row, one in enumerate(records):
-        signals = index.signals(one)
+        signals = said[one.id]
         for state, column in order.items():
             assert table.columns[column].values[row] == (signals["order"].state == state)
         # Every judge gave two verdicts, so a mean over games is the mean over voices.
@@ -167,26 +167,26 @@ def test_signals_that_cannot_be_made_are_refused(signals, message):
         build_table([judgment("a")], signals)
 
 
-def test_one_id_with_two_contents_is_refused():
-    with pytest.raises(InputError, match="two different contents"):
-        build_table([judgment("a", item_id="i"), judgment("b", item_id="i")], FREE)
-
-
-def test_a_judgment_twice_is_refused():
-    with pytest.raises(InputError, match="appears twice"):
-        build_table([judgment("a"), judgment("a")], FREE)
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (judgment("a", item_id="i"), "appears twice"),
+        (judgment("b", item_id="i"), "two different contents"),
+        (
+            judgment("b", item_id="i", question="What is 3 + 3?"),
+            "item 'i' has two different contents: in judgment 'a' and in judgment 'b'",
+        ),
+    ],
+)
+def test_a_judgment_twice_and_an_item_with_two_contents_are_refused(other, message):
+    with pytest.raises(InputError, match=message):
+        build_table([judgment("a", item_id="i"), other], FREE)
 
 
 def test_a_reward_model_that_contradicts_itself_is_refused():
     scores = [RewardScore("item-a", "rm", {"A": 1.0, "B": 0.0}), RewardScore("item-a", "rm", {"A": 2.0, "B": 0.0})]
     with pytest.raises(InputError, match="two different scores"):
         build_table([judgment("a")], ["rewards"], rewards=scores)
-
-
-def test_one_item_id_with_two_contents_is_refused():
-    other = judgment("b", item_id="i", question="What is 3 + 3?")
-    with pytest.raises(InputError, match="item 'i' has two different contents: in judgment 'a' and in judgment 'b'"):
-        build_table([judgment("a", item_id="i"), other], FREE)
 
 
 def test_facts_that_are_collected_already_give_the_same_table():

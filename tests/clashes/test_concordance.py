@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.clashes.concordance import Call, concordance
+from metajudge.clashes.concordance import Call, concordance, words
 from metajudge.stats.intervals import clopper_pearson_lower, wilson
 
 
@@ -14,15 +14,15 @@ def test_shares_and_wilson_intervals_apart_for_unanimous_and_divided():
     found = concordance([*calls(17, 20), *calls(6, 10, "divided", start=100)])
     for one, agreed, n in ((found.overall, 23, 30), (found.unanimous, 17, 20), (found.divided, 6, 10)):
         expected = wilson(agreed, n)
-        assert (one.agreed, one.n) == (agreed, n)
+        assert (one.successes, one.n) == (agreed, n)
         assert (one.low, one.high) == pytest.approx((expected.low, expected.high))
-    assert "85.0% [64.0% to 94.8%], 17 of 20 evaluations" in found.unanimous.words()
+    assert "85.0% [64.0% to 94.8%], 17 of 20 evaluations" in words(found.unanimous)
 
 
 def test_evaluations_of_one_prompt_are_not_independent():
     once = concordance(calls(8, 10)).overall
     thrice = concordance(calls(8, 10) * 3).overall
-    assert (thrice.n, thrice.prompts) == (30, 10)
+    assert (thrice.n, thrice.clusters) == (30, 10)
     assert thrice.high - thrice.low >= once.high - once.low - 1e-9
 
 

@@ -102,6 +102,6 @@ async def test_a_judge_on_its_own_answers_beside_the_panel():
     watching = (Judge("y", ranks_by(SHORT), own="y"),)
     clash = Clash(judges=(Judge("a", ranks_by(LONG)), Judge("b", ranks_by(LONG))), observers=watching)
     (found,) = self_preference([await one(question(f"q{n}"), clash) for n in range(4)])
-    assert (found.judge, found.first, found.n, found.panel) == ("candidate:y", 4, 4, 0)
-    assert found.low < 0.6  # four of four are no certainty
+    assert (found.judge, found.share.successes, found.share.n, found.panel) == ("candidate:y", 4, 4, 0)
+    assert found.share.low < 0.6  # four of four are no certainty
     assert "4 of 4 evaluations" in found.sentence()

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.clashes.clash import Place
 from metajudge.clashes.run import clash, clash_item
-from metajudge.clashes.setup import ClashSettings, build_clash, candidate_name, repeat_numbers
+from metajudge.clashes.setup import ClashSettings, build_clash, repeat_numbers
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import panel_config
 from metajudge.session import Session
@@ -82,9 +82,3 @@ class TestSettings:
         for wrong in (0, (), (0,), (1001,)):
             with pytest.raises(ConfigurationError, match="repeats are 1 to"):
                 repeat_numbers(wrong)
-
-    @pytest.mark.parametrize(
-        ("name", "id"), [("gpt-4o", "gpt-4o"), ("meta/llama-3:70b", "meta-llama-3-70b"), ("é", "candidate")]
-    )
-    def test_names_as_response_ids(self, name, id):
-        assert candidate_name(name) == id

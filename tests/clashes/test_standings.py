@@ -72,12 +72,6 @@ class TestCandidates:
         assert record.votes[0].scores["x"]["c1"].score == 4
         assert judgments_of_clash(record) == []
 
-    async def test_the_same_model_under_two_names_is_asked_twice(self):
-        model = answers("a", name="same")
-        clash = generated(("one", model), ("two", model), judges=(Judge("j", ranks_by(LONG)),))
-        await one(question(), clash)
-        assert len({request.draw for request in model.requests}) == 2
-
     async def test_a_judge_that_is_a_candidate_too_is_asked_apart_and_counted_once(self):
         model = ScriptedModel(lambda request: reply(request, ["A0", "A1"]) if request.schema else "an answer")
         clash = generated(
@@ -87,11 +81,3 @@ class TestCandidates:
         record = await one(question(), clash)
         assert [vote.judge for vote in record.votes] == ["same", voter_name(clash.observers[0])]
         assert record.tally.voters == 1
-
-    async def test_names_are_hidden_from_judges_and_kept_in_the_record(self):
-        judge = ranks_by(LONG)
-        item = question(x="As GPT-4 I know.", y="It is so.")
-        record = await one(item, panel(judge, hide_names=("gpt-4",)))
-        assert "GPT-4" not in judge.requests[0].messages[0].text
-        assert record.candidates[0].text == "As GPT-4 I know."
-        assert record.candidates[0].hidden_names == ("GPT-4",)

@@ -46,10 +46,6 @@ class TestFront:
         assert (first.standing, second.standing, second.dominated_by) == ("front", "dominated", ("a",))
         assert second.probability > 0.99
 
-    def test_a_better_and_dearer_one_is_on_the_front(self):
-        found = observed(np.tile([[0.0, 1.0]], (30, 1)))
-        assert [one.standing for one in front_by_prompts(figures(found), draws_of(found))] == ["front", "front"]
-
     def test_few_prompts_decide_nothing(self):
         found = observed(np.tile([[1.0, 0.0]], (FEWEST - 1, 1)))
         assert draws_of(found) is None
@@ -73,7 +69,7 @@ class TestLead:
         shares = {"a": {str(n): (1 + g) / 2 for n, g in enumerate(gaps)}, "b": {str(n): 0.5 for n in range(400)}}
         lead = lead_of(["a", "b"], shares)
         sd = float(np.std(gaps / 2, ddof=1))
-        assert lead.needed == pytest.approx((2.8016 * sd / lead.difference) ** 2, abs=2)
+        assert lead.needed == pytest.approx((2.8016 * sd / lead.difference.estimate) ** 2, abs=2)
         assert lead.detectable == pytest.approx(2.8016 * sd / 20, rel=1e-3)
         assert f"about {lead.needed - 400:,} more prompts are needed" in lead.sentence()
 

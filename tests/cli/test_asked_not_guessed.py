@@ -5,7 +5,6 @@ import json
 import pytest
 
 from metajudge.auditing import audit_judgments
-from metajudge.readers.frames import from_pandas
 
 TRUTH = [1 + n % 5 for n in range(24)]
 
@@ -113,21 +112,6 @@ def test_words_for_no_answer_are_no_verdict_and_no_label(ask):
     assert "No labels but words for none, in column 'human_verdict': 'unsure' (1), 'skip' (1)" in told
 
 
-def test_words_in_a_list_of_labels_are_counted_too(run, tmp_path):
-    said = [
-        [{"annotator": "a", "value": one}, {"annotator": "b", "value": "unsure" if n < 6 else one}]
-        for n, one in enumerate(PASSES)
-    ]
-    rows = [
-        {"item_id": n, "question": f"{n}?", "response": "x", "judge": "j", "verdict": one, "human_labels": said[n]}
-        for n, one in enumerate(PASSES)
-    ]
-    (tmp_path / "lists.json").write_text(json.dumps(rows))
-    done = run("audit", "lists.json", "--json")
-    assert (card(done)["accuracy"], json.loads(done.stdout)["holdings"]["several_labels"]) == (1.0, 18)
-    assert "'unsure' (6)" in done.stdout
-
-
 def test_numbers_outside_the_scale_are_no_grade(ask):
     found = card(ask("audit --json", "codes.csv"))
     assert (found["accuracy"], found["n_labelled"], found["n_no_verdict"]) == (1.0, 12, 6)
@@ -172,26 +156,6 @@ def test_judges_on_two_scales_are_no_peers(run, tmp_path):
     assert peers == {"a": {"for"}, "b": {"no_peers"}, "c": {"for"}}
 
 
-def test_an_export_of_people_alone_is_not_taken_for_a_table_of_verdicts(run, tmp_path):
-    task = {
-        "data": {
-            "prompt": "p",
-            "response_a": "x",
-            "response_b": "y",
-            "winner_model_a": 1,
-            "winner_model_b": 0,
-            "winner_tie": 0,
-        }
-    }
-    said = {"completed_by": 1, "result": [{"from_name": "w", "type": "choices", "value": {"choices": ["a_winner"]}}]}
-    (tmp_path / "tasks.json").write_text(json.dumps([{**task, "id": n, "annotations": [said]} for n in range(12)]))
-    for command in ("audit", "import"):
-        done = run(command, "tasks.json", *(["--yes"] if command == "import" else []))
-        assert done.returncode != 0
-        assert "12 scores by people" in done.stderr
-        assert "--labels tasks.json" in done.stderr
-
-
 def test_a_column_called_item_makes_no_record_of_our_own(run, tmp_path):
     text = FILES["errors.csv"].replace("item_id,", "item,")
     (tmp_path / "t.csv").write_text(text)
@@ -224,14 +188,3 @@ def test_a_record_whose_word_may_be_either_is_refused(run, tmp_path):
     done = run("audit", "r.jsonl")
     assert done.returncode != 0
     assert "'error' (2) may be an answer or stand for none: write null" in done.stderr
-
-
-def test_a_frame_is_read_alike():
-    pandas = pytest.importorskip("pandas")
-    columns = {"question": "?", "responses.A": "x", "judge": "g", "verdict": ["pass", "fail", "ERROR"], "label": "pass"}
-    frame = pandas.DataFrame({"id": list("abc"), "item_id": list("abc"), **columns})
-    with pytest.warns(UserWarning, match=r"'ERROR' \(1\); values=.* says otherwise"):
-        found = from_pandas(frame)
-    assert [one.verdict is None for one in found] == [False, False, True]
-    told = from_pandas(frame, values={"ERROR": "fail"})
-    assert [str(one.verdict) for one in told] == ["pass", "fail", "fail"]

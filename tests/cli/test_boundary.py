@@ -1,7 +1,6 @@
 """No trace reaches a user: real processes, real full devices and folders that cannot be written."""
 
 import ctypes
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -80,15 +79,6 @@ class TestFullDisk:
             summary, code = metajudge.json(*command)
             assert (code, summary["assessed"], server.count) == (0, 6, 6)
         assert len((metajudge.folder / "out.jsonl").read_text().splitlines()) == 6
-
-    @pytest.mark.slow
-    def test_of_judge_names_the_file(self, metajudge, crowd):
-        (metajudge.folder / "out.jsonl.partial").symlink_to(FULL)
-        with LLMServer(answer=lambda _: json.dumps({"reasoning": "x", "verdict": "A>B"})) as server:
-            done = metajudge("judge", crowd, "--judge", f"openai:gpt-4o-mini@{server.url}", "--out", "out.jsonl")
-        assert done.returncode == 1
-        assert "out.jsonl: cannot be written: No space left on device" in done.stderr
-        assert "Traceback" not in done.stderr
 
     def test_of_standard_output_is_said_once(self, metajudge):
         with FULL.open("w") as full:

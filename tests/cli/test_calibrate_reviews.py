@@ -89,24 +89,3 @@ def test_without_labels_it_says_where_to_get_them(metajudge):
     done = fit(metajudge)
     assert done.returncode == 2
     assert "metajudge review next" in done.stderr
-
-
-def test_too_few_labels_are_an_error(metajudge):
-    fill(metajudge.folder / "metajudge.db", audited=False, decided=slice(6))
-    done = fit(metajudge)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_records_that_nobody_reviewed(metajudge):
-    fill(metajudge.folder / "metajudge.db", audited=False)
-    write_jsonl(metajudge.folder / "others.jsonl", crowd(5, prefix="other"))
-    done = fit(metajudge, "--data", "others.jsonl")
-    assert done.returncode == 2
-    assert "none of the 360 judgments that people decided is among these records" in done.stderr
-
-
-def test_neither_data_nor_reviews(metajudge):
-    done = metajudge("calibrate", "fit", "--out", "cal.json")
-    assert done.returncode == 2
-    assert "--data" in done.stderr

@@ -43,25 +43,6 @@ def stored(tmp_path):
     return json.loads((tmp_path / "cal.json").read_text())
 
 
-def test_a_promise_for_each_judge_is_one_look_and_all_hold_together(ask, tmp_path):
-    done = ask("new.jsonl", "--target", "0.8", "--by", "judge", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["look"]["number"] == 1
-    assert found["look"]["level"] == pytest.approx(0.075)
-    assert set(found["results"]) == set(SKILLS)
-    owl = found["results"]["owl"]
-    assert (owl["kind"], owl["judges"], owl["among"], owl["delta"], owl["look"]) == ("guarantee", ["owl"], 3, 0.1, 1)
-    assert "Judgments by owl with" in owl["sentence"]
-    assert "This holds for all 3 promises together." in owl["sentence"]
-    passed = {name for name, one in found["results"].items() if one["kind"] == "guarantee"}
-    assert {name for one in stored(tmp_path)["guarantees"] for name in one["judges"]} == passed
-    again = ask("new.jsonl", "--target", "0.8", "--by", "judge")
-    assert "The same look again" in again.stdout
-    assert "owl: Judgments by owl with" in again.stdout
-    assert len(stored(tmp_path)["looks"]["entries"]) == 1
-
-
 def test_what_can_be_promised_is_one_look_over_targets_and_the_highest_is_stored(ask, tmp_path):
     done = ask("new.jsonl", "--target", "0.99", "--or-lower")
     assert done.returncode == 0, done.stderr
@@ -73,15 +54,6 @@ def test_what_can_be_promised_is_one_look_over_targets_and_the_highest_is_stored
     assert f"level 0.075 of delta 0.1: passed at {stamp['target']:g}." in done.stdout
     assert ask("new.jsonl", "--target", "0.99", "--or-lower").stdout.startswith("The same look again")
     assert len(stored(tmp_path)["looks"]["entries"]) == 1
-
-
-def test_promises_by_category_cover_their_items_and_spend_from_the_same_ledger(ask, tmp_path):
-    assert ask("new.jsonl", "--target", "0.8", "--judge", "owl").returncode == 0
-    done = ask("new.jsonl", "--target", "0.8", "--judge", "owl", "--by", "category")
-    assert done.returncode == 0, done.stderr
-    assert "This is look 2 at" in done.stdout
-    assert "in category Code" in done.stdout
-    assert {one.get("category") for one in stored(tmp_path)["guarantees"]} == {None, "Code", "Math"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.doubles.llm_server import LLMServer, score_answer
 
 HEAVY = (
     *("openai", "anthropic", "aiohttp", "httpx2", "genai_prices", "sklearn", "scipy.stats", "scipy.optimize"),
-    *("pandas", "pyarrow", "fastapi", "starlette", "matplotlib", "ray"),
+    *("pandas", "pyarrow", "fastapi", "starlette", "matplotlib"),
 )
 LIGHT = ("numpy", "duckdb", "pydantic_core", "rich", "jinja2", "yaml", "uvloop", "scipy")
 LOADED = """

@@ -13,7 +13,6 @@ from metajudge.cli.examples import EXAMPLES
 from metajudge.cli.options import (
     STRATEGIES,
     complete_agent,
-    complete_engine,
     complete_policy,
     complete_strategy,
 )
@@ -47,7 +46,6 @@ def test_the_page_of_the_documentation_is_that_of_the_code():
 
 def test_values_are_completed_with_their_meanings_and_from_what_there_is():
     assert [value for value, _ in complete_strategy("s")] == ["single", "signals"]
-    assert [value for value, _ in complete_engine("")] == ["local", "ray"]
     assert complete_policy("verdict") == ["verdict", "verdict_score"]
     assert "openai:" in complete_agent("open")
     assert {value for value, _ in STRATEGIES} == set(get_args(Strategy)), "every strategy, and no other"

@@ -28,44 +28,6 @@ def run(in_process: Run) -> Run:
     return in_process
 
 
-@pytest.fixture
-def votes(tmp_path: Path) -> Path:
-    path = tmp_path / "votes.csv"
-    path.write_text(TABLE)
-    return path
-
-
-@pytest.mark.parametrize("command", ["inspect", "vet"])
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("--map", "verdict=winer"),
-            "votes.csv has no column 'winer', mapped to verdict. Did you mean verdict=winner?",
-        ),
-        (("--map", "verdit=winner"), "is not FIELD=COLUMN"),
-        (("--map-values", "tie"), "'tie' is not VALUE=MEANING"),
-    ],
-)
-def test_a_wrong_mapping_is_a_users_error(
-    run: Run, votes: Path, command: str, arguments: tuple[str], message: str
-) -> None:
-    found = run(command, "votes.csv", *arguments)
-    assert found.returncode == 2
-    assert message in found.stderr
-    assert "Traceback" not in found.stderr
-
-
-def test_vet_stops_at_words_it_does_not_know_and_learns_them(run: Run, votes: Path) -> None:
-    votes.write_text(TABLE + "5,Say he,he,ho,gpt-4o,llama,C,\n6,Say he,he,hu,gpt-4o,llama,0.5,\n")
-    found = run("vet", "votes.csv", "--map", MAP)
-    assert found.returncode == 2
-    assert "'C' (1), '0.5' (1) in column 'winner' are no verdicts here, first at votes.csv:7" in found.stderr
-    told = run("vet", "votes.csv", "--map", MAP, "--map-values", "C=tie,0.5=tie", "--json")
-    assert told.returncode == 0, told.stderr
-    assert json.loads(run("vet", "votes.csv", "--json").stdout)["judgments"] == 6
-
-
 def test_files_with_the_same_ids_are_told_apart_on_request(run: Run, tmp_path: Path) -> None:
     for name, winner in (("a.csv", "gpt-4o"), ("b.csv", "llama")):
         row = f"1,What is 2+2?,4,5,gpt-4o,llama,{winner},\n"
@@ -85,24 +47,6 @@ def test_standard_input_can_be_a_table(run: Run) -> None:
     found = run("vet", "-", "--map", MAP, "--json", stdin=TABLE)
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["judgments"] == 4
-
-
-GRADES = """id,question_id,model,question,response,judge,judge_score
-g1,q1,m1,2+2?,4,gpt,5
-g2,q1,m2,2+2?,5,gpt,1
-g3,q2,m1,3+3?,6,gpt,4
-g4,q2,m2,3+3?,7,gpt,2
-"""
-
-
-def test_labels_that_cannot_be_joined_stop_with_both_sides_named(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "grades.csv").write_text(GRADES)
-    (tmp_path / "other.csv").write_text("item_id,label\nx,1\n")
-    found = run("inspect", "grades.csv", "--labels", "other.csv")
-    assert found.returncode != 0
-    assert "no label matches a judgment: the first label has item_id='x'" in found.stderr
-    assert "--labels" in run("inspect", "grades.csv", "--on", "item").stderr
-    assert "--right 'best' is no rule" in run("inspect", "grades.csv", "--right", "best").stderr
 
 
 def test_meanings_saved_for_the_verdicts_hold_for_the_labels(run: Run, tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ except KeyboardInterrupt as error:
 """
 
 STUCK_IN_THE_LOOP = """
-from metajudge.bulk.run import BlockRun
-def stuck(self, annotate):
+from metajudge.vetting.blocks import Vetting
+def stuck(self, *given):
     print("stuck", flush=True)
     while True:
         time.sleep(0.01)
-BlockRun._ended = stuck
+Vetting.by_evidence = stuck
 """
 """A stretch of the command that never gives the event loop a turn."""
 

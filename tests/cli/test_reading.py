@@ -65,11 +65,3 @@ def test_labels_and_calibrations_are_read_by_a_mapping(run):
     assert "No decision differs" in done.output
     with pytest.raises(InputError, match="labelled judgments are right"):
         run("calibrate", "fit", "--data", "votes.csv", "--map", labelled, *values, "--out", "c.json")
-
-
-def test_inspect_says_what_a_table_without_verdicts_is_good_for(run):
-    run("judge", "items.csv", "--judge", "openai:gpt-4o-mini", "--out", "o.jsonl", "--dry-run", "--map", COLUMNS)
-    done = run("inspect", "items.csv")
-    assert done.exit_code == 1
-    assert "no column looks like a verdict: --map verdict=COLUMN" in done.output
-    assert f"metajudge judge items.csv --map {COLUMNS}" in done.output

@@ -20,10 +20,3 @@ def test_a_model_that_cannot_is_exit_code_1_with_the_kind_of_failure(metajudge, 
     assert done.returncode == 1
     assert "no rubric (bad_reply)" in done.stderr
     assert not (metajudge.folder / "r.yaml").exists()
-
-
-def test_what_is_no_text_is_the_users_mistake(metajudge):
-    (metajudge.folder / "r.docx").write_bytes(b"PK\x03\x04\xff\xfe")
-    done = metajudge("rubric", "refine", "r.docx", "--model", "openai:m")
-    assert done.returncode == 2
-    assert "is not UTF-8 text" in done.stderr

@@ -1,7 +1,6 @@
 """``metajudge review`` as a reviewer uses it."""
 
 import asyncio
-import json
 import time
 
 import pytest
@@ -75,29 +74,3 @@ def test_assignment_bulk_and_comments(queue):
     assert done.returncode == 1
     queue("review", "comment", "r0", "see page 3", "--reviewer", "bob")
     assert "comment by bob: see page 3" in queue("review", "show", "r0").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("decide", "nope", "--reviewer", "ada", "--outcome", "approve"), "there is no review 'nope'"),
-        (("decide", "r0", "--reviewer", "ada", "--outcome", "approve"), "claim it before deciding"),
-        (("decide", "r0", "--reviewer", "ada", "--outcome", "perhaps"), "no such outcome"),
-        (("claim", "r9", "--reviewer", "ada"), "there is no review 'r9'"),
-        (("list", "--status", "lost"), "'lost' is not one of"),
-        (("import", "missing.csv"), "cannot read missing.csv"),
-    ],
-)
-def test_a_users_mistake_says_what_to_do(queue, arguments, message):
-    done = queue("review", *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_nothing_left(queue):
-    rows = [{"review_id": f"r{number}", "reviewer": "ada", "outcome": "approve"} for number in range(4)]
-    (queue.folder / "done.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert queue("review", "import", "done.jsonl").returncode == 0
-    done = queue("review", "next", "--reviewer", "ada")
-    assert (done.returncode, done.stdout.strip()) == (1, "Nothing is left to review.")

@@ -12,13 +12,11 @@ from typer.testing import CliRunner
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.cli.review import app
-from metajudge.reviews.review import Review
 from metajudge.store import open_store
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by
 
 RESPONSES = {"gpt-4o": "As GPT-4, made by OpenAI, I say: four, of course.", "claude-3-opus": "4, says Anthropic."}
-SECRETS = ("gpt", "openai", "claude", "anthropic", "owl", "hawk", "winner", "unanimous", "margin", "points", "votes")
 
 
 def shortest(text):
@@ -51,27 +49,6 @@ def review(tmp_path):
     return invoke
 
 
-def test_next_blind_shows_question_answers_and_criteria_and_no_name_winner_or_vote(review):
-    shown = review("next", "--reviewer", "ada", "--blind")
-    assert "What is 2 + 2?" in shown
-    assert "Answer R1" in shown
-    assert "Answer R2" in shown
-    assert "four, of course." in shown
-    assert "Criteria" in shown
-    assert len(shown.splitlines()) < 40
-    assert not [word for word in SECRETS if word in shown.lower()]
-
-
-def test_next_blind_as_json_and_a_blind_export_hold_no_name_winner_or_vote(review, tmp_path):
-    for text in (
-        review("next", "--reviewer", "ada", "--blind", "--json"),
-        review("export", "--blind", "--out", tmp_path / "r.jsonl") and (tmp_path / "r.jsonl").read_text(),
-    ):
-        row = json.loads(text)
-        assert set(row["responses"]) == {"R1", "R2"}
-        assert not [word for word in SECRETS if word in text.lower().replace('"margin"', "")]
-
-
 def claimed(review):
     """Claims the clash blind; its id, and the answers by label."""
     shown = review("next", "--reviewer", "ada", "--blind")
@@ -96,8 +73,7 @@ def test_the_hinted_command_records_a_blind_verdict_and_then_tells_what_the_pane
     hint = re.search(r"Decide: metajudge review (decide .*)", shown)[1].replace("NAME", "ada")
     words = shlex.split(hint)
     texts = dict(re.findall(r"Answer (R\d)\n(.+)", shown))
-    best = next(label for label, text in texts.items() if ("four" in text) == (winner == "gpt-4o"))
-    other = next(label for label in texts if label != best)
+    best, other = sorted(texts, key=lambda label: ("four" in texts[label]) != (winner == "gpt-4o"))
     words[words.index("--verdict") + 1] = f"{best}>{other}"
     told = review(*words)
     assert f"{outcome} by ada; the review is decided" in told
@@ -105,45 +81,6 @@ def test_the_hinted_command_records_a_blind_verdict_and_then_tells_what_the_pane
     assert "The panel's verdict was gpt-4o > claude-3-opus" in told
     data = json.loads(review("show", words[1], "--json"))
     assert data["verdict"] == "gpt-4o > claude-3-opus"
-
-    async def decided():
-        store = await open_store(review.path)
-        state = await store.reviews.get(words[1], now=time.time())
-        await store.close()
-        return state.decisions[0]
-
-    made = asyncio.run(decided())
-    assert made.blind
-    assert (None if made.verdict is None else made.verdict.winner) == (None if outcome == "approve" else winner)
-
-
-def test_names_and_votes_are_shown_in_lines_and_without_a_prompt_once_it_is_decided(review):
-    name, _ = claimed(review)
-    assert "(gpt-4o" not in review("show", name), "a clash is decided blind, whatever the command says"
-    review("decide", name, "--reviewer", "ada", "--outcome", "cannot_tell")
-    shown = review("show", name)
-    assert "(gpt-4o" in shown
-    assert re.search(r"owl; .*Ranking: R\d > R\d", shown)
-    assert "By the candidates' names: gpt-4o > claude-3-opus" in shown
-    assert "prompt_digests" not in shown
-
-
-def test_blind_on_a_case_hides_the_machines_outcome_and_its_hint_is_accepted(review):
-    async def add():
-        store = await open_store(review.path)
-        one = Review(
-            review_id="case1", subject="case", subject_id="c1", subject_digest="d" * 64, item_id="c1", judge="owl",
-            action="REVIEW_PRIORITY", priority=0, score=7.25, confidence=0.81, opened_at=time.time(),
-            content={"risk": {"context": None, "output": "Yields fall."}},
-        )  # fmt: skip
-        await store.reviews.open([one])
-        await store.close()
-
-    asyncio.run(add())
-    review("claim", "case1", "--reviewer", "ada")
-    shown = review("show", "case1", "--blind")
-    assert "Yields fall." in shown
-    assert not [word for word in ("REVIEW_PRIORITY", "7.25", "0.81", "owl", "Machine") if word in shown]
-    hint = re.search(r"Decide: metajudge review (decide .*)", shown)[1].replace("NAME", "ada")
-    told = review(*shlex.split(hint))
-    assert "case1: approve by ada" in told
+    (made,) = data["sheet"]["record"]["decisions"]
+    assert made["blind"]
+    assert made["verdict"] == (None if outcome == "approve" else [["claude-3-opus"], ["gpt-4o"]])

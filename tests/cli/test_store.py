@@ -58,24 +58,6 @@ def test_a_postgresql_url_is_taken_from_option_and_environment_and_never_printed
 
 
 @pytest.mark.slow
-def test_copy_there_and_back(metajudge, url):
-    free_evidence(metajudge, "--store", "here.db")
-    there = metajudge("store", "copy", "here.db", url)
-    assert there.returncode == 0, there.stderr
-    assert "contains all of here.db" in there.stdout
-    assert urlsplit(url).password not in there.stdout + there.stderr
-    back, code = metajudge.json("store", "copy", url, "back.db")
-    assert code == 0
-    rows = {one["table"]: (one["rows"], one["added"]) for one in back["tables"]}
-    assert rows["assessments"][0] == rows["assessments"][1] > 90
-    again, _ = metajudge.json("store", "copy", url, "back.db")
-    assert all(one["added"] == 0 for one in again["tables"])
-    one, _ = metajudge.json("runs", "--store", "here.db")
-    other, _ = metajudge.json("runs", "--store", "back.db")
-    assert one == other
-
-
-@pytest.mark.slow
 def test_export_reads_a_postgresql_store(metajudge, url):
     metajudge("vet", SAMPLE, "--store", url, "--strategy", "signals")
     done = metajudge("export", "preferences", "--store", url, "--out", "pairs", "--all")

@@ -27,9 +27,3 @@ def test_what_is_not_taken_is_told_recorded_and_an_exit_code(metajudge, server):
     assert done.stderr.startswith("  a-1: ")
     ledger = [json.loads(line) for line in (metajudge.folder / "a.jsonl.mlflow.pushed.jsonl").read_text().splitlines()]
     assert [one.get("wrote") for one in ledger] == ["created", None, "created"]
-
-
-def test_an_experiment_that_is_not_there_is_told(metajudge, server):
-    done = metajudge("pull", "mlflow", "--url", server.url, "--project", "other", "--out", "in")
-    assert done.returncode == 1
-    assert "answered 404 to GET" in done.stderr

@@ -38,10 +38,6 @@ def test_every_assessment_gets_a_decision_and_a_second_policy_asks_nobody(run, g
         decision = row["decision"]
         assert (decision["action"], decision["policy"]) == ("APPROVE", "verdict_score")
         assert decision["policy_digest"] == policy.digest
-        assert decision["justification"] == policy.bands[0].justification
-        assert decision["inputs"]["value"] == row["final_score"] == 5.0
-        assert decision["inputs"]["confidence"] == 1.0
-        assert decision["inputs"]["confidence_rule"] == "agreement:same_side"
     assert json.loads(second.stdout)["decisions"] == {"REVIEW_PRIORITY": 3}
     missing = lines(tmp_path / "second.jsonl")[0]["decision"]
     assert "without a calibration" in missing["inputs"]["absent"]["value"]
@@ -67,25 +63,6 @@ def test_a_policy_switches_early_exit_off(run, given, tmp_path):
         assert server.count == 9, "only those not asked before are asked"
     assert all(row["final_score"] == 1.0 for row in lines(tmp_path / "a.jsonl"))
     assert {row["decision"]["action"] for row in lines(tmp_path / "a.jsonl")} == {"REJECT"}
-
-
-def test_a_store_without_decisions_is_simulated_from_undecided(run, given):
-    with LLMServer(score_answer(5)) as server:
-        run("vet", given, *agents(server), "--no-early-exit")
-    found = json.loads(run("policy", "simulate", "verdict_score", "--json").stdout)
-    assert [(one["before"], one["after"]) for one in found["transitions"]] == [("undecided", "APPROVE")]
-
-
-def test_an_empty_store_is_exit_code_1(run, tmp_path):
-    import asyncio
-
-    from metajudge.store import open_store
-
-    async def make():
-        await (await open_store(tmp_path / "empty.duckdb")).close()
-
-    asyncio.run(make())
-    assert run("policy", "simulate", "verdict", "--on", "empty.duckdb").exit_code == 1
 
 
 def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, given, tmp_path):
@@ -127,24 +104,3 @@ def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, g
 
     (entry,) = asyncio.run(kept())
     assert Policy.model_validate(entry.payload["policy"]).digest == digest
-
-
-async def test_a_name_is_the_version_that_was_activated_last_and_a_file_is_itself(tmp_path):
-    from metajudge.feedback.in_force import policy_in_force
-    from metajudge.store import open_store
-
-    shipped = load_policy("verdict_score")
-    stricter = Policy.model_validate_json(shipped.model_dump_json().replace("4.75", "4.9"))
-    store = await open_store(tmp_path / "s.duckdb")
-    try:
-        assert (await policy_in_force("verdict_score", store)).digest == shipped.digest
-        activated = {"policy": stricter.model_dump(mode="json"), "digest": stricter.digest}
-        await store.audit_log.append("activation", "verdict_score", activated, now=1.0)
-        assert (await policy_in_force("verdict_score", store)).digest == stricter.digest
-        (tmp_path / "mine.yaml").write_text(shipped.model_dump_json())
-        assert (await policy_in_force(tmp_path / "mine.yaml", store)).digest == shipped.digest
-        assert (await policy_in_force(str(tmp_path / "mine.yaml"), store)).digest == shipped.digest
-        kept = await store.audit_log.entries("policy", "verdict_score")
-        assert [entry.payload["digest"] for entry in kept] == [shipped.digest, stricter.digest]
-    finally:
-        await store.close()

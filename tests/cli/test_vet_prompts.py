@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from metajudge.errors import ConfigurationError
 from metajudge.prompts.versions import NEWEST
 from metajudge.readers import write_jsonl
 from tests.doubles.judgments import judgment
@@ -74,8 +73,3 @@ def test_a_store_that_cannot_be_read_is_said_and_counts_for_nothing(run, given, 
     assert done.exit_code == 0
     assert "0 of them stored" in done.stdout
     assert "the estimate does not include stored results" in done.stderr
-
-
-def test_an_unknown_version_is_refused(run, given):
-    with pytest.raises(ConfigurationError, match=r"prompt_version 9: .*choose one of 1, 2, 3"):
-        run("vet", given, "--agent", "openai:gpt-4o-mini", "--prompt-version", 9)

@@ -105,12 +105,6 @@ class TestResults:
             job = client.vet_batch(records(6))
             assert [item for item, _ in client.results(job["job_id"])] == list(range(6))
 
-    @pytest.mark.slow
-    async def test_the_asynchronous_client_waits_too(self, slow):
-        async with AsyncClient(slow, KEY) as client:
-            job = await client.vet_batch(records(6))
-            assert [item async for item, _ in client.results(job["job_id"])] == list(range(6))
-
     def test_not_waited_for_it_gives_what_there_is_and_says_how_many_are_missing(self, slow):
         with Client(slow, KEY) as client:
             job = client.vet_batch(records(20))

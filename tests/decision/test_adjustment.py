@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.decision.adjustment import Adjustment, Recalibration
-from metajudge.decision.interval import UNIT, Range
+from metajudge.types.interval import UNIT, Range
 
 FIVE = Range(low=1, high=5)
 SCORES = {"accuracy": 4.0, "clarity": 2.0}
@@ -25,10 +25,6 @@ def test_a_probability_is_moved_on_its_log_odds(p):
     assert logit(moved) == pytest.approx(-0.4 + 0.8 * logit(p), abs=1e-7)
 
 
-def test_no_correction_leaves_a_probability_as_it_is():
-    assert Recalibration(intercept=0, slope=1).apply(0.37) == 0.37
-
-
 def test_certainty_is_one_in_a_billion_and_its_correction_finite():
     one = Recalibration(intercept=0, slope=0.5)
     assert one.apply(1.0) == pytest.approx(1 / (1 + math.exp(-0.5 * math.log(1e9))))
@@ -44,20 +40,19 @@ def test_a_slope_that_would_turn_the_order_around_is_refused():
         Recalibration(intercept=0, slope=0)
 
 
-def test_an_offset_moves_the_score_by_its_criterions_share():
-    moved = Adjustment(offsets={"clarity": 1.0}).apply(FOUND, FIVE, SCORES, WEIGHTS)
-    assert moved == FOUND + 1.0 / 4
-    assert Adjustment(offsets={"accuracy": -1.0}).apply(FOUND, FIVE, SCORES, WEIGHTS) == FOUND - 3.0 / 4
-
-
-def test_a_criterion_stays_on_the_scale():
-    assert Adjustment(offsets={"accuracy": 9.0}).apply(FOUND, FIVE, SCORES, WEIGHTS) == FOUND + 3.0 / 4
-    assert Adjustment(offsets={"clarity": -9.0}).apply(FOUND, FIVE, SCORES, WEIGHTS) == FOUND - 1.0 / 4
-
-
-def test_the_sum_stays_on_the_scale_although_the_found_value_is_another_mean():
-    assert Adjustment(offsets={"clarity": 3.0}).apply(4.9, FIVE, SCORES, WEIGHTS) == 5.0
-    assert Adjustment(offsets={"accuracy": -3.0}).apply(1.2, FIVE, SCORES, WEIGHTS) == 1.0
+@pytest.mark.parametrize(
+    ("offsets", "value", "moved"),
+    [
+        ({"clarity": 1.0}, FOUND, FOUND + 1.0 / 4),
+        ({"accuracy": -1.0}, FOUND, FOUND - 3.0 / 4),
+        ({"accuracy": 9.0}, FOUND, FOUND + 3.0 / 4),  # each criterion stays on the scale
+        ({"clarity": -9.0}, FOUND, FOUND - 1.0 / 4),
+        ({"clarity": 3.0}, 4.9, 5.0),  # so does the sum, although the value is another mean
+        ({"accuracy": -3.0}, 1.2, 1.0),
+    ],
+)
+def test_an_offset_moves_the_score_by_its_criterions_share(offsets, value, moved):
+    assert Adjustment(offsets=offsets).apply(value, FIVE, SCORES, WEIGHTS) == moved
 
 
 def test_learned_weights_take_the_place_of_the_rubrics():

@@ -1,39 +1,54 @@
 """Bands cover every number once: gaps and overlaps are named exactly."""
 
+import pytest
+
 from metajudge.decision import Range, load_policy, parse_policy
 from metajudge.decision.bands import Band, changes, margin
-from metajudge.decision.interval import UNIT, Interval
+from metajudge.types.interval import UNIT, Interval
 from tests.decision.policy_texts import FOLDER, RISK, band, changed, problem, small
 
-
-def test_a_gap_names_the_exact_interval():
-    text = small(bands=[band("APPROVE", {"at_least": 0.6}), band("REJECT", {"below": 0.5})])
-    assert "gap: no band covers probability [0.5, 0.6)" in problem(text)
+VERIFIED = FOLDER.joinpath("risk_analysis_verified.yaml").read_text("utf-8")
+REJECT = band("REJECT", {"below": 0.5})
 
 
-def test_an_overlap_names_the_exact_interval_and_both_bands():
-    text = small(bands=[band("APPROVE", {"at_least": 0.4}), band("REJECT", {"below": 0.5})])
-    assert "overlap: bands[0] and bands[1] both cover probability [0.4, 0.5)" in problem(text)
-
-
-def test_a_gap_on_the_confidence_axis_is_found():
-    text = changed(RISK, ("confidence: {below: 0.85}", "confidence: {below: 0.84}"))
-    assert "gap: no band covers score [8.5, 10] with confidence [0.84, 0.85)" in problem(text)
-
-
-def test_an_overlap_on_the_confidence_axis_is_found():
-    text = changed(RISK, ("confidence: {at_least: 0.80}", "confidence: {at_least: 0.75}"))
-    assert "overlap: bands[2] and bands[3] both cover score [7, 8.5) with confidence [0.75, 0.8)" in problem(text)
-
-
-def test_the_very_top_left_out_is_a_gap():
-    text = small(bands=[band("APPROVE", {"at_least": 0.5, "below": 1}), band("REJECT", {"below": 0.5})])
-    assert "gap: no band covers probability exactly 1" in problem(text)
-
-
-def test_full_confidence_left_out_is_a_gap():
-    both = [band("APPROVE", {"at_least": 0.5}, {"below": 1.0}), band("REJECT", {"below": 0.5})]
-    assert "with confidence exactly 1" in problem(small(bands=both))
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (small(bands=[band("APPROVE", {"at_least": 0.6}), REJECT]), "gap: no band covers probability [0.5, 0.6)"),
+        (
+            small(bands=[band("APPROVE", {"at_least": 0.4}), REJECT]),
+            "overlap: bands[0] and bands[1] both cover probability [0.4, 0.5)",
+        ),
+        (
+            changed(RISK, ("confidence: {below: 0.85}", "confidence: {below: 0.84}")),
+            "gap: no band covers score [8.5, 10] with confidence [0.84, 0.85)",
+        ),
+        (
+            changed(RISK, ("confidence: {at_least: 0.80}", "confidence: {at_least: 0.75}")),
+            "overlap: bands[2] and bands[3] both cover score [7, 8.5) with confidence [0.75, 0.8)",
+        ),
+        (
+            small(bands=[band("APPROVE", {"at_least": 0.5, "below": 1}), REJECT]),
+            "gap: no band covers probability exactly 1",
+        ),
+        (
+            small(bands=[band("APPROVE", {"at_least": 0.5}, {"below": 1.0}), REJECT]),
+            "with confidence exactly 1",
+        ),
+        (
+            changed(VERIFIED, ("quotes: {at_least: 0.75, below: 0.9}", "quotes: {at_least: 0.8, below: 0.9}")),
+            "no band covers score [8.5, 10] with confidence [0.85, 1] with a share of verified quotes in [0.75, 0.8)",
+        ),
+        (
+            changed(VERIFIED, ("quotes: {below: 0.75}", "quotes: {below: 0.8}")),
+            "overlap: bands[1] and bands[5] both cover score [8.5, 10] with confidence [0.85, 1] with a share of "
+            "verified quotes in [0.75, 0.8)",
+        ),
+        (changed(VERIFIED, ("{at_least: 0.9}", "{at_least: 90}")), "bands[0].quotes: 90 lies outside 0..1"),
+    ],
+)
+def test_a_gap_or_an_overlap_names_its_exact_place(text, said):
+    assert said in problem(text)
 
 
 def test_two_bands_that_differ_by_less_than_the_rounding_do_not_leave_a_gap():
@@ -50,28 +65,6 @@ def test_the_margin_is_the_smallest_change_that_leads_to_another_action():
     assert margin([high, unsure, low], UNIT, 0.7, 0.5) == 0.2
     assert margin([low, high.model_copy(update={"confidence": Interval()})], UNIT, 0.7, None) == 0.2
     assert margin([Band(action="REVIEW", justification="x")], UNIT, 0.7, None) is None
-
-
-VERIFIED = FOLDER.joinpath("risk_analysis_verified.yaml").read_text("utf-8")
-
-
-def test_a_gap_on_the_axis_of_quotes_is_found():
-    text = changed(VERIFIED, ("quotes: {at_least: 0.75, below: 0.9}", "quotes: {at_least: 0.8, below: 0.9}"))
-    assert (
-        "gap: no band covers score [8.5, 10] with confidence [0.85, 1] with a share of verified quotes in [0.75, 0.8)"
-        in problem(text)
-    )
-
-
-def test_an_overlap_on_the_axis_of_quotes_is_found():
-    text = changed(VERIFIED, ("quotes: {below: 0.75}", "quotes: {below: 0.8}"))
-    found = problem(text)
-    assert "overlap: bands[1] and bands[5] both cover score [8.5, 10] with confidence [0.85, 1]" in found
-    assert "with a share of verified quotes in [0.75, 0.8)" in found
-
-
-def test_a_bound_of_quotes_off_the_axis_is_refused():
-    assert "bands[0].quotes: 90 lies outside 0..1" in problem(changed(VERIFIED, ("{at_least: 0.9}", "{at_least: 90}")))
 
 
 def test_the_nearest_change_may_be_one_of_quotes():

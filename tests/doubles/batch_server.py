@@ -11,9 +11,10 @@ import json
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from tests.doubles.http_server import HttpServer, reply
 from tests.doubles.llm_server import Answer, score_answer
 from tests.doubles.provider_bodies import RecordedRequest, anthropic_message, openai_completion
 
@@ -45,7 +46,7 @@ class Batch:
         return {one["custom_id"]: one["params" if self.anthropic else "body"] for one in self.lines}
 
 
-class BatchServer:
+class BatchServer(HttpServer):
     """The server.
 
     Args:
@@ -71,6 +72,7 @@ class BatchServer:
         look_faults: int = 0,
         live: bool = True,
     ) -> None:
+        super().__init__()
         self.batches: list[Batch] = []
         self.live: list[dict[str, Any]] = []
         self.uploads: dict[str, bytes] = {}
@@ -84,65 +86,35 @@ class BatchServer:
         self._lines = 0
         self._lock = threading.Lock()
         self._over = threading.Event()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                server._handle(self, b"")
-
-            def do_POST(self) -> None:
-                server._handle(self, self.rfile.read(int(self.headers.get("content-length") or 0)))
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
-
-    def __enter__(self) -> "BatchServer":
-        self._thread.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(5)
+        super().__exit__()
 
     @property
     def requests(self) -> list[dict[str, Any]]:
         """Bodies of all requests in batches that were worked on, in order of submission."""
         return [body for batch in self.batches if not batch.refused for body in batch.bodies.values()]
 
-    def _handle(self, handler: BaseHTTPRequestHandler, raw: bytes) -> None:
+    def handle(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         with self._lock:
-            self.headers.append({name.lower(): value for name, value in handler.headers.items()})
-            status, content = self._reply(handler.command, handler.path, raw, handler.headers.get("content-type") or "")
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+            status, found = self._reply(request.command, request.path, body, request.headers.get("content-type") or "")
         if status == -1:
             self._over.wait(60)
         if status <= 0:  # cut without a word
-            handler.close_connection = True
-            handler.connection.close()
+            request.close_connection = True
+            request.connection.close()
             return
-        body = content if isinstance(content, bytes) else json.dumps(content).encode()
-        handler.send_response(status)
-        handler.send_header("content-type", "application/json")
-        if status == 429:
-            handler.send_header("retry-after", "0")
-        handler.send_header("content-length", str(len(body)))
-        handler.end_headers()
-        if "results" in handler.path or "content" in handler.path:
+        content = found if isinstance(found, bytes) else json.dumps(found).encode()
+        length, headers = str(len(content)), {"retry-after": "0"} if status == 429 else {}
+        if "results" in request.path or "content" in request.path:
             self.fetches += 1
             if self.cut_bodies > 0:
                 self.cut_bodies -= 1
-                handler.wfile.write(body[: len(body) // 2])
-                handler.close_connection = True
-                return
-        handler.wfile.write(body)
+                content = content[: len(content) // 2]
+                request.close_connection = True
+        reply(request, status, {"content-type": "application/json", "content-length": length, **headers}, content)
 
     def _reply(self, method: str, path: str, raw: bytes, kind: str) -> tuple[int, Any]:
         path, _, query = path.partition("?")

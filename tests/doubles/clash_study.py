@@ -5,7 +5,6 @@ import random
 from typing import Any
 
 PANEL = ("acme/judge-a", "bolt/judge-b", "corp/judge-c")
-MODELS = ("gpt-4", "claude-v1", "vicuna-13b-v1.2")
 
 
 def vote(judge: str, first: str, role: str = "supreme") -> dict[str, Any]:

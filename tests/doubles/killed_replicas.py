@@ -1,18 +1,11 @@
-"""Replicas of the service on one PostgreSQL database, one of them killed again and again.
+"""Two replicas of the service on one PostgreSQL database, of which one after the other is killed again and again.
 
-    python tests/doubles/killed_replicas.py [POSTGRES_URL] [--seconds 120] [--kill-every 20] [--clients 16] [--json OUT]
-
-POSTGRES_URL is a database to use a schema of its own in, METAJUDGE_TEST_POSTGRES by default; the schema is dropped in
-the end. Models are those of ``benchmarks/perf/upstream.py``, with a latency of ``--latency-ms``. Three phases of the same load, which is vets
-under idempotency keys from so many clients, sent again to the next replica until they are answered: one replica, two
-replicas, and two of which one after the other is killed (kill -9) every so many seconds and started again at once. In
-the last phase people claim and decide the reviews that the vets' policy opens, and a job of ``--job-items`` runs
-besides. Then everything that was answered is asked for again and counted in the database:
+The load is vets under idempotency keys from several clients, sent again to the next replica until they are answered,
+people who claim and decide the reviews that the vets' policy opens, and a job. Then everything that was answered is
+asked for again and counted in the database:
 
 - lost: answered vets, decisions and job items that the store does not have;
 - twice: assessments, decisions, results or answers that there are two of.
-
-Ends with 1 where there are any.
 """
 
 import asyncio
@@ -24,24 +17,23 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Any
 
 import aiohttp
 import psycopg
-import typer
+
+from tests.api.service_process import free_port
 
 GIVE_UP_S = 60.0
 POLICY = "verdict"
 PEOPLE = 3
 RETRIED = (409, 429, 500, 502, 503, 504)
+SECONDS, KILL_EVERY_S, CLIENTS, LATENCY_MS, JOB_ITEMS = 30.0, 8.0, 6, 100.0, 100
 
 
 def judgment(name: str) -> dict[str, Any]:
@@ -58,13 +50,6 @@ def judgment(name: str) -> dict[str, Any]:
         "rationale": f"Assistant B compares the decimals correctly ({name}).",
         "order": ["A", "B"],
     }
-
-
-def free_port() -> int:
-    """A free port."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @dataclass(slots=True)
@@ -111,16 +96,16 @@ class Process:
 
 
 @contextlib.contextmanager
-def processes(count: int, folder: Path, database: str, latency_ms: float) -> Iterator[list[Process]]:
-    """So many replicas in front of a server of models."""
+def processes(folder: Path, database: str) -> Iterator[list[Process]]:
+    """Two replicas in front of a server of models."""
     port = free_port()
     script = str(Path(__file__).parents[2] / "benchmarks" / "perf" / "upstream.py")
-    command = [sys.executable, script, str(port), str(latency_ms)]
+    command = [sys.executable, script, str(port), str(LATENCY_MS)]
     models = Process(command, port, folder / "upstream.log")
     models.start()
     agent = f"--agent=gpt-4o-mini=openai:gpt-4o-mini@http://127.0.0.1:{port}/v1"
     replicas = []
-    for number in range(count):
+    for number in range(2):
         port = free_port()
         command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), agent]
         environ = {"OPENAI_API_KEY": "none", "METAJUDGE_STORE": database}
@@ -144,11 +129,8 @@ class Load:
     session: aiohttp.ClientSession
     replicas: list[Process]
     prefix: str
-    policy: str | None = None
     answers: dict[str, bytes] = field(default_factory=dict)
     decided: dict[str, str] = field(default_factory=dict)
-    statuses: Counter[str] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
     given_up: int = 0
     stopped: bool = False
     _next: Iterator[int] = field(default_factory=itertools.count)
@@ -158,15 +140,10 @@ class Load:
         deadline = time.monotonic() + GIVE_UP_S
         for number in itertools.count(start):
             url = self.replicas[number % len(self.replicas)].url
-            try:
+            with contextlib.suppress(aiohttp.ClientError):
                 async with self.session.request(method, url + path, **options) as answer:
-                    body = await answer.read()
-            except aiohttp.ClientError as error:
-                self.statuses[type(error).__name__] += 1
-            else:
-                self.statuses[str(answer.status)] += 1
-                if answer.status not in RETRIED:
-                    return answer.status, body
+                    if answer.status not in RETRIED:
+                        return answer.status, await answer.read()
             if time.monotonic() > deadline:
                 self.given_up += 1
                 return None
@@ -176,13 +153,14 @@ class Load:
     async def vet(self, number: int) -> None:
         """One vet under a key of its own."""
         name = f"{self.prefix}{number}"
-        began = time.perf_counter()
-        body = {"judgment": judgment(name), **({"policy": self.policy} if self.policy else {})}
-        headers = {"idempotency-key": name}
-        found = await self.ask("POST", "/v1/vet", number, json=body, headers=headers)
+        found = await self.asked(name, number)
         if found is not None and found[0] == 200:
             self.answers[name] = found[1]
-            self.seconds.append(time.perf_counter() - began)
+
+    async def asked(self, name: str, number: int) -> tuple[int, bytes] | None:
+        """What a vet of that name is answered."""
+        body = {"judgment": judgment(name), "policy": POLICY}
+        return await self.ask("POST", "/v1/vet", number, json=body, headers={"idempotency-key": name})
 
     async def client(self) -> None:
         """Vets until stopped."""
@@ -211,23 +189,20 @@ class Load:
                 self.decided[review] = name
 
 
-async def run(load: Load, seconds: float, clients: int, people: int = 0) -> float:
-    """Keeps up a load for a time; vets a second."""
-    began = time.perf_counter()
-    tasks = [asyncio.create_task(load.client()) for _ in range(clients)]
-    tasks += [asyncio.create_task(load.person(f"person{n}", n)) for n in range(people)]
-    await asyncio.sleep(seconds)
-    rate = len(load.answers) / (time.perf_counter() - began)
+async def run(load: Load) -> None:
+    """Keeps up a load for a time."""
+    tasks = [asyncio.create_task(load.client()) for _ in range(CLIENTS)]
+    tasks += [asyncio.create_task(load.person(f"person{n}", n)) for n in range(PEOPLE)]
+    await asyncio.sleep(SECONDS)
     load.stopped = True
     await asyncio.gather(*tasks)
-    return rate
 
 
-async def kill_in_turn(replicas: list[Process], every: float) -> None:
+async def kill_in_turn(replicas: list[Process]) -> None:
     """Kills one replica after the other and starts it again."""
     due = time.monotonic()
     for one in itertools.cycle(replicas):
-        due += every
+        due += KILL_EVERY_S
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         one.end(signal.SIGKILL)
         one.kills += 1
@@ -235,9 +210,9 @@ async def kill_in_turn(replicas: list[Process], every: float) -> None:
         await asyncio.to_thread(one.wait)
 
 
-async def job(load: Load, items: int) -> str:
+async def job(load: Load) -> str:
     """Sends a job; its place."""
-    lines = "\n".join(json.dumps(judgment(f"{load.prefix}job{number}")) for number in range(items))
+    lines = "\n".join(json.dumps(judgment(f"{load.prefix}job{number}")) for number in range(JOB_ITEMS))
     headers = {"content-type": "application/x-ndjson", "idempotency-key": f"{load.prefix}job"}
     found = await load.ask("POST", "/v1/vet/batch", 0, data=lines.encode(), headers=headers)
     assert found is not None, "the job was not taken"
@@ -245,9 +220,9 @@ async def job(load: Load, items: int) -> str:
     return f"/v1/jobs/{json.loads(found[1])['job_id']}"
 
 
-async def ended(load: Load, place: str, within: float) -> dict[str, Any]:
+async def ended(load: Load, place: str) -> dict[str, Any]:
     """A job once it has ended, or as it is after a while."""
-    deadline = time.monotonic() + within
+    deadline = time.monotonic() + SECONDS
     while True:
         found = await load.ask("GET", place, 1)
         status: dict[str, Any] = json.loads(found[1]) if found else {"state": "unknown", "done": 0}
@@ -256,12 +231,11 @@ async def ended(load: Load, place: str, within: float) -> dict[str, Any]:
         await asyncio.sleep(0.5)
 
 
-async def checked(load: Load, place: str, status: dict[str, Any], items: int, database: str) -> dict[str, Any]:
+async def checked(load: Load, place: str, status: dict[str, Any], database: str) -> dict[str, Any]:
     """Asks for everything again, and counts in the database."""
     again = 0
     for name, before in load.answers.items():
-        body = {"judgment": judgment(name), **({"policy": load.policy} if load.policy else {})}
-        found = await load.ask("POST", "/v1/vet", again, json=body, headers={"idempotency-key": name})
+        found = await load.asked(name, again)
         again += found is not None and found[1] != before
     found = await load.ask("GET", f"{place}/results", 0, headers={"accept": "application/x-ndjson"})
     results = Counter(json.loads(line)["item"] for line in (found[1] if found else b"").splitlines())
@@ -284,69 +258,24 @@ async def checked(load: Load, place: str, status: dict[str, Any], items: int, da
         "decisions_lost": sum(review not in decisions for review in load.decided),
         "decisions_twice": sum(count > 1 for count in decisions.values()),
         "job_state": status["state"],
-        "job_items_lost": items - len(results),
+        "job_items_lost": JOB_ITEMS - len(results),
         "job_items_twice": sum(count > 1 for count in results.values()),
     }
 
 
-async def measured(options: SimpleNamespace, database: str, folder: Path) -> dict[str, Any]:
-    """The three phases."""
-    found: dict[str, Any] = {"clients": options.clients, "latency_ms": options.latency_ms, "seconds": options.seconds}
+async def killed(database: str, folder: Path) -> dict[str, Any]:
+    """What was answered, lost and done twice while replicas were killed."""
     timeout = aiohttp.ClientTimeout(total=30)
     async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0)) as session:
-        for name, count in () if options.only_killed else (("one", 1), ("two", 2)):
-            with processes(count, folder, database, options.latency_ms) as replicas:
-                rate = await run(Load(session, replicas, name), options.seconds / 2, options.clients)
-                found[f"{name}_per_s"] = round(rate, 1)
-        with processes(2, folder, database, options.latency_ms) as replicas:
-            load = Load(session, replicas, "killed", POLICY)
-            place = await job(load, options.job_items)
-            killing = asyncio.create_task(kill_in_turn(replicas, options.kill_every))
-            rate = await run(load, options.seconds, options.clients, PEOPLE)
-            status = await ended(load, place, options.seconds)
+        with processes(folder, database) as replicas:
+            load = Load(session, replicas, "killed")
+            place = await job(load)
+            killing = asyncio.create_task(kill_in_turn(replicas))
+            await run(load)
+            status = await ended(load, place)
             killing.cancel()
             await asyncio.gather(killing, return_exceptions=True)
             for one in replicas:
                 await asyncio.to_thread(one.wait)
-            found["killed_per_s"], found["kills"] = round(rate, 1), sum(one.kills for one in replicas)
-            found["statuses"] = dict(load.statuses)
-            found["slowest_s"] = round(max(load.seconds), 1)
-            found |= await checked(load, place, status, options.job_items, database)
-    return found
-
-
-def main(
-    ctx: typer.Context,
-    postgres: Annotated[str | None, typer.Argument(envvar="METAJUDGE_TEST_POSTGRES")] = None,
-    seconds: float = 120,
-    kill_every: float = 20,
-    clients: int = 16,
-    latency_ms: float = 100,
-    job_items: int = 1000,
-    only_killed: Annotated[bool, typer.Option("--only-killed", help="leave out the first two phases")] = False,
-    out: Annotated[Path | None, typer.Option("--json")] = None,
-) -> None:
-    """Measures and prints."""
-    options = SimpleNamespace(**ctx.params)
-    if not postgres:
-        raise typer.BadParameter("name a PostgreSQL database, or set METAJUDGE_TEST_POSTGRES")
-    schema = f"replicas_{uuid.uuid4().hex[:8]}"
-    database = f"{postgres}{'&' if '?' in postgres else '?'}options=-csearch_path%3D{schema}"
-    with tempfile.TemporaryDirectory(prefix="metajudge-replicas-") as folder:
-        try:
-            found = asyncio.run(measured(options, database, Path(folder)))
-        finally:
-            with psycopg.connect(postgres, autocommit=True) as connection:
-                connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
-    wrong = {name: count for name, count in found.items() if name.endswith(("_lost", "_twice", "_changed")) and count}
-    text = json.dumps(found, indent=2)
-    print(text)
-    if out:
-        out.write_text(text + "\n")
-    if wrong or found["given_up"] or found["job_state"] != "done":
-        print(f"lost or done twice: {wrong or 'the job has not ended'}", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-if __name__ == "__main__":
-    typer.run(main)
+            found = await checked(load, place, status, database)
+    return {"kills": sum(one.kills for one in replicas), **found}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -10,7 +10,7 @@ import httpx2
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources, build_model
-from metajudge.types import CallRecord, Reply
+from metajudge.types import CallRecord
 
 KEY = "sk-proj-TopSecret0123456789"
 SCHEMA = OutputSchema(
@@ -101,22 +101,6 @@ class MemoryLedger:
 
     async def flush(self) -> None:
         """Everything is kept."""
-
-
-class MemoryCache:
-    """Finds replies among the calls of a ledger, as the store does."""
-
-    def __init__(self, ledger: MemoryLedger) -> None:
-        self._ledger = ledger
-        self.lookups = 0
-
-    async def find_reply(self, key: str) -> Reply | None:
-        self.lookups += 1
-        for call in reversed(self._ledger.calls):
-            if call.key == key and call.status == "ok" and call.reply_text is not None and call.finish is not None:
-                reply = Reply(call.reply_text, call.finish, call.reply_model or "", call.usage, call.cost_usd)
-                return replace(reply, attempts=0, cached=True)
-        return None
 
 
 class FakeTime:

@@ -1,61 +1,38 @@
 """Doubles of MLflow's and Phoenix's servers: the answers that real ones (3.17, 20.26) gave to the same requests."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.doubles.http_server import HttpServer, reply
 
-class SystemServer:
+
+class SystemServer(HttpServer):
     """A server whose subclass answers ``answer(method, path, query, body)`` with plain data or ``(status, data)``."""
 
+    protocol = "HTTP/1.0"
+
     def __init__(self, *faults):
+        super().__init__()
         self.requests, self.heads = [], []
         self.faults = list(faults)
-        double = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def handle_one(self):
-                length = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
-                parts = urlsplit(self.path)
-                path, query = unquote(parts.path), parse_qs(parts.query)
-                double.requests.append((self.command, path, query, body))
-                double.heads.append(dict(self.headers))
-                if double.faults:
-                    status, headers, data = double.faults.pop(0)
-                else:
-                    given = double.answer(self.command, path, query, body)
-                    status, data = given if isinstance(given, tuple) else (200, given)
-                    headers = {}
-                raw = data.encode() if isinstance(data, str) else json.dumps(data).encode()
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/json", **headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-
-            do_GET = do_POST = do_PUT = do_PATCH = handle_one
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+    def handle(self, request, body):
+        data = json.loads(body) if body else None
+        parts = urlsplit(request.path)
+        path, query = unquote(parts.path), parse_qs(parts.query)
+        self.requests.append((request.command, path, query, data))
+        self.heads.append(dict(request.headers))
+        headers = {}
+        if self.faults:
+            status, headers, said = self.faults.pop(0)
+        else:
+            given = self.answer(request.command, path, query, data)
+            status, said = given if isinstance(given, tuple) else (200, given)
+        raw = said.encode() if isinstance(said, str) else json.dumps(said).encode()
+        reply(request, status, {"Content-Type": "application/json", **headers}, raw)
 
     def answer(self, method, path, query, body):
         return {}
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
 
 
 class MLflowServer(SystemServer):

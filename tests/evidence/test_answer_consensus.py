@@ -58,7 +58,7 @@ def test_a_family_has_one_vote_in_the_majority():
 def test_columns_are_seen_from_the_verdict():
     items = {"i": [seen("a", 3), seen("b", 3), seen("c", 5), seen("d", None)]}
     made, rows, who = answers(items, "grade", "equal")
-    weights = {name: Reliability(1.0, 1.0, 1.0, {"3": 2.0, "5": 0.5}) for name in "abcd"}
+    weights = {name: Reliability(plain=1.0, strong=1.0, share=1.0, sides={"3": 2.0, "5": 0.5}) for name in "abcd"}
     found = answer_columns(made, rows, weights)
     at = {judge: row for row, (_, judge, _) in enumerate(who)}
     one = {name: column.values[at["a"]] for name, column in found.items()}

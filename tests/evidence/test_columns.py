@@ -1,4 +1,4 @@
-"""Evidence by columns is what its definition says, for one judgment, for an input, and in whatever order."""
+"""Evidence by columns is what its definition says, in whatever order."""
 
 import random
 from collections.abc import Sequence
@@ -9,9 +9,8 @@ import pytest
 from metajudge.evidence import columns, grouping
 from metajudge.evidence.columns import SIGNALS, STABILITY, compare, signal_columns
 from metajudge.evidence.comparison import agreement, comparable_verdict, decided_verdict, signed_support, stance
-from metajudge.evidence.facts import collected
-from metajudge.evidence.index import EvidenceIndex
 from metajudge.evidence.rules import Rules
+from metajudge.evidence.verdicts import collected
 from metajudge.types import Category, Grade, Judgment, Pairwise, SignalValue, kind_of, parse_right
 from tests.evidence.made import made_input
 
@@ -21,7 +20,7 @@ SEEDS = range(15)
 def by_columns(judgments: Sequence[Judgment], right: Any) -> dict[str, dict[str, SignalValue]]:
     """Judgment id -> its signals."""
     facts = collected(judgments)
-    found = signal_columns(facts, compare(facts.recorded, facts.rules(right)))
+    found = signal_columns(facts, compare(facts, facts.rules(right)))
     every = ((one.id, {name: column.at(row) for name, column in found.items()}) for row, one in enumerate(judgments))
     return {name: {key: value for key, value in signals.items() if value is not None} for name, signals in every}
 
@@ -104,7 +103,7 @@ def test_columns_say_what_the_definition_says(seed: int) -> None:
     judgments, right = made_input(seed)
     facts = collected(judgments)
     rules = facts.rules(right)
-    found = compare(facts.recorded, rules)
+    found = compare(facts, rules)
     for row, own in enumerate(judgments):
         others = [one for one in judgments if one.item.id == own.item.id]
         support = found.supports[int(found.support[row])]
@@ -125,13 +124,9 @@ def test_columns_say_what_the_definition_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_judgment_and_an_input_in_any_order_and_in_blocks_say_the_same(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_input_in_any_order_and_in_blocks_says_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     judgments, right = made_input(seed)
     found = by_columns(judgments, right)
-    index = EvidenceIndex.build(judgments, right)
-    assert {one.id: index.signals(one) for one in judgments} == found
     monkeypatch.setattr(columns, "BLOCK", 5)
     monkeypatch.setattr(grouping, "MOST", 7)
     assert by_columns(judgments, right) == found
@@ -145,7 +140,7 @@ def test_one_judgment_and_an_input_in_any_order_and_in_blocks_say_the_same(
 def test_signals_come_in_a_fixed_order_and_by_rows() -> None:
     judgments, right = made_input(1)
     facts = collected(judgments)
-    comparisons = compare(facts.recorded, facts.rules(right))
+    comparisons = compare(facts, facts.rules(right))
     every, some = signal_columns(facts, comparisons), signal_columns(facts, comparisons, slice(2, 5))
     assert tuple(every) == (*SIGNALS, *STABILITY)
     for name, column in some.items():
@@ -154,5 +149,5 @@ def test_signals_come_in_a_fixed_order_and_by_rows() -> None:
 
 def test_nothing_is_compared_with_nothing() -> None:
     facts = collected([])
-    found = signal_columns(facts, compare(facts.recorded, facts.rules(parse_right("within:1"))))
+    found = signal_columns(facts, compare(facts, facts.rules(parse_right("within:1"))))
     assert all(len(column.codes) == 0 for column in found.values())

@@ -2,13 +2,13 @@
 
 import pytest
 
-from metajudge.evidence.rationale import rationale_agreement
 from metajudge.evidence.text_verdict import NoTextVerdict, read_favoured, read_text_verdict
 from metajudge.judging.pairwise import PairwiseJudge
 from metajudge.judging.records import combined_judgment, judgment_of
 from metajudge.providers.scripted import ScriptedModel
 from tests.doubles.judging import item, verdict
 from tests.doubles.judgments import judgment
+from tests.evidence.verdicts import rationale_agreement
 
 AB = (("A", "first"), ("B", "second"))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metajudge.evidence.consensus import Reliability, order_columns, peer_columns, reliabilities
-from metajudge.evidence.facts import collected as facts_of
 from metajudge.evidence.games import games_of
+from metajudge.evidence.verdicts import collected as facts_of
 from tests.doubles.judgments import judgment
 
 
@@ -62,7 +62,10 @@ def test_consensus_by_hand():
 
 def test_a_judge_that_is_not_known_counts_as_an_average_one():
     games, rows = collected(("owl", "AB", "A>B"), ("raven", "AB", "A>B"))
-    weights = {"owl": Reliability(1.0, 2.0, 1.0), "wren": Reliability(3.0, 4.0, 1.0)}
+    weights = {
+        "owl": Reliability(plain=1.0, strong=2.0, share=1.0),
+        "wren": Reliability(plain=3.0, strong=4.0, share=1.0),
+    }
     assert peer_columns(games, rows, weights)["consensus.log_odds"].values[0] == pytest.approx(1.0 + 2.0)
 
 

@@ -8,8 +8,7 @@ import pytest
 from metajudge.evidence import dependence
 from metajudge.evidence.columns import compare
 from metajudge.evidence.dependence import dependence_of, sentences
-from metajudge.evidence.facts import collected
-from metajudge.evidence.index import EvidenceIndex
+from metajudge.evidence.verdicts import collected
 from metajudge.types import Pairwise
 from tests.doubles.dependent_judges import WORTH, judged
 
@@ -127,8 +126,8 @@ def test_a_clique_of_copies_cannot_outvote_and_is_no_evidence_for_itself():
     facts = collected(given)
     rules = facts.rules()
     copies = dependence_of(facts, rules).copies
-    alone = compare(facts.recorded, rules)
-    together = compare(replace(facts.recorded, copies=copies), rules)
+    alone = compare(facts, rules)
+    together = compare(replace(facts, copies=copies), rules)
     peers = {name: set() for name in facts.judges}
     for row, judge in enumerate(facts.judge.tolist()):
         peers[facts.judges[judge]].add(together.supports[int(together.support[row])].peers)
@@ -136,23 +135,11 @@ def test_a_clique_of_copies_cannot_outvote_and_is_no_evidence_for_itself():
     assert peers == {"ant": {2}, "ant-2": {2}, "ant-3": {2}, "bee": {2}, "cat": {2}}
     honest = [one for one in given if one.judge in ("ant", "bee", "cat")]
     less = collected(honest)
-    plain = compare(less.recorded, rules)
+    plain = compare(less, rules)
     places = {name: row for row, name in enumerate(facts.judgment_ids)}
     for row, name in enumerate(less.judgment_ids):
         mine, theirs = together.supports[int(together.support[places[name]])], plain.supports[int(plain.support[row])]
         assert mine.value == pytest.approx(theirs.value)
-
-
-def test_one_judgment_at_a_time_has_the_same_evidence_as_blocks():
-    given = list(judged(questions=150, copies=("ant-2", "ant-3"), judges=("ant", "bee", "cat"), rationale="word"))
-    facts, index = collected(given), EvidenceIndex.build(given)
-    rules = facts.rules()
-    assert index.dependence == dependence_of(facts, rules)
-    columns = compare(replace(facts.recorded, copies=index.dependence.copies), rules)
-    for row in range(0, len(given), 37):
-        assert index.peers(given[row]) == columns.supports[int(columns.support[row])]
-    stranger = given[0].model_copy(update={"id": "new", "judge": "fox"})
-    assert index.peers(stranger).peers == 3
 
 
 def test_too_many_judges_are_said(monkeypatch):

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from metajudge.evidence.format import explanation_signal, length_ratio, words_signal
-from tests.evidence.verdicts import TRIPLE, judged
+from metajudge.evidence.format import explanation_signal, words_signal
+from tests.evidence.verdicts import TRIPLE, judged, length_ratio
 
 
 class TestFormat:

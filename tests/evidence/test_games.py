@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from metajudge.evidence.facts import collected as facts_of
 from metajudge.evidence.games import games_of
+from metajudge.evidence.verdicts import collected as facts_of
 from metajudge.types import Item, Judgment, parse_verdict
 
 PAIR = {"A": "one", "B": "two"}

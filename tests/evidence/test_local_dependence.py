@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 
 from metajudge.evidence import local_dependence
-from metajudge.evidence.class_answers import collect_class_answers
-from metajudge.evidence.facts import collected
-from metajudge.evidence.local_dependence import Cells, PairTests, Sums, TextTests
+from metajudge.evidence.class_answers import cells_of
+from metajudge.evidence.local_dependence import PairTests, Sums, TextTests
+from metajudge.evidence.verdicts import collected
 from tests.doubles.dependent_judges import WORTH, judged
 
 
 def measured(judgments):
     facts = collected(judgments)
-    (answers,) = collect_class_answers(facts.recorded, [item.id for item in facts.items], facts.rules())
-    question = np.arange(len(facts.items))
-    return answers, Cells.read(answers, facts.recorded, question, facts.words.astype(np.int64))
+    (cells,) = cells_of(facts, facts.rules())
+    return cells
 
 
 def test_tetrads_of_one_factor_vanish_exactly():
@@ -40,14 +39,14 @@ def test_what_follows_is_estimated_without_bias():
     shares = []
     for seed in range(4):
         judges = ("ant", "bee", "cat", "dog")
-        answers, cells = measured(judged(600, seed, copies=("fox",), follows=0.6, judges=judges))
+        cells = measured(judged(600, seed, copies=("fox",), follows=0.6, judges=judges))
         tests = PairTests.of(Sums.of(cells))
-        shares.append(tests.follows[answers.judges.index("ant"), answers.judges.index("fox")])
+        shares.append(tests.follows[cells.judges.index("ant"), cells.judges.index("fox")])
     assert np.mean(shares) == pytest.approx(0.6, abs=0.12)
 
 
 def test_p_values_are_corrected_and_symmetric():
-    _, cells = measured(judged(200, copies=("fox",), judges=("ant", "bee", "cat", "dog")))
+    cells = measured(judged(200, copies=("fox",), judges=("ant", "bee", "cat", "dog")))
     tests = PairTests.of(Sums.of(cells))
     for values in tests.adjusted.values():
         assert (values == values.T).all()
@@ -56,16 +55,16 @@ def test_p_values_are_corrected_and_symmetric():
 
 
 def test_shares_of_same_answers_are_counted():
-    answers, cells = measured(judged(100, copies=("fox",), judges=("ant", "bee")))
+    cells = measured(judged(100, copies=("fox",), judges=("ant", "bee")))
     sums = Sums.of(cells)
-    ant, bee, fox = (answers.judges.index(name) for name in ("ant", "bee", "fox"))
+    ant, bee, fox = (cells.judges.index(name) for name in ("ant", "bee", "fox"))
     assert sums.same_share[ant, fox] == 1.0
     assert sums.same_share[ant, bee] < 1.0
     assert (sums.questions[ant, bee], sums.shared[ant, bee]) == (100, 200)
 
 
 def test_lengths_are_compared_on_fewer_answers_where_there_are_many(monkeypatch):
-    _, cells = measured(judged(200, copies=("fox",), judges=tuple(WORTH)[:3], rationale="word"))
+    cells = measured(judged(200, copies=("fox",), judges=tuple(WORTH)[:3], rationale="word"))
     assert TextTests.of(cells).both.max() == 400
     monkeypatch.setattr(local_dependence, "MOST_COMPARED", 16 * 100)
     assert TextTests.of(cells).both.max() == 100

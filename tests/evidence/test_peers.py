@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence.comparison import RecordedVerdict
 from metajudge.types import parse_right
-from tests.evidence.verdicts import TRIPLE, beside, judged, said
+from tests.evidence.verdicts import TRIPLE, Said, beside, judged, said
 
 
 class TestPeers:
@@ -49,7 +48,7 @@ class TestPeers:
         recorded = [said("emu", "AB", "A>>B"), said("jay", "AB", "A=B"), said("kea", "BA", "B>A")]
         swap = {"A": "B", "B": "A"}
         mirrored = [
-            RecordedVerdict(r.judge, tuple(swap[x] for x in r.order), r.verdict.relabelled(swap))
+            Said(r.judge, tuple(swap[x] for x in r.order), r.verdict.relabelled(swap))
             for r in recorded
             if r.verdict is not None
         ]

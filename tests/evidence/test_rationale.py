@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from metajudge.evidence import rationale as module
-from metajudge.evidence.rationale import rationale_agreement, stated_agreement
+from metajudge.evidence.rationale import stated_agreement
 from metajudge.types import Item
-from tests.evidence.verdicts import PAIR, TRIPLE, judged
+from tests.evidence.verdicts import PAIR, TRIPLE, judged, rationale_agreement
 
 
 class TestRationale:

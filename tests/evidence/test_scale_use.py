@@ -20,9 +20,9 @@ def test_a_grade_is_compared_with_its_judges_and_its_peers():
     items = {"i": [seen("mild", 5), seen("harsh", 2), seen("third", 4)]}
     made, rows, who = answers(items, "grade", "equal")
     uses = {
-        "mild": ScaleUse(4.0, 1.0, (3.0, 4.0, 5.0)),
-        "harsh": ScaleUse(1.0, 1.0, (0.0, 1.0, 2.0)),
-        "third": ScaleUse(4.0, 0.0, (4.0,)),
+        "mild": ScaleUse(mean=4.0, sd=1.0, quantiles=(3.0, 4.0, 5.0)),
+        "harsh": ScaleUse(mean=1.0, sd=1.0, quantiles=(0.0, 1.0, 2.0)),
+        "third": ScaleUse(mean=4.0, sd=0.0, quantiles=(4.0,)),
     }
     found = {name: column.values for name, column in scale_columns(made, rows, uses).items()}
     at = [judge for _, judge, _ in who].index("mild")

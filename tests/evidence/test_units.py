@@ -7,8 +7,8 @@ import pytest
 from metajudge.audit.report import audit
 from metajudge.errors import InputError
 from metajudge.evidence.counting import Counts
-from metajudge.evidence.facts import collected
 from metajudge.evidence.units import Asked, Clusters, note_of, stated, unit_of
+from metajudge.evidence.verdicts import collected
 from metajudge.types import Item, Judgment
 
 
@@ -111,7 +111,7 @@ def wilson(hits, n, z=1.959963984540054):
 
 def test_the_interval_under_one_instruction_is_that_by_item():
     judgments = [judged(item(at), right=at % 4 > 0) for at in range(80)]
-    found = audit(judgments).judges[0].accuracy
+    found = audit(judgments).judges[0].figures["accuracy"]
     assert (found.estimate, found.questions) == (0.75, 80)
     assert found.interval == pytest.approx(wilson(60, 80), abs=1e-9)
     count = Counts(clusters=Clusters(judgments))

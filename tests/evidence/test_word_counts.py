@@ -5,8 +5,8 @@ import random
 import pytest
 
 from metajudge.evidence import format as module
-from metajudge.evidence.facts import FactsBuilder, collected
 from metajudge.evidence.format import word_counts
+from metajudge.evidence.verdicts import collected
 from metajudge.types.judgment import count_words
 from tests.doubles.judgments import judgment
 
@@ -46,15 +46,6 @@ def test_only_white_space_outside_of_ascii_is_counted_one_text_at_a_time(monkeyp
     assert word_counts(["“naïve” — …", "日本語 テキスト", "Â â"]) == [3, 2, 2]
 
 
-def test_facts_have_the_words_of_their_own_rationales_however_they_came():
+def test_facts_have_the_words_of_their_own_rationales():
     judgments = [judgment(id=f"j{n}", rationale="word " * n) for n in range(150)]
     assert collected(judgments).words.tolist() == list(range(150))
-    other = collected([judgment(id="other", rationale="a b c")])
-    builder = FactsBuilder()
-    for one in judgments:
-        builder.add(one)
-        if one.id in ("j3", "j149"):
-            builder.add_row(other.row(0))
-    facts = builder.facts()
-    words = dict(zip(facts.judgment_ids, facts.words.tolist(), strict=True))
-    assert words == {f"j{n}": n for n in range(150)} | {"other": 3}

@@ -1,16 +1,16 @@
 """Judgments and recorded verdicts in short, and what they say of one another."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from metajudge.evidence.class_answers import ClassAnswers, collect_class_answers
 from metajudge.evidence.columns import compare
-from metajudge.evidence.comparison import RecordedVerdict
+from metajudge.evidence.format import compared_lengths, ratio_signal
 from metajudge.evidence.peers import PeerSupport
-from metajudge.evidence.recorded import Recorded
+from metajudge.evidence.rationale import stated_agreement
 from metajudge.evidence.rules import Rules
-from metajudge.types import Item, Judgment, Right, SignalValue, parse_verdict
+from metajudge.evidence.verdicts import Verdicts, collected
+from metajudge.types import AnyVerdict, Item, Judgment, Right, SignalValue, parse_verdict
 
 PAIR = Item(id="q", question="?", responses={"A": "one two three", "B": "one"})
 
@@ -23,8 +23,40 @@ def judged(verdict: Any, *, item: Item = PAIR, judge: str = "owl", **more: Any) 
     return Judgment(id="j", item=item, judge=judge, verdict=verdict, **reason, **more)
 
 
-def said(judge: str, order: str, verdict: Any) -> RecordedVerdict:
-    return RecordedVerdict(judge, tuple(order), None if verdict is None else parse_verdict(verdict))
+def length_ratio(judgment: Judgment) -> SignalValue:
+    return ratio_signal(judgment.verdict, *compared_lengths(judgment.verdict, judgment.item.words))
+
+
+def rationale_agreement(judgment: Judgment) -> SignalValue:
+    value, state, detail = stated_agreement(judgment)
+    return SignalValue(value=value, state=state, detail=detail)
+
+
+class Said(NamedTuple):
+    """What one judge said."""
+
+    judge: str
+    order: tuple[str, ...]
+    verdict: AnyVerdict | None
+
+
+def said(judge: str, order: str, verdict: Any) -> Said:
+    return Said(judge, tuple(order), None if verdict is None else parse_verdict(verdict))
+
+
+def table(
+    items: Mapping[str, Sequence[Said]], models: Mapping[str, str] | None = None, **more: Mapping[str, Any]
+) -> Verdicts:
+    """The verdicts on items; ``more`` gives fields of some items."""
+    found = []
+    for name, records in items.items():
+        shown = {one for record in records for one in record.order}
+        fields = {field: values[name] for field, values in more.items() if name in values}
+        item = Item(id=name, question=f"{name}?", responses=dict.fromkeys(sorted(shown), ""), **fields)
+        for judge, order, verdict in records:
+            meta = {"judge_model": models[judge]} if models and judge in models else {}
+            found.append(judged(verdict, item=item, judge=judge, order=order, meta=meta))
+    return collected(found, texts=False)
 
 
 @dataclass(frozen=True)
@@ -39,20 +71,12 @@ class Beside:
 
 
 def beside(
-    judgment: Judgment, others: Sequence[RecordedVerdict], rule: Right | None = None, variants: Collection[str] = ()
+    judgment: Judgment, others: Sequence[Said], rule: Right | None = None, variants: Collection[str] = ()
 ) -> Any:
     """Compares a judgment with recorded verdicts, of which it may be one; ``variants`` are other names of its model."""
-    own = RecordedVerdict(judgment.judge, judgment.order, judgment.verdict)
+    own = Said(judgment.judge, judgment.order, judgment.verdict)
     records = [*others] if own in others else [*others, own]
     row, models = records.index(own), dict.fromkeys({judgment.judge, *variants} if variants else (), "model")
-    found = compare(Recorded.of([records], models), Rules(rule))
+    found = compare(table({"i": records}, models), Rules(rule))
     named = {name: getattr(found, name).at(row) for name in ("order", "strength", "repeats", "variants")}
     return Beside(peers=found.supports[found.support[row]], **named)
-
-
-def collected(
-    records: Sequence[tuple[str, Sequence[RecordedVerdict]]], rules: Rules | None = None
-) -> list[ClassAnswers]:
-    """The answers that recorded verdicts give, by item."""
-    recorded = Recorded.of([verdicts for _, verdicts in records], {})
-    return collect_class_answers(recorded, [name for name, _ in records], rules or Rules())

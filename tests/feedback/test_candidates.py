@@ -2,29 +2,28 @@ import numpy as np
 import pytest
 
 from metajudge.feedback.candidates import moved_threshold, recalibrated, with_offsets, with_weights
-from metajudge.feedback.cases import replayed
+from metajudge.feedback.cases import Direction, replayed
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd
-from tests.feedback.decided import LENIENT, STRICT
 
 
 class TestFits:
     def test_approval_gets_stricter_where_people_reject_what_was_approved(self):
-        new = moved_threshold(POLICY, crowd(600, 1, bias=0.15), LENIENT)
+        new = moved_threshold(POLICY, crowd(600, 1, bias=0.15), Direction.TOO_LENIENT)
         assert new.bands[0].value.at_least > 0.7
         assert new.bands[1].value.below == new.bands[0].value.at_least
         assert new.bands[2] == POLICY.bands[2]
 
     def test_rejection_gets_milder_where_people_approve_what_was_rejected(self):
-        new = moved_threshold(POLICY, crowd(2000, 2), STRICT)
+        new = moved_threshold(POLICY, crowd(2000, 2), Direction.TOO_STRICT)
         assert new.bands[2].value.below < 0.4
         assert new.bands[0] == POLICY.bands[0]
 
     def test_a_bound_never_parts_equal_values(self):
         cases = replayed(POLICY, [case(f"c{i}", right=i % 3 > 0, probability=0.8) for i in range(90)])
-        assert moved_threshold(POLICY, cases, LENIENT) is None
+        assert moved_threshold(POLICY, cases, Direction.TOO_LENIENT) is None
 
     def test_too_few_cases_move_nothing(self):
-        assert moved_threshold(POLICY, crowd(30, 0), LENIENT) is None
+        assert moved_threshold(POLICY, crowd(30, 0), Direction.TOO_LENIENT) is None
 
     def test_recalibration_finds_the_distortion(self):
         rng = np.random.default_rng(3)
@@ -35,7 +34,7 @@ class TestFits:
             case(f"c{i}", right=bool(rng.random() < t), probability=float(s))
             for i, (t, s) in enumerate(zip(truth, stated, strict=True))
         ]
-        fitted = recalibrated(POLICY, cases, LENIENT).adjustment.recalibration
+        fitted = recalibrated(POLICY, cases, Direction.TOO_LENIENT).adjustment.recalibration
         assert (fitted.intercept, fitted.slope) == pytest.approx((0.5, 0.6), abs=0.08)
 
     def test_offsets_are_the_mean_correction(self):
@@ -43,13 +42,13 @@ class TestFits:
             case(f"c{i}", score=4.2, criteria={"accuracy": 4.0, "tone": 5.0}, corrected={"accuracy": 3.0 - i % 2})
             for i in range(6)
         ]
-        new = with_offsets(SCORES, cases, LENIENT)
+        new = with_offsets(SCORES, cases, Direction.TOO_LENIENT)
         assert new.adjustment.offsets == {"accuracy": -1.5}
-        assert with_offsets(SCORES, cases[:4], LENIENT) is None
+        assert with_offsets(SCORES, cases[:4], Direction.TOO_LENIENT) is None
 
     def test_offsets_move_the_weighted_score_and_stay_on_the_scale(self):
         cases = [case(f"c{i}", criteria={"a": 4.0}, corrected={"a": 3.0}) for i in range(5)]
-        new = with_offsets(SCORES, cases, LENIENT)
+        new = with_offsets(SCORES, cases, Direction.TOO_LENIENT)
         one = case(score=4.0, criteria={"a": 4.0, "b": 4.0}, criterion_weights={"a": 3.0, "b": 1.0})
         assert new.adjustment.apply(4.0, SCORES.scale, one.criteria, one.criterion_weights) == pytest.approx(3.25)
         low = {"a": 1.0, "b": 1.0}
@@ -69,5 +68,5 @@ class TestFits:
                     criterion_weights={"a": 1.0, "b": 1.0},
                 )
             )
-        weights = with_weights(SCORES, cases, LENIENT).adjustment.weights
+        weights = with_weights(SCORES, cases, Direction.TOO_LENIENT).adjustment.weights
         assert weights["a"] > 5 * weights["b"] > 0

@@ -18,21 +18,6 @@ def test_the_file_is_replaced_at_the_end_and_nothing_else_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-
-    def half():
-        with replacing(path) as part:
-            part.write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_folder_that_is_missing_or_in_the_place_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "no" / "a.txt"):
         raise AssertionError("nothing to write to")

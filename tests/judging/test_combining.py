@@ -47,9 +47,3 @@ def test_the_order_of_games_and_the_names_change_nothing():
             assert found is other
             continue
         assert parse_verdict(other).support("B", "A") == parse_verdict(found).support("A", "B")
-
-
-def test_why_there_is_none_is_said():
-    assert combine(PAIR, [None, parse_verdict("A>B")], "agree").why == (
-        "1 of 2 games have no verdict, and rule agree needs all of them"
-    )

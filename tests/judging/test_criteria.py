@@ -92,23 +92,8 @@ def tokens(text):
 
 def longest(words, indent):
     """The longest reply with five criteria of so many ordinary words each."""
-    sentence = [
-        "technical",
-        "correctness:",
-        "does",
-        "every",
-        "statement",
-        "hold",
-        "up",
-        "when",
-        "the",
-        "reader",
-        "verifies",
-        "all",
-        "its",
-        "details",
-    ]
-    text = " ".join(sentence[:words])
+    sentence = "technical correctness: does every statement hold up when the reader verifies all its details"
+    text = " ".join(sentence.split()[:words])
     return json.dumps({f"c{n}": {"text": text, "weight": 5} for n in range(1, 6)}, indent=indent)
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from metajudge.judging.blinding import HIDDEN_NAME
-from metajudge.judging.blinding_report import BlindingReport, blinding_totals
+from metajudge.judging.blinding_report import blinding_totals
 from metajudge.judging.folding import fold
 from metajudge.judging.identity import LEFT_LISTED, hide_identities
 from metajudge.judging.known_names import FAMILY_MAKERS, known_names
@@ -220,10 +220,6 @@ class TestReport:
         assert "NOT hidden in 1 of 2 items" in totals.sentence()
         assert "2 names hidden in 1 answers (1 model family, 1 maker)" in totals.sentence()
         assert "1 words that may be names" in totals.sentence()
-
-    def test_a_report_is_read_back(self):
-        report = hidden("I am Claude.").report
-        assert BlindingReport.model_validate_json(report.model_dump_json()) == report
 
     def test_the_order_of_texts_and_models_changes_nothing(self):
         texts = {"A": "As Claude, I", "B": "OpenAI and Llama 3"}

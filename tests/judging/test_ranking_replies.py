@@ -103,11 +103,6 @@ class TestSchema:
         assert len(set(ranking["enum"])) == 13
         assert all(parse_ranking_reply(reply(one), LABELS, ties=True) for one in ranking["enum"])
 
-    def test_more_responses_are_ranked_in_a_list(self):
-        schema = ranking_schema(26, ("c1",)).schema["properties"]
-        assert schema["ranking"]["items"]["enum"] == [f"A{n}" for n in range(26)]
-        assert list(schema) == ["scores", "comparison", "ranking"]
-
 
 @pytest.mark.parametrize(("count", "ties", "listed"), [(4, False, 24), (3, True, 13), (5, False, 0), (4, True, 0)])
 def test_a_compact_schema_lists_few_orders_and_both_forms_are_read(count, ties, listed):

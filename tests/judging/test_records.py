@@ -7,7 +7,6 @@ from metajudge.judging.pairwise import PairwiseJudge
 from metajudge.judging.records import judgment_of
 from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.readers import open_judgments, write_jsonl
 from metajudge.types import Reply, Usage
 from tests.doubles.judging import item, verdict
 
@@ -35,13 +34,6 @@ async def test_a_judge_that_could_not_be_asked_leaves_no_record():
     failed = await game(RateLimitedError("slow down"))
     with pytest.raises(ValueError, match="rate_limited: slow down"):
         judgment_of(failed)
-
-
-async def test_records_are_read_back_as_they_were_written(tmp_path):
-    made = [judgment_of(await game(reply)) for reply in (verdict(), "prose")]
-    made[1] = made[1].model_copy(update={"id": "other"})
-    write_jsonl(tmp_path / "out.jsonl", made)
-    assert list(open_judgments([tmp_path / "out.jsonl"])) == made
 
 
 async def test_a_stored_reply_makes_the_same_record():

@@ -6,13 +6,7 @@ import pytest
 
 from metajudge.agents import ReplyProblemsError
 from metajudge.errors import FailureKind, RateLimitedError, RubricError
-from metajudge.judging.rubric_refining import (
-    SCHEMA,
-    parse_rubric,
-    read_notes,
-    refine_rubric,
-    rubric_yaml,
-)
+from metajudge.judging.rubric_refining import SCHEMA, parse_rubric, read_notes, refine_rubric, rubric_yaml
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import validate_rubric_text
 

@@ -54,26 +54,6 @@ def test_the_cue_nearest_to_the_name_counts():
     assert context_of("NAME said that I am OTHER").cue(0) is None
 
 
-def test_a_sentence_is_cut_at_its_ends_and_at_its_reach():
-    text = "One here. Two NAME three! Four."
-    start = text.index("NAME")
-    first, last = context_of(text).sentence(start, start + 4)
-    assert text[first:last] == ". Two NAME three"
-    long = "x" * 1000 + "NAME" + "y" * 1000
-    assert context_of(long).sentence(1000, 1004) == (1000 - 240, 1004 + 240)
-
-
-def test_only_the_names_own_sentence_is_looked_at():
-    text = "I say so. NAME is an assistant. Ask my friend."
-    start = text.index("NAME")
-    context = context_of(text)
-    assert not context.has_person(start, start + 4)
-    assert context.has_noun(start, start + 4)
-    assert context.has_person(0, 1)
-    assert not context.has_noun(0, 1)
-    assert context.has_person(len(text) - 3, len(text) - 1)
-
-
 @pytest.mark.parametrize(
     ("pattern", "fits", "not_fits"),
     [

@@ -5,11 +5,17 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 import pytest
 
-from metajudge.monitor.drift import Identities, Seen, Streams, _placed, e_bh
+from metajudge.monitor.drift import Decision, Identities, Streams, _placed, e_bh
+
+
+def seen_of(judge, category, question, at, values=None, identity=None):
+    return Decision("j", "content", judge, category, question, at, values or {}, identity or {})
 
 
 def stream(judge, values, *, signal="strength", category="math"):
-    return [Seen(judge, category, f"q{place}", float(place), {signal: float(one)}) for place, one in enumerate(values)]
+    return [
+        seen_of(judge, category, f"q{place}", float(place), {signal: float(one)}) for place, one in enumerate(values)
+    ]
 
 
 def find_drift(seen, level=0.05):
@@ -41,7 +47,7 @@ def test_signals_with_two_values_drift_too_and_ties_are_no_drift():
 
 
 def test_judgments_of_one_question_are_one_observation():
-    seen = [Seen("a", None, "same question", float(at), {"strength": at / 100}) for at in range(200)]
+    seen = [seen_of("a", None, "same question", float(at), {"strength": at / 100}) for at in range(200)]
     found = find_drift(seen)
     assert (found.tested, found.too_short, found.found) == (0, 1, ())
 
@@ -63,8 +69,8 @@ def new_identities(seen, known):
 
 def test_what_the_fit_did_not_know_is_named_with_its_numbers():
     identity = [{"instruction": "old"}] * 6 + [{"instruction": "new"}] * 3 + [{"instruction": "old"}]
-    seen = [Seen("a", "math", f"q{at}", float(at), {}, one) for at, one in enumerate(identity)]
-    seen.append(Seen("b", "law", "q99", 99.0))
+    seen = [seen_of("a", "math", f"q{at}", float(at), {}, one) for at, one in enumerate(identity)]
+    seen.append(seen_of("b", "law", "q99", 99.0))
     found = {(one.field, one.value): one for one in new_identities(seen, {"judge": ["a"], "category": ["math"]})}
     assert set(found) == {("instruction", "new"), ("judge", "b"), ("category", "law")}
     changed = found["instruction", "new"]
@@ -72,7 +78,7 @@ def test_what_the_fit_did_not_know_is_named_with_its_numbers():
 
 
 def test_a_field_that_differs_by_question_is_no_identity():
-    seen = [Seen("a", None, f"q{at}", float(at), {}, {"instruction": f"about {at}"}) for at in range(20)]
+    seen = [seen_of("a", None, f"q{at}", float(at), {}, {"instruction": f"about {at}"}) for at in range(20)]
     assert new_identities(seen, {}) == ()
 
 

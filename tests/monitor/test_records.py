@@ -57,8 +57,8 @@ async def test_a_promise_is_read_with_everything_that_was_decided_under_it(store
     }
     by_id = {one.judgment_id: one for one in watched.decisions}
     one = by_id["new3/owl/AB"]
-    assert one.seen.question == text_digest("new question 3")
-    assert one.seen.values["probability"] == one.probability == found["new3/owl/AB"].probability
+    assert one.question == text_digest("new question 3")
+    assert one.values["probability"] == one.probability == found["new3/owl/AB"].probability
     assert one.audit is not None
     assert one.audit.decided_at is None
     first = await reports(store, now=0.0)
@@ -85,13 +85,12 @@ async def test_decisions_of_people_are_audits_and_requests_are_not(store, calibr
     await decide(store, lambda review: None if review.judge == "jay" else bool(review.truth))
     (watched,) = await watched_promises(store, now=0.0)
     answers = {
-        one.seen.judge: {two.audit.right for two in watched.decisions if two.seen.judge == one.seen.judge}
-        for one in watched.decisions
+        one.judge: {two.audit.right for two in watched.decisions if two.judge == one.judge} for one in watched.decisions
     }
     assert answers["jay"] == {None}
     assert answers["owl"] <= {True, False}
     counts = report_on(watched).counts
-    assert counts.undecided == sum(one.kept for one in watched.decisions if one.seen.judge == "jay") > 0
+    assert counts.undecided == sum(one.kept for one in watched.decisions if one.judge == "jay") > 0
     assert counts.waiting == 0
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.monitor.drift import Seen
+from metajudge.monitor.drift import Audit, Decision
 from metajudge.monitor.report import (
     State,
     Watched,
@@ -13,15 +13,15 @@ from metajudge.monitor.report import (
     labelled,
     promise_id,
     report_on,
-    sorted_reports,
+    reports_on,
 )
-from metajudge.monitor.tally import Audit, Decision, Tally
+from metajudge.monitor.tally import Tally
 from metajudge.types import GuaranteedThreshold
 
 
 def decision(question, judge="a", *, kept=True, audit=None, probability=0.9, at=0.0):
-    seen = Seen(judge, None, question, at)
-    return Decision(f"{question}-{judge}", f"{question}-{judge}", seen, kept, probability, audit)
+    name = f"{question}-{judge}"
+    return Decision(name, name, judge, None, question, at, kept=kept, probability=probability, audit=audit)
 
 
 def audited(question, right, *, judge="a", opened=0.0, decided=1.0, inclusion=1.0, **given):
@@ -136,8 +136,8 @@ def test_candidates_are_those_not_drawn_and_labels_those_decided():
 
 
 def test_broken_promises_come_first():
-    good, bad = report_on(watched(many(200))), report_on(watched(many(150, wrong_from=0, every=2)))
-    assert sorted_reports([good, bad]) == [bad, good]
+    good, bad = watched(many(200)), watched(many(150, wrong_from=0, every=2))
+    assert reports_on([(good, None), (bad, None)]) == [report_on(bad), report_on(good)]
 
 
 def test_the_id_depends_on_what_is_promised():

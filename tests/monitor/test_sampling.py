@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.monitor.sampling import Candidate, Purpose, pick, precision_estimate
+from metajudge.monitor.drift import Decision
+from metajudge.monitor.sampling import Purpose, pick, precision_estimate
 from metajudge.stats.corrected_rates import prediction_powered_mean
 
 
 def candidates(n=400, seed=0):
     rng = np.random.default_rng(seed)
     return [
-        Candidate(f"j{k}", f"content{seed}-{k}", "ab"[k % 2], "math", float(p), bool(p >= 0.7))
+        Decision(
+            f"j{k}", f"content{seed}-{k}", "ab"[k % 2], "math", "?", 0.0, kept=bool(p >= 0.7), probability=float(p)
+        )
         for k, p in enumerate(rng.random(n))
     ]
 

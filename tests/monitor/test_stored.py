@@ -60,7 +60,7 @@ async def test_a_database_gives_what_a_file_gives(tmp_path, calibration, postgre
         store = await filled(location, calibration)
         found.append(told(await reports(store, now=0.0)))
         (watched,) = await watched_promises(store, now=0.0)
-        questions = {one.judgment_id: one.seen.question for one in watched.decisions}
+        questions = {one.judgment_id: one.question for one in watched.decisions}
         assert questions["new3/owl/AB"] == text_digest("new question 3")
         await store.close()
     assert found[0] == found[1]

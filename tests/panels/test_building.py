@@ -1,10 +1,9 @@
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.panels.building import ANALYSIS_MAX_TOKENS, build_vetter, threshold_of
+from metajudge.panels.building import build_vetter, threshold_of
 from metajudge.panels.config import AgentConfig, PanelConfig, Route, panel_config
-from metajudge.prompts.reply_form import ReplyForm
-from metajudge.prompts.versions import FIRST, NEWEST
+from metajudge.prompts.versions import FIRST
 from metajudge.providers.notices import Notices
 from metajudge.providers.stack import Resources
 from metajudge.rubric import load_rubric
@@ -12,16 +11,6 @@ from metajudge.rubric import load_rubric
 
 def vetter_of(config):
     return build_vetter(config, Resources(key_for=lambda _: "key"), early_exit=False)
-
-
-class TestConfiguration:
-    def test_the_default_is_to_warn_through_the_runs_notices(self):
-        notices = Notices()
-        config = panel_config({"agents": [{"model": "openai:gpt-4o-mini"}]})
-        built = build_vetter(config, Resources(key_for=lambda _: "key", notices=notices), early_exit=False)
-        assert built.default.families == "warn"
-        built.notice("heard")
-        assert notices.lines == ("heard",)
 
 
 class TestForms:
@@ -32,28 +21,6 @@ class TestForms:
         config = panel_config({"agents": agents, "strategy": strategy, "rubric": rubric, "prompt_version": version})
         resources = Resources(key_for=lambda _: "key", notices=notices or Notices())
         return build_vetter(config, resources, early_exit=False).default
-
-    @pytest.mark.parametrize("rubric", ["short", "long", "binary", "baseline"])
-    def test_an_analysis_is_asked_for_by_default_and_its_tokens_are_bounded(self, rubric):
-        (agent,) = self.built(rubric=rubric).agents
-        assert agent.form == ReplyForm(analysis=True, explanations="before")
-        assert agent.parameters.max_tokens == ANALYSIS_MAX_TOKENS
-        assert agent.prompt_version == NEWEST
-
-    @pytest.mark.parametrize("options", [{"effort": "low"}, {"effort": "max"}, {"analysis": False}])
-    def test_not_of_models_that_reason_by_themselves_nor_where_it_is_turned_off(self, options):
-        (agent,) = self.built(**options).agents
-        assert (agent.form.analysis, agent.parameters.max_tokens) == (False, None)
-
-    @pytest.mark.parametrize("options", [{"effort": "none"}, {"effort": "high", "analysis": True}])
-    def test_the_setting_decides_where_it_is_given_and_no_effort_is_none(self, options):
-        assert self.built(**options).agents[0].form.analysis
-
-    def test_under_the_first_set_replies_are_as_they_were(self):
-        (agent,) = self.built(version=FIRST).agents
-        assert (agent.form, agent.parameters.max_tokens) == (ReplyForm(), None)
-        (agent,) = self.built(version=FIRST, explanations_first=False).agents
-        assert agent.form == ReplyForm(explanations="after")
 
     @pytest.mark.parametrize("options", [{"analysis": True}, {"explanations": "none"}])
     def test_what_the_first_set_cannot_ask_for_is_refused(self, options):
@@ -78,11 +45,6 @@ class TestForms:
         (agent,) = self.built(notices, rubric=str(tmp_path / "mine.yaml")).agents
         assert not agent.form.analysis
         assert any("no analysis is asked for" in line for line in notices.lines)
-
-    @pytest.mark.parametrize(("version", "marked"), [(FIRST, 0), (NEWEST, 4), (None, 4)])
-    def test_built_in_rubrics_are_those_of_the_set(self, version, marked):
-        rubric = self.built(version=version).agents[0].rubric
-        assert sum(criterion.judges_rationale for criterion in rubric.criteria) == marked
 
 
 class TestThreshold:

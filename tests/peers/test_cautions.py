@@ -1,7 +1,7 @@
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.peers import Ballot, Options, analyse
+from metajudge.peers import Ballot
 from metajudge.peers.cautions import CautionKind
 from tests.peers.elections import NAMES, ballots, failed
 from tests.peers.found import HUMAN, quick, standing
@@ -12,16 +12,6 @@ def kinds(found):
 
 
 class TestDegenerate:
-    def test_two_models(self):
-        found = quick(ballots(3, names=NAMES[:2], phi=0.5))
-        assert {one.model for one in found.standings} == {"ant", "bee"}
-        assert all(pair.agreement.value is not None for pair in found.pairs)
-
-    def test_one_question(self):
-        found = analyse(ballots(1, phi=0.5), Options(), [HUMAN])
-        assert found.questions == 1
-        assert all(one.sie.low is None for one in found.standings)
-
     def test_an_evaluator_who_failed_everywhere_is_counted_and_changes_nothing(self):
         given = ballots(6, phi=0.5, evaluators=NAMES[:5])
         lost = [failed(f"q{n}", "fox") for n in range(6)]

@@ -31,11 +31,6 @@ def test_means_of_several_models_are_resampled_together():
         assert np.array_equal(some[:, k], there)
 
 
-def test_one_question_has_a_value_and_no_interval():
-    found = distribution(np.array([0.5]), np.array([True]), {}, Resamples(1, 1000, np.random.default_rng(0)))
-    assert (found.median.value, found.median.low, found.iqr.value, found.n) == (0.5, None, 0.0, 1)
-
-
 def test_no_defined_value_is_absent_with_the_most_frequent_reason():
     found = distribution(np.zeros(3), np.zeros(3, bool), {"constant": 2, "few": 1}, None)
     assert found.median.absent == "constant"

@@ -1,6 +1,5 @@
 """Ballots as arrays: mid-ranks, truncation, gaps, quorum."""
 
-import numpy as np
 import pytest
 
 from metajudge.errors import InputError
@@ -12,10 +11,16 @@ def ballot(evaluator, ranking, question="q", **more):
     return Ballot(question_id=question, evaluator=evaluator, ranking=ranking, **more)
 
 
-def test_ties_share_the_mean_of_their_places():
-    table = build_table([ballot("e", [["a", "b"], "c", ["d", "e", "f"]])])
-    assert table.models == ("a", "b", "c", "d", "e", "f")
-    assert table.places[0, 0].tolist() == [1.5, 1.5, 3.0, 5.0, 5.0, 5.0]
+@pytest.mark.parametrize(
+    ("ranking", "cut", "places"),
+    [
+        ([["a", "b"], "c", ["d", "e", "f"]], 6, [1.5, 1.5, 3, 5, 5, 5]),
+        (["a", "b", "c", "d"], 2, [1, 2, 3.5, 3.5]),
+        (["a", ["b", "c"], "d", "e"], 2, [1, 2.5, 2.5, 4.5, 4.5]),  # a group across the cut is kept whole
+    ],
+)
+def test_ties_and_the_rest_of_a_cut_ballot_share_the_mean_of_their_places(ranking, cut, places):
+    assert build_table([ballot("e", ranking)]).top(cut).places[0, 0].tolist() == places
 
 
 def test_who_was_shown_but_not_ranked_stands_below_and_who_was_not_shown_nowhere():
@@ -45,9 +50,6 @@ class TestQuorum:
         assert table.left_out[0].reason == "1 of 2 ballots, 2 are needed (1 timeout)"
         assert [(one.question_id, one.evaluator, str(one.kind)) for one in table.lost] == [("q", "f", "timeout")]
 
-    def test_a_quorum_of_ones_own(self):
-        assert build_table([ballot("e", ["a", "b"]), failed("q", "f")], quorum=1).questions == ("q",)
-
     def test_no_question_with_enough_ballots_is_an_error_that_says_why(self):
         with pytest.raises(InputError, match=r"no question can be counted: q: 0 of 1 ballots.*1 timeout"):
             build_table([failed("q", "f", "timeout"), ballot("e", ["a", "b"], "r")], quorum=2)
@@ -60,18 +62,6 @@ class TestQuorum:
 
 
 class TestTop:
-    def test_the_rest_shares_the_places_below(self):
-        table = build_table([ballot("e", ["a", "b", "c", "d"])]).top(2)
-        assert table.places[0, 0].tolist() == [1.0, 2.0, 3.5, 3.5]
-
-    def test_a_group_across_the_cut_is_kept_whole_so_that_no_tie_is_settled_by_chance(self):
-        table = build_table([ballot("e", ["a", ["b", "c"], "d", "e"])]).top(2)
-        assert table.places[0, 0].tolist() == [1.0, 2.5, 2.5, 4.5, 4.5]
-
-    def test_a_cut_beyond_the_ballot_changes_nothing(self):
-        table = build_table(ballots(4))
-        assert np.array_equal(table.top(6).places, table.places)
-
     def test_nothing_cannot_be_kept(self):
         with pytest.raises(InputError, match="at least one place"):
             build_table(ballots(1)).top(0)

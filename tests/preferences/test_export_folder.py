@@ -11,13 +11,13 @@ import sys
 import pytest
 import yaml
 
-from metajudge.errors import InputError, MetajudgeError
+from metajudge.errors import InputError
 from metajudge.preferences import ExportRequest, Format, check, export
 from metajudge.preferences import formats as formats_module
 from metajudge.readers import write_jsonl
 from metajudge.store import open_store
 from tests.preferences.test_splitting import many
-from tests.preferences.vetted import assessment, exported, judgment, rows_of
+from tests.preferences.vetted import assessment, bar, exported, judgment, rows_of
 
 
 def digests(folder):
@@ -162,7 +162,7 @@ def test_every_format_passes_its_own_check(tmp_path, kind, layout):
 def test_a_store_gives_the_same_rows_as_the_files_it_was_made_from(tmp_path):
     judgments = [judgment(number, label="A>B", category="C") for number in range(6)]
     judgments += [judgment(6, verdict=[["A"], ["B"]]), judgment(7, verdict="B>>A", order=("B", "A"))]
-    vetted = [assessment(one, number != 2, probability=0.5 + number / 20, guarantee=bar_of(one))
+    vetted = [assessment(one, number != 2, probability=0.5 + number / 20, guarantee=bar())
               for number, one in enumerate(judgments)]  # fmt: skip
 
     async def fill():
@@ -173,21 +173,14 @@ def test_a_store_gives_the_same_rows_as_the_files_it_was_made_from(tmp_path):
         await store.close()
 
     asyncio.run(fill())
-    for kind in ("responses",):
-        _, rows = exported(tmp_path / f"files-{kind}", judgments, vetted, kind=kind)
-        result = export(tmp_path / f"store-{kind}", ExportRequest(kind=kind), store=tmp_path / "s.duckdb")
-        assert rows_of(tmp_path / f"store-{kind}") == rows
+    _, rows = exported(tmp_path / "files", judgments, vetted)
+    result = export(tmp_path / "store", store=tmp_path / "s.duckdb")
+    assert rows_of(tmp_path / "store") == rows
     assert result.stats["read"]["superseded"] == 8
     with pytest.raises(InputError, match="8 discarded"):
         export(tmp_path / "early", store=tmp_path / "s.duckdb", run="run-1")
     with pytest.raises(InputError, match="has no run 'nowhere': there are run-1, run-2"):
         export(tmp_path / "none", store=tmp_path / "s.duckdb", run="nowhere")
-
-
-def bar_of(said):
-    from tests.preferences.vetted import bar
-
-    return bar()
 
 
 def test_forgotten_texts_are_not_exported(tmp_path):
@@ -236,27 +229,20 @@ def test_a_bad_line_among_the_assessments_is_named(tmp_path, files):
 
 @pytest.mark.slow
 def test_two_exports_to_one_place_do_not_mix(tmp_path, files):
-    seen = []
-
-    def watch(name, *_):
-        if name == "pair":
-            with pytest.raises(MetajudgeError) as raised:
-                subprocess_export(tmp_path, files)
-            seen.append(str(raised.value))
-
-    export(tmp_path / "d", ExportRequest(), watch=watch, **files)
-    assert "by another process" in seen[0]
-
-
-def subprocess_export(tmp_path, files):
     program = f"""
 from metajudge.preferences import ExportRequest, export
 export({str(tmp_path / "d")!r}, ExportRequest(), judgments=[{str(files["judgments"][0])!r}],
     assessments={str(files["assessments"])!r})
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        raise MetajudgeError(done.stderr)
+    seen = []
+
+    def watch(name, *_):
+        if name == "pair":
+            seen.append(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60))
+
+    export(tmp_path / "d", ExportRequest(), watch=watch, **files)
+    assert seen[0].returncode
+    assert "by another process" in seen[0].stderr
 
 
 @pytest.mark.slow

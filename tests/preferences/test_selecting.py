@@ -59,22 +59,12 @@ def test_a_promise_for_all_together_is_printed_once_and_never_per_judge(tmp_path
     result, rows = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
     assert len(rows) == 6
     promise, limits = result.stats["guarantees"]
-    assert promise.startswith("Judgments by gamma, heron and owl, taken together and not each judge alone, with")
-    assert "one judgment drawn per question" in promise
-    assert "before they are reconciled, filtered, freed of duplicates and split" in limits
     card = (tmp_path / "d" / "README.md").read_text()
     assert card.count("confidence at least 90 %") == 1
     assert promise in card
     assert limits in card
     (data,) = result.stats["promises"]
     assert (data["judges"], data["pooled"], data["sentence"]) == (list(judges), True, promise)
-
-
-def test_of_judges_promised_together_one_exported_alone_is_promised_nothing(tmp_path):
-    judgments = [judgment(number, judge="gamma") for number in range(3)]
-    vetted = [assessment(one, probability=0.9, guarantee=scoped(("gamma", "owl"))) for one in judgments]
-    result, _ = exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.9, 0.1))
-    assert "Here it decides only on judgments by gamma: about these alone nothing" in result.stats["guarantees"][0]
 
 
 @pytest.mark.parametrize(
@@ -120,15 +110,6 @@ def test_a_weaker_guarantee_than_asked_for_is_not_enough_and_says_what_to_do(tmp
     vetted = [assessment(one, probability=0.9, guarantee=bar(target=0.8))]
     with pytest.raises(InputError, match=r"stored: 0.8 with delta 0.1.*at least 22 labelled questions that are kept"):
         exported(tmp_path / "d", [one], vetted, selection=guarantee_of(0.9, 0.1))
-
-
-def test_labels_at_hand_are_not_looked_at_to_advise_how_many_more_are_needed(tmp_path):
-    judgments = [judgment(number, label="A>B" if number % 10 else "B>A") for number in range(12)]
-    vetted = [assessment(one, probability=0.9) for one in judgments]
-    with pytest.raises(InputError, match="the guarantee is valid for one look") as raised:
-        exported(tmp_path / "d", judgments, vetted, selection=guarantee_of(0.8, 0.1))
-    assert "more labelled" not in str(raised.value)
-    assert "Nothing was exported" in str(raised.value)
     assert not (tmp_path / "d").exists()
 
 

@@ -47,23 +47,3 @@ def test_right_by_a_label(work, verdict, label, right):
 def test_texts_are_compared_without_case_space_and_composition(work):
     assert value(work, "normal(?)", "É  X\n\tY\u00a0") == value(work, "normal(?)", "e\u0301xy")
     assert value(work, "normal(?) = normal(?)", "one", "two") is False
-
-
-LONG = "It is a sentence. " * 30
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("Short,", False),
-        ("```\ncode", True),
-        ("```\ncode\n```", False),
-        ("x" * 80 + " and then the", True),
-        ("x" * 80 + ",", True),
-        ("x" * 80 + ".", False),
-        (LONG + "and this last line goes on for quite a while without any end whatsoever so it seems", True),
-        (LONG + "and this last line goes on for quite a while without any end whatsoever so it seems.", False),
-    ],
-)
-def test_texts_that_end_in_the_middle_look_cut(work, text, cut):
-    assert value(work, "looks_cut(?)", text) is cut

@@ -3,12 +3,11 @@
 import pytest
 
 from metajudge.errors import PromptError
-from metajudge.prompts.grading import render_grading, render_grading_system
+from metajudge.prompts.grading import render_grading_system
 from metajudge.prompts.instruction import criteria_part, without_reply_form
 from metajudge.prompts.judge import render_pairwise, render_pairwise_system
 from metajudge.prompts.meta_judge import render_request
-from metajudge.prompts.ranking import render_ranking, render_ranking_system
-from metajudge.types import Item
+from metajudge.prompts.ranking import render_ranking_system
 from tests.doubles.judging import item
 from tests.prompts.renderings import judgment
 from tests.prompts.test_injection import ATTACKS, HARMLESS, assert_inert, legible, parse
@@ -72,10 +71,6 @@ def test_the_criteria_part_keeps_what_was_to_be_weighed_and_nothing_about_the_re
     assert text == criteria_part(text) == text.strip()
 
 
-def test_the_verdicts_of_a_pairwise_judge_stay():
-    assert "\n\nVerdicts:\n\n- A>>B: response A is much better." in criteria_part(OURS["pairwise"])
-
-
 @pytest.mark.parametrize(
     "text", ["", "Choose the better one.", "# Reply\n\nSay A or B.\n", OURS["pairwise"] + " More."]
 )
@@ -88,29 +83,3 @@ def test_the_second_set_shows_the_criteria_part_of_an_older_record_and_the_first
     older, newer = (judgment(instruction=text) for text in (OURS["pairwise"], criteria_part(OURS["pairwise"])))
     assert render_request(older, version=2) == render_request(newer, version=2)
     assert "exactly one JSON object" in render_request(older, version=1)
-
-
-def test_nothing_to_rank_is_refused():
-    with pytest.raises(PromptError, match="at least one response"):
-        render_ranking("Why?", {})
-
-
-ITEM = Item(
-    id="i",
-    question="Why?",
-    responses={"gpt": "First.", "llama": "Second."},
-    reference="Because.",
-    models={"gpt": "gpt-4"},
-)
-
-
-def test_one_response_alone_and_no_name_of_any():
-    text = render_grading(ITEM, "llama")
-    assert "Second." in text
-    assert "Why?" in text
-    assert not [word for word in ("First.", "Because.", "gpt", "llama") if word in text]
-
-
-def test_an_unknown_response_is_named_with_those_there_are():
-    with pytest.raises(PromptError, match="item 'i' has no response 'owl'; there are gpt, llama"):
-        render_grading(ITEM, "owl")

@@ -1,7 +1,5 @@
 """What the second prompt set keeps from judges, what it refuses, and what it says of a missing rationale."""
 
-import re
-
 import pytest
 
 from metajudge.agents import Agent
@@ -21,12 +19,6 @@ def system(name="short", form=THINKING, **more):
     return render_system(load_rubric(name, prompt_set=2), None, form, version=2, **more)
 
 
-def test_the_rubric_may_be_reduced_before_or_by_the_prompt():
-    short = load_rubric("short", prompt_set=2)
-    reduced = render_system(short.for_verdict_alone(), None, THINKING, verdict_alone=True, version=2)
-    assert reduced == system(verdict_alone=True)
-
-
 def test_a_missing_rationale_is_no_fault_in_the_request_either():
     for given in (judgment(rationale=""), judgment(rationale=" \n"), NO_RATIONALE):
         text = render_request(given, version=2)
@@ -34,17 +26,6 @@ def test_a_missing_rationale_is_no_fault_in_the_request_either():
         assert "The judge gave no " in text
     assert "This is all that it wrote:\n\n⟦BEGIN rationale" in render_request(NO_RATIONALE, version=2)
     assert "This is all" not in render_request(judgment(rationale=" \n"), version=2)
-
-
-def test_members_are_numbered_and_never_named():
-    said = [
-        Statement("gpt-4o", {"accuracy": score(5, "2 + 2 is 4, as the judge says.")}, member=1),
-        Statement("claude", {"accuracy": score(2, "The error of B is not shown.")}, 2, own=True),
-    ]
-    text = render_request(judgment(), earlier=said, version=2)
-    assert "\n## Member 1\n" in text
-    assert "\n## Member 2 (you)\n" in text
-    assert not re.search("gpt-4o|claude", text)
 
 
 def test_a_statement_without_a_member_number_is_refused():

@@ -31,17 +31,6 @@ def test_an_unused_value_is_an_error():
         render("role_critic", x=1)
 
 
-def test_a_missing_attribute_is_an_error_and_no_hole():
-    with pytest.raises(PromptError, match=r"prompt 'system': .*no attribute .*correct system\.md\.j2"):
-        render("system", rubric=object(), role=None, explanations_first=True)
-
-
-def test_a_value_that_should_be_text_and_is_not_is_an_error():
-    values = {"instruction": None, "reference": None, "responses": [], "rationale": "r", "verdict": "v"}
-    with pytest.raises(PromptError, match="the question of a prompt must be text, not int"):
-        render("judgment", question=3, **values)
-
-
 @pytest.mark.parametrize("name", ["nothing", "../meta_judge", "system.md.j2", ""])
 def test_an_unknown_template_is_an_error(name):
     with pytest.raises(PromptError, match=r"no prompt template .*; there are .*discussion, .*judgment"):

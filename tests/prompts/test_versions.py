@@ -113,13 +113,6 @@ class TestEveryPrompt:
         assert all(seen), "a text of an older set was sent"
         assert {name for found in seen for name in found} == set(judge.TEMPLATES)
 
-    @pytest.mark.parametrize("version", [FIRST, NEWEST])
-    async def test_of_older_sets_nothing_changes(self, published, version):
-        with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
-            await vet(discussing(server, prompt_version=version))
-            await vet(config(server, "rejudge", threshold=3.0, prompt_version=version))
-        assert "[next" not in "".join(text for one in server.requests for text in texts(one))
-
 
 class TestStoredRuns:
     async def test_a_new_set_asks_nothing_again_of_panels_that_stay(self, tmp_path):

@@ -124,8 +124,3 @@ async def test_a_useless_answer_that_was_billed_says_what_it_took():
         with pytest.raises(BadReplyError) as failed:
             await exchange(ask(), answer)
         assert failed.value.usage == Usage(10, 0, 0, 5)
-
-
-async def test_lone_surrogates_are_replaced_and_sent():
-    _, sent, _ = await exchange(ask("half \ud83d of it"), anthropic_message())
-    assert orjson.loads(sent.content)["messages"][-1]["content"] == "half \ufffd of it"

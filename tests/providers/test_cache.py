@@ -53,15 +53,6 @@ async def test_a_fresh_request_is_asked_although_a_reply_is_stored():
     assert cache.looked_up == []
 
 
-async def test_another_draw_or_temperature_is_another_request():
-    inner = ScriptedModel(["a", "b", "c"])
-    model = CachedModel(inner, MemoryCache(**{request_key(inner, REQUEST): Reply("stored", "stop", "m", cached=True)}))
-    assert (await model.complete(replace(REQUEST, draw=1))).text == "a"
-    warmer = replace(REQUEST, parameters=replace(REQUEST.parameters, temperature=0.7))
-    assert (await model.complete(warmer)).text == "b"
-    assert (await model.complete(REQUEST)).text == "stored"
-
-
 async def test_identical_calls_in_flight_are_one_request_and_the_others_count_as_cached():
     inner = SlowModel(["one"])
     model = CachedModel(inner, None)
@@ -116,12 +107,6 @@ async def test_a_cancelled_waiter_does_not_disturb_the_first_call():
         await second
     inner.gate.set()
     assert (await first).text == "one"
-
-
-async def test_a_finished_call_is_not_remembered_without_a_cache():
-    inner = ScriptedModel(["one", "two"])
-    model = CachedModel(inner, None)
-    assert [(await model.complete(REQUEST)).text for _ in range(2)] == ["one", "two"]
 
 
 async def test_a_spent_budget_is_shared_as_what_it_is():

@@ -12,10 +12,9 @@ import pytest
 from metajudge.errors import BadReplyError, ConnectionFailedError, NotFoundError
 from metajudge.providers.client import ClientPool, EndpointClient
 from metajudge.providers.model import Endpoint, Parameters
-from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from tests.doubles.llm_server import LLMServer
-from tests.doubles.model_requests import KEY, MemoryCache, MemoryLedger, MockedClient, ask, completion, mocked, model_at
+from tests.doubles.model_requests import KEY, MemoryLedger, ask, completion, mocked, model_at
 
 ELSEWHERE = Endpoint("openai", "https://gateway.example/v1")
 
@@ -138,22 +137,6 @@ async def test_connections_are_kept_alive_and_closed_without_a_warning():
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-async def test_a_second_identical_run_sends_nothing(protocol):
-    ledger = MemoryLedger()
-    with LLMServer(faults=["500"]) as server:
-        for run in range(2):
-            cache, retry = MemoryCache(ledger), RetryPolicy(first_wait_s=0.001)
-            async with Resources(ledger=ledger, cache=cache, retry=retry) as resources:
-                model = model_at(server.url, resources, protocol)
-                replies = [await model.complete(ask(str(i))) for i in range(5)]
-            assert server.count == 6
-            assert resources.meter.sent == (6, 0)[run]
-            assert sum(reply.cached for reply in replies) == (0, 5)[run]
-            assert cache.lookups == 5
-    assert len(ledger.calls) == 6
-
-
-@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
 async def test_cancelling_a_call_under_way_is_recorded_and_leaves_the_client_usable(protocol):
     ledger = MemoryLedger()
     with LLMServer(faults=["slow"]) as server:
@@ -170,19 +153,3 @@ async def test_cancelling_a_call_under_way_is_recorded_and_leaves_the_client_usa
             assert (await model.complete(ask())).text
         assert server.count == resources.meter.sent == len(ledger.calls) == 2
         assert [call.status for call in ledger.calls] == ["failed", "ok"]
-
-
-async def test_all_clients_are_opened_before_the_clock_of_the_run_starts():
-    opened = []
-
-    def factory(endpoint):
-        opened.append((endpoint.protocol, resources.meter.first_sent_at))
-        return MockedClient(lambda sent: httpx2.Response(200, json=completion()))
-
-    async with Resources(http_client=factory) as resources:
-        first = model_at("http://127.0.0.1:1", resources)
-        model_at("http://127.0.0.1:1", resources, "anthropic")
-        assert opened == []
-        await first.complete(ask())
-        assert opened == [("openai", None), ("anthropic", None)]
-        assert resources.meter.first_sent_at is not None

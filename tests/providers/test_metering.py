@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import BadReplyError, ConnectionFailedError, FailureKind, RefusedError, ServerError
+from metajudge.errors import BadReplyError, ConnectionFailedError, FailureKind, ServerError
 from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import request_key
 from metajudge.providers.notices import Notices
@@ -74,13 +74,6 @@ async def test_what_never_left_is_shown_as_a_failure_but_not_counted_as_sent():
     assert (meter.sent, meter.failures[FailureKind.CONNECTION], ledger.calls) == (0, 1, [])
 
 
-async def test_a_refusal_by_the_providers_filter_is_recorded_with_its_kind():
-    model, _, ledger, _ = metered(RefusedError("filtered", status=400))
-    with pytest.raises(RefusedError):
-        await model.complete(ask())
-    assert ledger.calls[0].failure_kind is FailureKind.REFUSED
-
-
 async def test_a_cancelled_call_is_counted_and_recorded_because_it_may_be_billed():
     class Endless(ScriptedModel):
         async def complete(self, request):
@@ -113,31 +106,6 @@ async def test_an_unknown_price_is_said_once():
     assert meter.unpriced == 2
     assert len(notices.lines) == 1
     assert "give the agent a price" in notices.lines[0]
-
-
-async def test_the_clock_starts_after_everything_slow_is_prepared():
-    order, meter = [], Meter()
-
-    class Watching(ScriptedModel):
-        async def complete(self, request):
-            order.append(("sent", meter.first_sent_at is not None))
-            return answer()
-
-    def prepare():
-        order.append(("prepared", meter.first_sent_at is not None))
-
-    model = MeteredModel(Watching([]), meters=(meter,), prepare=prepare)
-    await model.complete(ask())
-    await model.complete(ask())
-    assert order == [("prepared", False), ("sent", True), ("sent", True)]
-
-
-async def test_one_call_adds_to_the_runs_and_the_agents_meter():
-    run, agent = Meter(), Meter()
-    model = MeteredModel(ScriptedModel(["x"]), meters=(run, agent))
-    await model.complete(ask())
-    assert (run.sent, agent.sent) == (1, 1)
-    assert run.first_sent_at is not None
 
 
 class TestUselessAnswers:

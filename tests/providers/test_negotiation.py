@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from metajudge.errors import AuthError, BadRequestError
-from metajudge.providers.model import OutputSchema
-from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode, schema_instruction
+from metajudge.providers.negotiation import Dialect, Negotiation, OutputMode
 from metajudge.providers.notices import Notices
 
 MODES = (OutputMode.JSON_SCHEMA, OutputMode.JSON_OBJECT, OutputMode.TEXT)
@@ -157,8 +156,3 @@ async def test_calls_that_wait_for_one_with_a_wrong_key_end_unsent():
     assert all(isinstance(r, AuthError) and not r.sent and r.attempts == 0 for r in results)
     assert "not sent, because another call failed" in str(results[0])
     await asyncio.wait_for(found.begin(), 1)  # a later call tries for itself
-
-
-def test_the_instruction_for_plain_text_holds_the_whole_schema():
-    schema = OutputSchema("scores", {"type": "object", "required": ["score"]})
-    assert schema_instruction(schema).endswith('\n{"type":"object","required":["score"]}')

@@ -141,15 +141,6 @@ async def test_a_call_that_was_cut_after_connecting_holds_nothing_off():
     assert len(inner.requests) == 12
 
 
-async def test_the_same_seed_waits_the_same():
-    waits = []
-    for _ in range(2):
-        model, _, clock = retrying([ServerError("a"), ServerError("b"), "yes"])
-        await model.complete(REQUEST)
-        waits.append(clock.waits)
-    assert waits[0] == waits[1]
-
-
 async def test_a_spent_budget_is_never_retried():
     model, inner, clock = retrying([BudgetExceeded("spent"), "yes"])
     with pytest.raises(BudgetExceeded):

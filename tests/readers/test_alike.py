@@ -88,14 +88,6 @@ def _checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return spared
 
 
-def test_a_table_that_repeats_its_verdicts_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    monkeypatch.setattr("metajudge.readers.mapped.retold", lambda *given: told.append(given[1]) or alike.retold(*given))
-    path = write_parquet(tmp_path / "votes.parquet", [row(number) for number in range(10)])
-    assert len(list(open_judgments([path], mapping=parse_map([MAP])))) == 10
-    assert set(told) >= {f"j{number}" for number in range(1, 10)}
-
-
 def test_the_callers_own_data_is_not_shared(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "votes.parquet", [row(1, extra={"k": [1]}), row(2, extra={"k": [1]})])
     first, second = open_judgments([path], mapping=parse_map([MAP + ",meta.by=who"]))

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from metajudge.readers import Reject, open_judgments
-from metajudge.types import Judgment
 from tests.readers.interop_files import INTEROP
 
 
@@ -84,11 +83,6 @@ def test_an_order_that_is_not_recorded_is_not_claimed(tmp_path: Path, preference
     assert (one.labels, one.meta["order_known"]) == (None, False)
 
 
-def test_the_explanation_is_the_rationale_and_a_mark_is_none(tmp_path: Path) -> None:
-    first, second = read(tmp_path / "a.json", annotation(1, ranked("m")), annotation(1, {"text": "m"}, annotator="k"))
-    assert (first.rationale, second.rationale) == ("It is better.", "")
-
-
 def test_a_broken_entry_is_rejected_by_its_number_and_field(tmp_path: Path) -> None:
     first, second = read(tmp_path / "a.json", annotation(output_1=None), annotation())
     assert isinstance(first, Reject)
@@ -110,20 +104,6 @@ def test_lines_of_annotations_are_read_too(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(annotation()) + "\n")
     assert len(list(open_judgments([path]))) == 1
-
-
-@pytest.mark.parametrize("suffix", ["json", "jsonl"])
-def test_nan_is_no_verdict_and_no_reject(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"annotations.{suffix}"
-    rows = [annotation(float("nan")), annotation(2, instruction="Another?")]
-    path.write_text(json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows))
-    first, second = open_judgments([path]).scan()
-    assert isinstance(first, Judgment)
-    assert isinstance(second, Judgment)
-    assert first.verdict is None
-    assert first.no_verdict is not None
-    assert "preference is null" in first.no_verdict
-    assert str(second.verdict) == "B>A"
 
 
 @pytest.mark.parametrize("name", ["reasons", "bare"])

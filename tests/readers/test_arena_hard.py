@@ -96,9 +96,3 @@ def test_a_line_whose_texts_are_unsure_is_rejected_and_the_others_stay(
     rejects = [record for record in source.scan() if isinstance(record, Reject)]
     assert [(reject.line, reason in reject.reason) for reject in rejects] == [(2, True)], rejects
     assert len(list(source)) == 2
-
-
-def test_a_folder_of_several_models_is_read_whole(write: Write) -> None:
-    folder = write("judge/a.jsonl", new()).parent
-    write("judge/b.jsonl", new(model="other"))
-    assert len(list(open_judgments([folder]))) == 4

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.readers.assessment_tables import assessment_lines, schema, table_of, write_table
-from metajudge.readers.frames import to_arrow, to_pandas
+from metajudge.readers.frames import to_arrow
 from metajudge.types import AgentResult, Assessment, Failure, SignalValue
 
 pytest.importorskip("pyarrow", reason="tables need it; pip install 'metajudge-vet[inputs]'")
@@ -51,14 +51,6 @@ def test_every_column_is_the_records():
     assert plain["signal.peers"] == [None] * 4
     assert plain["agents"][3] == [{"agent": "a", "score": 3.0}]
     assert [Assessment.model_validate_json(text) for text in plain["assessment"]] == RECORDS
-
-
-def test_shared_columns_say_what_a_frame_says():
-    pytest.importorskip("pandas")
-    rows, frame = table_of(LINES).to_pylist(), to_pandas(RECORDS)
-    for name in set(schema().names) & set(frame.columns):
-        expected = [None if value is None or value != value else value for value in frame[name].tolist()]
-        assert [row[name] for row in rows] == expected, name
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])

@@ -32,13 +32,6 @@ def test_a_mapped_parquet_file_is_read_and_a_damaged_one_refused(tmp_path: Path)
         open_judgments([path], mapping=MAP)
 
 
-def test_a_saved_dataset_is_read_by_mapping(tmp_path: Path) -> None:
-    folder = write_dataset(tmp_path / "hf", ROWS)
-    source = open_judgments([folder], mapping=MAP)
-    assert source.formats == {str(folder): "Hugging Face dataset on disk, mapped"}
-    assert [one.item.question for one in source] == ["2+2?", "3+3?"]
-
-
 def test_what_is_missing_or_reordered_in_a_saved_dataset_is_refused(tmp_path: Path) -> None:
     indirect = write_dataset(tmp_path / "indices", ROWS, _indices_files=[{"filename": "i.arrow"}])
     with pytest.raises(InputError, match="flatten_indices"):
@@ -65,11 +58,17 @@ def write_arrow(path: Path, table, **options) -> Path:
     return path
 
 
-def test_arrow_gives_rows_in_order_with_plain_values(tmp_path: Path) -> None:
-    table = ArrowTable(Source(write_arrow(tmp_path / "x.arrow", pyarrow.Table.from_pylist(ROWS)), "x"))
+@pytest.mark.parametrize("kind", [ArrowTable, ParquetTable])
+def test_rows_come_in_order_with_plain_values(tmp_path: Path, kind: type[ArrowTable | ParquetTable]) -> None:
+    write_arrow(tmp_path / "ArrowTable", pyarrow.Table.from_pylist(ROWS))
+    write_parquet(tmp_path / "ParquetTable", ROWS)
+    table = kind(Source(tmp_path / kind.__name__, "x"))
     assert table.columns() == ("q", "a", "b", "winner", "when", "x", "n")
-    first, second = (row.data for row in table.rows() if isinstance(row, Line))
+    rows = [row for row in table.rows() if isinstance(row, Line)]
+    assert [row.number for row in rows] == [1, 2]
+    first, second = (row.data for row in rows)
     assert (first["when"], first["x"], first["n"]) == ("2026-01-02", [{"k": 1}], 1.5)
+    # NaN marks a missing value in such files: it is null, not a number.
     assert (second["when"], second["x"], second["n"]) == (None, [], None)
 
 
@@ -133,18 +132,6 @@ def test_what_datasets_wrote_is_read_without_flags(name: str) -> None:
         assert one.rationale == EXPLANATIONS[case.judge]
         assert {label.annotator for label in one.item.labels} == case.people.keys()
         assert one.meta["time"].startswith("2026-11-01T10:00:00")
-
-
-def test_parquet_gives_rows_in_order_with_plain_values(tmp_path: Path) -> None:
-    table = ParquetTable(Source(write_parquet(tmp_path / "x.parquet", ROWS), "x"))
-    assert table.columns() == ("q", "a", "b", "winner", "when", "x", "n")
-    rows = list(table.rows())
-    assert all(isinstance(row, Line) for row in rows)
-    assert [row.number for row in rows if isinstance(row, Line)] == [1, 2]
-    first, second = (row.data for row in rows if isinstance(row, Line))
-    assert (first["when"], first["x"], first["n"]) == ("2026-01-02", [{"k": 1}], 1.5)
-    # NaN marks a missing value in such files: it is null, not a number.
-    assert (second["when"], second["x"], second["n"]) == (None, [], None)
 
 
 def test_parquet_keeps_the_order_over_many_row_groups(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
 from metajudge.readers.item_contents import BLOCK
 from metajudge.types import Judgment
@@ -67,15 +66,6 @@ def test_records_that_contradict_each_other_are_settled_as_in_a_scan(
     assert source.collect(Blocks).records == list(other.scan())
     assert (source.judgments, source.rejects, source.duplicates) == (other.judgments, other.rejects, other.duplicates)
     assert source.rejects > 3
-
-
-def test_a_strict_source_gives_one_record_after_the_other(write: Write, record: Record) -> None:
-    class Refusing(Blocks):
-        def add_block(self, block: Sequence[Judgment | Reject]) -> None:
-            raise InputError(f"refused {len(block)}")
-
-    with pytest.raises(InputError, match="refused 1"):
-        open_judgments([write("x.jsonl", record("a"), "bad")], strict=True).collect(Refusing)
 
 
 def test_steps_are_told_once_after_so_many_records(write: Write, record: Record) -> None:

@@ -101,15 +101,6 @@ class TestMtBench:
 
 
 class TestExchange:
-    def test_a_single_turn_is_the_plain_texts(self):
-        answers = {"A": chat("2+2?", "4"), "B": chat("2+2?", "5")}
-        assert exchange(chat("2+2?", "4"), answers) == ("2+2?", {"A": "4", "B": "5"})
-        assert exchange("2+2?", answers) == ("2+2?", {"A": "4", "B": "5"})
-
-    def test_an_answer_is_never_part_of_the_question(self):
-        question, _ = exchange(chat("2+2?", "4", "Sure?", "Yes"), {"A": chat("2+2?", "4", "Sure?", "Yes")})
-        assert question == "[turn 1] user: 2+2?\n\n[turn 2] user: Sure?"
-
     def test_a_prompt_of_messages_is_a_transcript_beside_single_answers(self):
         assert exchange(chat("2+2?", "4", "Sure?"), {"A": chat("x", "Yes")[1:]}) == (
             "user: 2+2?\n\nassistant: 4\n\nuser: Sure?",

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.csv_table import CsvTable, looks_like_csv
 from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.tables import CsvTable, looks_like_csv
 
 
 def table(path: Path, content: str | bytes) -> CsvTable:

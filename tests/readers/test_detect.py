@@ -45,12 +45,6 @@ def test_bad_lines_at_the_top_do_not_hide_the_format(write: Write, record: Recor
     assert source.rejects == 2
 
 
-def test_names_in_a_folder_do_not_matter_either(write: Write) -> None:
-    write("f/1.txt", GAME)
-    path = write("f/2.bin", PAIR)
-    assert [judgment.id for judgment in open_judgments([path.parent])] == ["p/j/AB"]
-
-
 def test_a_folder_of_outputs_and_own_records_is_read_whole_and_the_rest_left_alone(
     write: Write, record: Record
 ) -> None:
@@ -122,12 +116,6 @@ def test_a_bad_first_line_is_that_line_alone_and_its_own_reason(
     assert [one.id for one in records[1:] if isinstance(one, Judgment)] == ["j2"]
     if line[0] == "{":
         assert f"line 1: {reason}" in refused(write("one.jsonl", line)).replace("the line contains", "contains")
-
-
-def test_an_empty_file_of_no_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.touch()
-    assert "is empty" in refused(path)
 
 
 def test_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metajudge.readers.guessed_names import is_judges_name, is_label_name
+from metajudge.readers.guessed_values import is_judges_name, is_label_name
 
 PEOPLE = (
     "label human human_score Human-Rating human_1 gold gold_label expert expert_2 annotator_1 ground_truth score_human"
@@ -13,19 +13,9 @@ NEITHER = (
 )
 
 
-@pytest.mark.parametrize("name", PEOPLE.split())
-def test_names_of_peoples_labels(name: str) -> None:
-    assert is_label_name(name)
-    assert not is_judges_name(name)
+KINDS = [(PEOPLE, (True, False)), (JUDGES, (False, True)), (NEITHER, (False, False))]
 
 
-@pytest.mark.parametrize("name", JUDGES.split())
-def test_names_of_a_judges_verdict(name: str) -> None:
-    assert is_judges_name(name)
-    assert not is_label_name(name)
-
-
-@pytest.mark.parametrize("name", NEITHER.split())
-def test_names_that_are_neither(name: str) -> None:
-    assert not is_label_name(name)
-    assert not is_judges_name(name)
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for names, kind in KINDS for name in names.split()])
+def test_whose_value_a_name_says_it_is(name: str, kind: tuple[bool, bool]) -> None:
+    assert (is_label_name(name), is_judges_name(name)) == kind

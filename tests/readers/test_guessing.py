@@ -10,28 +10,6 @@ def guessed(*rows: dict[str, Any]) -> Guess:
     return guess_mapping(list(rows[0]), [Line(number, b"", row) for number, row in enumerate(rows, start=1)])
 
 
-def test_usual_names_are_recognised_with_reasons() -> None:
-    found = guessed(
-        {"question_id": 1, "prompt": "?", "output_1": "x", "output_2": "y", "model_1": "g", "model_2": "l"}
-        | {"winner": "model_1", "judge_model": "gpt", "explanation": "w", "ground_truth": "model_2"}
-    )
-    assert found.mapping.columns == {
-        "verdict": "winner",
-        "question": "prompt",
-        "responses.A": "output_1",
-        "responses.B": "output_2",
-        "models.A": "model_1",
-        "models.B": "model_2",
-        "judge": "judge_model",
-        "rationale": "explanation",
-        "item_id": "question_id",
-        "label": "ground_truth",
-    }
-    assert found.problems == []
-    verdict = next(one for one in found.fields if one.field == "verdict")
-    assert (verdict.confidence, verdict.why) == ("high", "the name; its values: model_1")
-
-
 def test_the_column_whose_values_are_verdicts_goes_first() -> None:
     row = {"prompt": "?", "response_a": "x", "response_b": "y", "preference": "strong", "winner": "A", "judge": "g"}
     assert guessed(row).mapping.columns["verdict"] == "winner"
@@ -79,22 +57,6 @@ def test_an_id_that_names_several_rows_is_no_id() -> None:
     assert "id" not in columns
     assert "item_id" not in columns
     assert guessed(row, row | {"id": 2}).mapping.columns["item_id"] == "item_id"
-
-
-def test_nested_columns_are_found_by_their_path() -> None:
-    found = guessed({"task": {"prompt": "?"}, "answers": {"response_a": "x", "response_b": "y"}, "winner": "A"})
-    assert found.mapping.columns["responses.A"] == "answers.response_a"
-    assert found.mapping.columns["question"] == "task.prompt"
-
-
-def test_a_single_response_with_a_score_is_a_grade() -> None:
-    found = guessed({"question": "?", "answer": "x", "score": 4, "judge": "g"})
-    assert found.mapping.columns == {
-        "verdict": "score",
-        "responses.A": "answer",
-        "question": "question",
-        "judge": "judge",
-    }
 
 
 def test_of_chats_without_a_question_the_first_message_is_the_question() -> None:

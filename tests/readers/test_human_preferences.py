@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers.human_preferences import ARENA_MODELS, MIN_CHARACTERS, read_preferences
+from metajudge.readers.human_preferences import MIN_CHARACTERS, read_preferences
 
 LONG = "a response of quite some length, long enough"
 
@@ -124,11 +124,6 @@ def test_a_sample_is_seeded_and_the_whole_file_keeps_its_order(file):
         read_preferences(path, sample=61)
 
 
-def test_all_models_are_taken_where_no_list_is_given(file):
-    found = read_preferences(file([arena(model_a="gemma-2-2b-it")]), models=None)
-    assert found.items[0].models["A"] == "gemma-2-2b-it"
-
-
 def test_items_of_our_own_need_a_labelled_winner(file):
     item = {"id": "q", "question": "?", "responses": {"A": "1", "B": "2"}}
     found = read_preferences(file([{**item, "label": "A>B"}, {**item, "id": "r", "label": "A=B"}, {**item, "id": "s"}]))
@@ -159,12 +154,6 @@ def test_flat_rows_name_their_winner_in_several_ways(file, said, winner):
     assert found.items[-1].models == {"A": "gpt-4", "B": "alpaca"}
 
 
-def test_a_flat_row_without_text_is_rejected_with_its_line(file):
-    row = {"question": "?", "response_a": "1", "response_b": "2", "label": "A>B"}
-    found = read_preferences(file([row, {**row, "response_b": None}]))
-    assert [reject.line for reject in found.rejects] == [2]
-
-
 def test_nothing_eligible_and_unknown_formats_are_refused_with_counts(file):
     with pytest.raises(InputError, match=r"no pair is eligible \(2 not English; 0 lines unreadable\)"):
         read_preferences(file([arena(1, language="French"), arena(2, language=None)]))
@@ -172,9 +161,3 @@ def test_nothing_eligible_and_unknown_formats_are_refused_with_counts(file):
         read_preferences(file([{"prompt": "x"}]))
     with pytest.raises(InputError, match="cannot read"):
         read_preferences("nowhere.jsonl")
-
-
-def test_the_list_of_models_has_the_names_of_the_studys_table():
-    names = set(ARENA_MODELS.values())
-    assert len(names) == 27
-    assert {"gpt-4o-aug", "claude-3.5-sonnet", "nemotron-340b", "command-r-plus"} <= names

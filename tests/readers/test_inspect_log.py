@@ -61,11 +61,16 @@ def write_eval(path: Path, *samples: dict[str, Any], header: str = "header.json"
     return path
 
 
-@pytest.mark.parametrize(("value", "grade"), [("C", 1), ("P", 0.5), ("I", 0), (0.25, 0.25), (True, 1), (7, 7)])
-def test_scores_are_grades_of_the_answer(tmp_path: Path, value: Any, grade: float) -> None:
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        *(("C", Grade(1)), ("P", Grade(0.5)), ("I", Grade(0)), (0.25, Grade(0.25)), (True, Grade(1)), (7, Grade(7))),
+        *(("0.5", Grade(0.5)), ("true", Grade(1)), ("False", Grade(0)), ("helpful", Category("helpful"))),
+    ],
+)
+def test_scores_are_grades_of_the_answer(tmp_path: Path, value: Any, verdict: Any) -> None:
     (one,) = open_judgments([write_json(tmp_path / "log.json", sample(value=value))])
-    assert one.verdict is not None
-    assert one.verdict.to_json() == grade
+    assert one.verdict == verdict
     assert (one.judge, one.id) == ("openai/gpt-4o", "sums/a/1/YjuUYk83/model_graded_qa")
     assert (one.item.question, one.item.responses, one.item.reference) == ("2+2?", {"A": "4"}, "4")
     assert (one.item.models, one.item.category) == ({"A": "mockllm/model"}, "math")
@@ -136,14 +141,6 @@ def test_a_log_in_one_line_longer_than_any_record_is_read(tmp_path: Path, monkey
     assert len(list(open_judgments([path]))) == 20
 
 
-def test_another_zip_archive_is_no_log(tmp_path: Path) -> None:
-    path = tmp_path / "x.eval"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.txt", "x")
-    with pytest.raises(InputError, match="is a zip archive; unpack it first"):
-        open_judgments([path])
-
-
 def test_a_chat_is_the_question_and_several_targets_the_reference(tmp_path: Path) -> None:
     chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "2+2?"}]}]
     path = write_json(tmp_path / "log.json", sample() | {"input": chat, "target": ["4", "four"]})
@@ -151,14 +148,6 @@ def test_a_chat_is_the_question_and_several_targets_the_reference(tmp_path: Path
     assert one.item.question.startswith("system: Be brief.\n\nuser: ")
     assert "2+2?" in one.item.question
     assert one.item.reference == "4\nfour"
-
-
-@pytest.mark.parametrize(
-    ("value", "grade"), [("0.5", Grade(0.5)), ("true", Grade(1)), ("False", Grade(0)), ("helpful", Category("helpful"))]
-)
-def test_numbers_and_booleans_as_text_are_grades(tmp_path: Path, value: str, grade: Any) -> None:
-    (one,) = open_judgments([write_json(tmp_path / "log.json", sample(value=value))])
-    assert one.verdict == grade
 
 
 def test_nothing_as_text_is_no_verdict_and_an_infinite_number_a_reject(tmp_path: Path) -> None:
@@ -279,51 +268,3 @@ def test_what_inspect_wrote_is_read_without_flags_and_counts_once() -> None:
     (labelled,) = (one for one in found if one.item.labels)
     assert (labelled.judge, labelled.verdict) == ("gpt-4o-mini", Grade(1))
     assert [(label.value, label.annotator) for label in labelled.item.labels] == [(Grade(0), "anna")]
-
-
-@pytest.mark.slow
-def test_a_log_that_inspect_wrote(tmp_path: Path) -> None:
-    """The real package: an evaluation by scripted models, read in both formats."""
-    pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
-    pytest.importorskip("zstandard", reason="logs are packed with it; pip install 'metajudge-vet[inputs]'")
-    import subprocess
-    import sys
-
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _EVALUATION, str(tmp_path)], capture_output=True, text=True, timeout=100
-    )
-    assert run.returncode == 0, run.stderr
-    (packed,) = tmp_path.glob("*.eval")
-    (plain,) = tmp_path.glob("*.json")
-    source = open_judgments([packed, plain])
-    judgments = list(source)
-    assert (source.duplicates, source.rejects) == (3, 0)
-    said = {one.item.question: (one.verdict.to_json() if one.verdict else one.no_verdict) for one in judgments}
-    assert said == {"2+2?": 1.0, "3+3?": 0.0, "Capital?": "the scorer gave no value (grader_failed)"}
-    assert {one.judge for one in judgments} == {"mockllm/model"}
-    assert all("match" in one.meta["scores"] for one in judgments)
-    assert all(str(one.instruction).startswith("Does the submission meet the criterion?") for one in judgments)
-
-
-_EVALUATION = """
-import sys
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log, write_eval_log
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import match, model_graded_qa
-
-def says(*texts):
-    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
-    for output in outputs:
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # counting would need the network
-    return get_model("mockllm/model", custom_outputs=outputs)
-
-samples = [Sample(input="2+2?", target="4"), Sample(input="3+3?", target="6"), Sample(input="Capital?", target="Paris")]
-grader = says("Right.\\nGRADE: C", "Wrong.\\nGRADE: I", "I cannot say")
-task = Task(dataset=samples, scorer=[model_graded_qa(model=grader), match()], name="sums")
-(log,) = eval(task, model=says("4", "7", "Rome"), log_dir=sys.argv[1], log_format="eval", display="none",
-              max_samples=1, max_connections=1)
-assert log.status == "success", log.error
-write_eval_log(read_eval_log(log.location), sys.argv[1] + "/log.json", "json")
-"""

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from metajudge.errors import BadLineError, InputError
-from metajudge.readers import JudgmentSource, Reject, open_judgments, parse_map
-from metajudge.readers.item_contents import find_contents
+from metajudge.errors import InputError
+from metajudge.readers import JudgmentSource, Reject, open_judgments
 from metajudge.types import Judgment
 
 Write = Callable[..., Path]
@@ -74,13 +73,7 @@ def test_every_pass_gives_the_same_and_the_rejects_are_written(write: Write, tmp
     assert [one.id for one in source] == [one.id for one in source.all()] == ["j1", "j2"]
     assert source.write_rejects(tmp_path / "rejects") == 1
     assert json.loads((tmp_path / "rejects").read_text())["reason"] == reject.reason
-    assert source.plain_file is None  # no part of the file is read without the rest
-
-
-def test_a_strict_source_stops_there(write: Write) -> None:
-    source = open_judgments([write("x", row(1), row(2), row(3, category="Code"))], strict=True)
-    with pytest.raises(BadLineError, match="x:3: item 'i' has another category"):
-        list(source)
+    assert source.line_readers is None  # no part of the file is read without the rest
 
 
 def test_what_may_differ_from_record_to_record_is_no_contradiction(write: Write) -> None:
@@ -90,48 +83,7 @@ def test_what_may_differ_from_record_to_record_is_no_contradiction(write: Write)
     path = write("x", row(1), spelled, row(3, labels=said), row(4, metadata={"A": {"tokens": 3}}))
     kept, rejects, source = read(path)
     assert (kept, rejects) == (["j1", "j2", "j3", "j4"], [])
-    assert source.plain_file == path
-
-
-def test_tables_are_read_alike(table: Callable[..., Path]) -> None:
-    header = ("item", "asked", "a", "b", "who", "won")
-    rows = [
-        ("1", "Q?", "x", "y", "ann", "A>B"),
-        ("1", "Q!", "x", "y", "bob", "A>B"),
-        ("1", "Q?", "x", "y", "eve", "A>B"),
-    ]
-    mapping = parse_map(["item_id=item,question=asked,responses.A=a,responses.B=b,judge=who,verdict=won"])
-    kept, (reject,), _ = read(table(header, *rows), mapping=mapping)
-    assert (len(kept), reject.line) == (2, 3)
-    assert "has another question" in reject.reason
-
-
-def test_an_input_without_contradictions_is_read_once_for_them(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = open_judgments([write("x", row(1), row(2))])
-    (reader,) = source._readers
-    passes, passing = [], type(reader).read
-    monkeypatch.setattr(type(reader), "read", lambda self: passes.append(self) or passing(self))
-    assert not find_contents([reader])
-    assert passes == [reader]
-
-
-def test_an_input_without_contradictions_is_collected_in_one_pass(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passes = []
-
-    class Counting(Collector):
-        def __init__(self) -> None:
-            super().__init__()
-            passes.append(self)
-
-    monkeypatch.setattr("metajudge.readers.source.find_contents", lambda _: pytest.fail("a pass for contents alone"))
-    plain = open_judgments([write("x", row(1), row(2), row(3, item="other"))])
-    assert [one.id for one in plain.collect(Counting).found] == ["j1", "j2", "j3"]
-    assert len(passes) == 1
-    repeated = open_judgments([write("y", row(1), row(2), row(1))])
-    assert [one.id for one in repeated.collect(Counting).found] == ["j1", "j2"]
-    assert (repeated.duplicates, len(passes)) == (1, 3)
+    assert len(source.line_readers) == 1
 
 
 def test_what_a_collector_refuses_is_refused_for_what_stays_in_the_input_alone(write: Write) -> None:

@@ -147,5 +147,5 @@ def test_a_stream_gets_labels_in_every_pass_whatever_the_filter(tmp_path: Path, 
     assert report.judgments == 2
     for _ in range(2):
         assert [(one.judge, said(one)) for one in source] == [("h", [("good", "anna")])]
-    assert source.plain_file is None  # a part of the file would have no labels
+    assert source.line_readers is None  # a part of the file would have no labels
     assert source.notices[0].startswith("1 of 1 label joined")

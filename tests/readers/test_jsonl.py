@@ -1,5 +1,4 @@
 import copy
-import gzip
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -74,15 +73,6 @@ def test_the_same_judgments_give_the_same_bytes(tmp_path: Path, judgments: list[
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_a_line_names_its_version_and_leaves_defaults_out(tmp_path: Path, judgments: list[Judgment]) -> None:
-    write_jsonl(tmp_path / "x", judgments[1:2])
-    data = json.loads((tmp_path / "x").read_text())
-    assert next(iter(data)) == "version"
-    assert data["verdict"] is None
-    assert "rationale" not in data
-    assert "reference" not in data["item"]
-
-
 def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, judgments: list[Judgment]) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("old")
@@ -130,19 +120,6 @@ def test_an_empty_response_is_legal_and_no_response_is_not(
     source = open_judgments([path])
     assert [judgment.id for judgment in source] == ["j1"]
     assert source.rejects == 1
-
-
-def test_a_rationale_of_two_megabytes_is_read_whole(
-    write: Callable[..., Path], record: Callable[..., dict[str, Any]]
-) -> None:
-    rationale = "x\n" * 2**20
-    (judgment,) = open_judgments([write("x.gz", record(rationale=rationale), packed=True)])
-    assert judgment.rationale == rationale
-
-
-def test_gzip_by_suffix_is_gzip(tmp_path: Path, judgments: list[Judgment]) -> None:
-    write_jsonl(tmp_path / "x.gz", judgments)
-    assert gzip.decompress((tmp_path / "x.gz").read_bytes()).count(b"\n") == 4
 
 
 ITEM = '{"id":"q","question":"Which?","responses":{"A":"é \\\\ \\"item\\":","B":"y"},"category":null}'
@@ -327,14 +304,3 @@ def outcome(read: Callable[[Any], Judgment], data: dict[str, Any]) -> tuple[Any,
     except ValidationError as error:
         return (why(error),)
     return found.digest, found.vetting_digest, found
-
-
-@pytest.mark.parametrize("verdict", [3, [["A"], ["B"]]])
-def test_rankings_and_grades_are_checked_once_a_verdict(verdict: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    item = {"id": "q", "question": "?", "responses": {"A": "x"} if verdict == 3 else {"A": "x", "B": "y"}}
-    shared, checks, check = SharedItems(), [], Judgment.model_validate
-    monkeypatch.setattr(Judgment, "model_validate", lambda data: checks.append(data["id"]) or check(data))
-    for number in range(4):
-        data = {"id": f"j{number}", "item": item, "judge": "g", "verdict": verdict, "rationale": str(number)}
-        assert shared.judgment(data).rationale == str(number)
-    assert checks == ["j0"]

@@ -130,6 +130,7 @@ def test_decision_governs_where_the_mark_contradicts_it(folder: Callable[..., li
         ({"verdict": "A>>A", "judgment_text": "[[A>>A]]"}, "compared a response with itself"),
         ({"verdict": None, "judgment_text": "[[A>B]] no, [[B>A]]"}, "several different verdicts"),
         ({"verdict": None, "judgment_text": "cut off"}, "holds no verdict"),
+        ({"verdict": None, "judgment_text": "[[A>B]]"}, "no verdict was recorded"),
     ],
 )
 def test_a_game_without_decision_is_kept_with_its_reason(
@@ -138,12 +139,6 @@ def test_a_game_without_decision_is_kept_with_its_reason(
     (judgment,) = only_judgments(folder(game(decision=None, **changes)))
     assert judgment.verdict is None
     assert expected in (judgment.no_verdict or "")
-
-
-def test_a_tie_is_a_verdict(folder: Callable[..., list[Judgment | Reject]]) -> None:
-    (judgment,) = only_judgments(folder(game("BA", decision="A=B", verdict="A=B")))
-    assert str(judgment.verdict) == "A=B"
-    assert judgment.correct is False
 
 
 @pytest.mark.parametrize(

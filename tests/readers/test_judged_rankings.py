@@ -6,8 +6,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import parse_map
-from metajudge.readers.judged_rankings import are_slots
 from metajudge.readers.ranking_files import read_ranking_file
+from metajudge.readers.rankings import are_slots
 from metajudge.readers.saved_maps import save_map
 
 
@@ -135,9 +135,3 @@ def test_of_a_mix_those_without_models_are_left_out_and_counted(tmp_path: Path) 
     assert len(found.ballots) == 1
     assert [reject.line for reject in found.rejects] == [2, 3, 4, 5]
     assert ["item.models" in reject.reason for reject in found.rejects] == [True, True, False, True]
-
-
-def test_rankings_are_read_as_before(tmp_path: Path) -> None:
-    path = tmp_path / "b.jsonl"
-    path.write_text('{"ranking": "B > A", "voter": "v"}\n')
-    assert read_ranking_file(path).format == "jsonl"

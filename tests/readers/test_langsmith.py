@@ -42,7 +42,9 @@ def feedback(id: str = "f1", **changes: Any) -> dict[str, Any]:
 
 
 def test_feedback_is_joined_with_its_runs_and_peoples_is_a_label(write: Write) -> None:
-    rows = [feedback(), feedback("f2", feedback_source={"type": "app"}), feedback("f3", score=False, key="safe")]
+    app = {"type": "app", "user_name": "Ann"}
+    rows = [feedback(), feedback("f2", feedback_source=app), feedback("f3", score=False, key="safe")]
+    rows.append(feedback("f4", feedback_source=json.dumps(app)))
     folder = write("x/feedback.jsonl", *rows).parent
     write("x/runs.jsonl", RUN)
     source = open_judgments([folder])
@@ -51,7 +53,8 @@ def test_feedback_is_joined_with_its_runs_and_peoples_is_a_label(write: Write) -
     assert (first.id, first.judge, first.rationale) == ("f1", "correctness", "Right.")
     assert (first.item.question, first.item.responses, first.item.category) == ("Why?", {"A": "Because."}, "qa")
     assert [one.verdict.to_json() for one in (first, second) if one.verdict] == [1.0, 0.0]
-    assert [len(one.item.labels) for one in (first, second)] == [1, 0]
+    assert [len(one.item.labels) for one in (first, second)] == [2, 0]
+    assert (source.people.count, dict(source.people.annotators)) == (2, {"Ann": 2})
     assert [one.item.id for one in (first, second)] == ["r1/correctness", "r1/safe"]
 
 
@@ -102,15 +105,6 @@ def test_an_experiments_table_gives_a_judgment_a_feedback_column(tmp_path: Path)
         "feedback.correctness",
         "feedback.tone",
     ]
-
-
-def test_the_same_table_as_lines(tmp_path: Path) -> None:
-    path = tmp_path / "experiment.jsonl"
-    row = {"input.question": "Why?", "outputs.answer": "Because.", "feedback.correctness": 0.5, "id": "r1"}
-    path.write_text(json.dumps(row) + "\n")
-    (one,) = open_judgments([path])
-    assert one.verdict is not None
-    assert one.verdict.to_json() == 0.5
 
 
 def test_a_run_of_several_turns_is_never_the_first_question_with_the_last_answer():

@@ -64,12 +64,6 @@ def test_models_may_be_the_same_for_all_rows_or_name_the_columns(write: Write) -
     assert named[0].item.models == {"A": "gpt-4o", "B": "llama"}
 
 
-def test_a_verdict_may_be_the_same_for_all_rows(write: Write) -> None:
-    path = write("x.jsonl", {"prompt": "?", "chosen": "x", "rejected": "y"})
-    (one,) = opened(path, "verdict:=A,question=prompt,responses.A=chosen,responses.B=rejected,judge:=annotators")
-    assert str(one.verdict) == "A>B"
-
-
 def test_a_winner_given_as_a_models_name_without_the_models_says_what_to_map(write: Write) -> None:
     with pytest.raises(InputError) as caught:
         opened(write("x.jsonl", row(winner="gpt-4o"), row(winner="gpt-4o"), row()))
@@ -163,59 +157,3 @@ def test_a_folder_of_tables_is_read_with_a_mapping(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"contains no file of judgments \(found: README.md, a.csv, b.csv\)"):
         open_judgments([folder])
     assert [one.id for one in opened(folder)] == ["a:2", "b:2"]
-
-
-def test_a_mapping_leaves_our_own_records_as_they_are(write: Write, record: Callable[..., Any]) -> None:
-    source = open_judgments([write("a.jsonl", record()), write("b.jsonl", row())], mapping=parse_map([MAP]))
-    assert [one.id for one in source] == ["j1", "b:1"]
-
-
-def test_columns_named_after_the_fields_need_no_mapping(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("judge,verdict,question,responses.A,responses.B\ng,A>>B,?,x,y\n")
-    (one,) = open_judgments([path])
-    assert (str(one.verdict), one.judge) == ("A>>B", "g")
-
-
-def test_an_unmapped_table_is_refused_with_a_guess_to_copy(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("prompt,output_1,output_2,winner,judge\n?,x,y,A,g\n")
-    with pytest.raises(InputError) as caught:
-        open_judgments([path])
-    flags = "--map verdict=winner,responses.A=output_1,responses.B=output_2,question=prompt,judge=judge"
-    assert f"is a table of no known format. Say which column is what, for instance\n  {flags}" in str(caught.value)
-    assert len(list(opened(path, flags.removeprefix("--map ")))) == 1
-
-
-def test_one_id_in_two_files_names_both_places_and_the_way_out(write: Write) -> None:
-    a, b = write("a.jsonl", row(id="1")), write("b.jsonl", row(id="1", winner="B"))
-    mapping = parse_map([f"{MAP},id=id"])
-    source = open_judgments([a, b], mapping=mapping)
-    (reject,) = (one for one in source.scan() if isinstance(one, Reject))
-    assert str(reject) == (
-        f"{b}:1: id '1' is already used for another judgment at {a}:1; --prefix-ids puts each file's name before its ids"
-    )
-    prefixed = open_judgments([a, b], mapping=mapping, prefix_ids=True)
-    assert [one.id for one in prefixed] == [f"{a}/1", f"{b}/1"]
-    assert prefixed.rejects == 0
-    again = write("c.jsonl", row(id="1"), row(id="1", winner="B"))
-    (reject,) = (one for one in open_judgments([again], mapping=mapping).scan() if isinstance(one, Reject))
-    assert reject.reason.endswith("give each judgment its own id")
-
-
-def test_rows_of_one_item_share_it_and_any_other_cell_makes_another(tmp_path):
-    rows = [
-        {"id": "1", "judge": "owl", "verdict": "A>B", "question": "?", "a": "x", "b": "y", "label": "A>B"},
-        {"id": "2", "judge": "emu", "verdict": "B>A", "question": "?", "a": "x", "b": "y", "label": "A>B"},
-        {"id": "3", "judge": "jay", "verdict": "B>A", "question": "?", "a": "x", "b": "y", "label": "B>A"},
-        {"id": "4", "judge": "jay", "verdict": "B>A", "question": "?", "a": "x", "b": "", "label": "B>A"},
-        {"id": "5", "judge": "owl", "verdict": "B>A", "question": "?", "a": "x", "b": "", "label": "B>A"},
-    ]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    names = ("id", "judge", "verdict", "question", "label")
-    mapping = parse_map([*(f"{name}={name}" for name in names), "responses.A=a", "responses.B=b"])
-    found = list(open_judgments([path], mapping=mapping).all())
-    assert found[0].item is found[1].item
-    assert [str(one.item.label) for one in found] == ["A>B", "A>B", "B>A", "B>A", "B>A"]
-    assert [one.item.responses["B"] for one in found] == ["y", "y", "y", "", ""]

@@ -29,19 +29,11 @@ def verdicts(found: list[Judgment | Reject]) -> list[Any]:
 
 
 def test_words_and_booleans_are_categories_numbers_grades_and_absence_no_verdict(write: Write) -> None:
-    values = ["pass", "Not Relevant", True, False, 4, "3.5", None, "", "NaN", "n/a"]
+    values: list[Any] = ["pass", " Not Relevant ", True, "False", 4, "3.5", {"category": "5"}, '{"category": "a=b"}']
+    values += [None, "", "NaN", "n/a", "null", "None", "<NA>"]
     found = read(write("t.jsonl", *(row(value, n) for n, value in enumerate(values))))
-    assert verdicts(found[:6]) == ["pass", "Not Relevant", True, False, 4.0, 3.5]
-    assert [one.verdict for one in found[6:] if isinstance(one, Judgment)] == [None] * 4
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_csv_and_parquet_read_the_same_as_lines(tmp_path: Path, kind: str) -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame([row(value, n) for n, value in enumerate([True, False])])
-    path = tmp_path / f"t.{kind}"
-    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    assert verdicts(read(path)) == [True, False]
+    assert verdicts(found[:8]) == ["pass", "Not Relevant", True, False, 4.0, 3.5, "5", {"category": "a=b"}]
+    assert [one.verdict for one in found[8:] if isinstance(one, Judgment)] == [None] * 7
 
 
 def test_a_meaning_goes_before_a_category(write: Write) -> None:
@@ -61,7 +53,7 @@ def test_many_different_words_are_no_categories(write: Write) -> None:
 
 
 def test_a_text_and_a_pairwise_verdict_of_a_single_response_are_refused(write: Write) -> None:
-    for value in ("It explains at length why the answer is good.", "A>B"):
+    for value in ("It explains at length why the answer is good.", "A>B", "two\nlines", "[[A>>B]]", "{x", {"a": 1}):
         with pytest.raises(InputError, match="no verdicts here"):
             read(write("t.jsonl", row(value)))
 

@@ -2,7 +2,6 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import FieldMap, parse_map
-from metajudge.readers.cells import cell
 from metajudge.readers.mapping import check_columns, check_fields
 
 
@@ -57,17 +56,6 @@ def test_a_missing_column_names_the_nearest_and_all_there_are() -> None:
 def test_fields_left_out_are_named_with_the_way_to_give_them() -> None:
     with pytest.raises(InputError, match=r"no column is mapped to question, judge, responses\.A; judge:=NAME gives"):
         check_fields(parse_map(["verdict=w"]), ["w"], "x.csv")
-
-
-def test_cells_inside_nested_data_are_reached_by_dots_and_names_with_dots_go_first() -> None:
-    data = {"outputs": [{"text": "a"}, {"text": "b"}], "a.b": 1, "a": {"b": 2}}
-    assert [cell(data, path) for path in ("outputs.1.text", "outputs.7.text", "a.b", "a.c", "x.y")] == [
-        "b",
-        None,
-        1,
-        None,
-        None,
-    ]
 
 
 def test_a_mapping_written_as_flags_reads_back() -> None:

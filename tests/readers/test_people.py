@@ -55,30 +55,6 @@ def test_langfuse_annotations_are_counted_with_names_and_place(langfuse: Path) -
     assert notice.startswith("2 scores by people (helpful (1), tone (1) by ann")
 
 
-def test_a_langfuse_trace_counts_them_too(tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(TRACE | {"scores": [score("s1"), score("s2", "ANNOTATION")]}, indent=1))
-    source = open_judgments([path])
-    assert len(list(source)) == 1
-    assert source.people.count == 1
-
-
-def test_langsmith_feedback_of_people_is_counted(tmp_path: Path) -> None:
-    run = {"id": "r1", "inputs": {"question": "Why?"}, "outputs": {"output": "So."}}
-    given = {"run_id": "r1", "key": "ok", "score": 1}
-    app_source = {"type": "app", "user_name": "Ann"}
-    lines(
-        tmp_path / "feedback.jsonl",
-        given | {"id": "f1", "feedback_source": {"type": "model"}},
-        given | {"id": "f2", "feedback_source": app_source},
-        given | {"id": "f3", "feedback_source": json.dumps(app_source)},
-    )
-    lines(tmp_path / "runs.jsonl", run)
-    source = open_judgments([tmp_path])
-    assert [one.id for one in source] == ["f1"]
-    assert (source.people.count, dict(source.people.annotators)) == (2, {"Ann": 2})
-
-
 PHOENIX = {
     "span_id": "s",
     "name": "correctness",
@@ -182,14 +158,3 @@ def test_langfuse_and_langsmith_through_the_models_of_their_sdks() -> None:
             said = {one.annotator: one.value for one in judgment.item.labels}
             assert said == {person: kind(right) for person, right in case.people.items()}
         assert (source.people.count, source.people.matched) == (8, 7)
-
-
-def test_human_rows_of_a_mapped_table_are_labels_of_its_other_rows(write: Write) -> None:
-    row = {"input": "?", "output": "!", "name": "ok", "annotator_kind": "LLM", "label": "yes"}
-    path = write("t.jsonl", row, row | {"annotator_kind": "HUMAN", "label": "no", "identifier": "ann"})
-    from metajudge.readers import parse_map
-
-    mapping = parse_map(["question=input,responses.A=output,verdict=label,judge=name"])
-    (one,) = open_judgments([path], mapping=mapping)
-    assert [(label.value, label.annotator) for label in one.item.labels] == [(Category("no"), "ann")]
-    assert json.loads(one.item.model_dump_json())["labels"] == [{"value": "no", "annotator": "ann"}]

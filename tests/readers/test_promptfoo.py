@@ -162,12 +162,6 @@ def test_a_score_without_a_value_is_no_verdict(tmp_path: Path, score: Any) -> No
     assert (one.verdict, one.no_verdict) == (None, "'score' has no value")
 
 
-@pytest.mark.parametrize(("score", "grade"), [("0.25", 0.25), (True, 1), ("false", 0)])
-def test_numbers_and_booleans_as_text_are_grades(tmp_path: Path, score: Any, grade: float) -> None:
-    (one,) = open_judgments([write(tmp_path / "o.json", result(0, 0, component(score=score, reason={"why": "so"})))])
-    assert (one.verdict, one.rationale) == (Grade(grade), '{"why":"so"}')
-
-
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

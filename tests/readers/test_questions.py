@@ -40,10 +40,6 @@ def test_items_are_questions_with_their_category_as_domain(write):
     assert len(read_questions(path, 1).items) == 1
 
 
-def test_a_domain_counts_before_a_category(write):
-    assert read_questions(write({"id": "q", "question": "?", "domain": "a", "category": "b"})).items[0].domain == "a"
-
-
 def test_bad_lines_are_returned_with_their_numbers(write):
     path = write({"id": "a", "question": "?"}, {"id": "b"}, {"id": 3, "question": "?"}, {"id": "c", "text": "?"})
     found = read_questions(path)

@@ -1,8 +1,7 @@
 """What an input contains, counted by kind, scale and annotator."""
 
 from metajudge.readers.inspection import VerdictKinds
-from metajudge.readers.right_rules import RightRules
-from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, parse_right
+from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label
 from metajudge.types.judgment import Scale
 
 
@@ -30,13 +29,3 @@ def test_labels_are_counted_once_an_item_however_many_judges_it_has() -> None:
         "annotators": {"anna": 2, "(no name)": 1},
         "per_item": {"1": 1, "2": 1},
     }
-
-
-def test_scales_and_the_rule_asked_for() -> None:
-    found = VerdictKinds(RightRules(parse_right("within:1")))
-    found.add(judgment("q1", Grade(2.0), scale=(1.0, 5.0)))
-    found.add(judgment("q2", Category("pass")))
-    data = found.to_json()
-    assert data["scales"] == {"1..5": 1}
-    assert data["right"] == {"grade": "within:1"}
-    assert data["labels"]["labelled_items"] == 0

@@ -2,14 +2,7 @@ import html
 import re
 from xml.etree import ElementTree as ET
 
-from metajudge.report.document import (
-    Column,
-    Fold,
-    Passage,
-    Report,
-    Section,
-    Table,
-)
+from metajudge.report.document import Column, Fold, Passage, Report, Section, Table
 from metajudge.report.html import to_html
 from tests.report.reports import NASTY, report
 

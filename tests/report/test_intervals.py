@@ -30,6 +30,6 @@ def test_steps_are_round(span, step):
 @pytest.mark.parametrize("values", [[0.3, 0.71], [-0.123, 0.02], [5.0, 5.0], [], [0.0, 0.0]])
 def test_an_axis_covers_its_values_and_ends_at_its_ticks(values):
     axis = span_axis(values, 0, 100)
-    assert axis.low < axis.high
-    assert all(axis.low <= value <= axis.high for value in values)
+    assert axis.span[0] < axis.span[1]
+    assert all(axis.span[0] <= value <= axis.span[1] for value in values)
     assert 2 <= len(axis.ticks()) <= 8

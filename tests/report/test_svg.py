@@ -21,12 +21,12 @@ def test_labels_keep_their_distance_and_their_order(places):
 
 @pytest.mark.parametrize(("low", "ticks"), [(0.0, 6), (0.5, 6), (0.7, 7), (0.9, 6), (0.3, 8)])
 def test_axes_begin_and_end_on_a_tick(low, ticks):
-    found = Axis(low, 1.0, 0, 100).ticks()
+    found = Axis((low, 1.0), 0, 100).ticks()
     assert (found[0], found[-1]) == (low, 1.0)
     assert len(found) <= ticks
 
 
 def test_the_axis_holds_the_lowest_value():
-    assert share_axis([0.83, 0.51], 0, 1).low == 0.5
-    assert share_axis([], 0, 1).low == 0.9
-    assert share_axis([0.0], 0, 1).low == 0.0
+    assert share_axis([0.83, 0.51], 0, 1).span[0] == 0.5
+    assert share_axis([], 0, 1).span[0] == 0.9
+    assert share_axis([0.0], 0, 1).span[0] == 0.0

@@ -2,9 +2,7 @@ import re
 
 import pytest
 
-from metajudge.report.document import (
-    Measured,
-)
+from metajudge.report.document import Measured
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
 from metajudge.report.tables import cell_text, table_to_text
@@ -19,6 +17,10 @@ def test_absent_figures_are_a_dash_with_a_reason_in_every_format():
     assert "\\[1\\] nothing selected" in marked
     for written in (page, text, marked):
         assert not re.findall(r"\bnan\b", written.lower())
+
+
+def test_terminal_tables_carry_no_terminal_codes():
+    assert "\x1b" not in table_to_text(table("\x1b[2Jowl\nsecond"))
 
 
 @pytest.mark.parametrize(

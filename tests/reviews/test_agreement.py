@@ -1,9 +1,9 @@
 import pytest
 
-from metajudge.reviews.agreement import reviewer_agreement, verdict_is_right
+from metajudge.reviews.agreement import label_of, reviewer_agreement, verdict_is_right
 from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.types import parse_right, parse_verdict
-from tests.reviews.decisions import REVIEW, said
+from tests.reviews.decisions import ONE, REVIEW, said
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,7 @@ from tests.reviews.decisions import REVIEW, said
     [
         ("A>B", "A>>B", None, True),
         ("A>B", "A=B", None, False),
+        ("A>B", "B>A", None, False),
         (4, 4, None, True),
         (4, 5, None, False),
         (4, 5, "within:1", True),
@@ -25,6 +26,23 @@ def test_a_corrected_verdict_says_by_the_rule_whether_the_judge_was_right(verdic
     decision = said("modify", verdict=own)
     found = verdict_is_right(decision, parse_verdict(verdict), None if rule is None else parse_right(rule))
     assert found is right
+
+
+@pytest.mark.parametrize(
+    ("outcome", "right"), [("approve", True), ("reject", False), ("cannot_tell", None), ("modify", None)]
+)
+def test_an_outcome_says_whether_the_judge_was_right(outcome, right):
+    assert verdict_is_right(said(outcome), ONE.verdict) is right
+
+
+def test_the_majority_decides_and_a_draw_is_no_label():
+    yes, no = said("approve"), said("reject")
+    ben, cy = said("reject", "ben"), said("approve", "cy")
+    assert label_of([yes, ben, cy], ONE.verdict) is True
+    assert label_of([yes, ben], ONE.verdict) is None
+    assert label_of([yes, no, ben, cy], ONE.verdict) is False, "of one reviewer the last decision counts"
+    assert label_of([yes, cy, said("reject", "adjudicator")], ONE.verdict) is False
+    assert label_of([], ONE.verdict) is None
 
 
 class TestAgreement:

@@ -4,11 +4,9 @@ import ast
 from pathlib import Path
 
 import pytest
-import typer
 
 from metajudge.cases.run import CaseTotals
 from metajudge.clashes.run import ClashTotals
-from metajudge.cli.app import app
 from metajudge.errors import (
     BadLineError,
     BatchPendingError,
@@ -22,7 +20,7 @@ from metajudge.errors import (
 )
 from metajudge.judging.run import JudgeTotals
 from metajudge.peers.run import PeersTotals
-from metajudge.runs.exit_codes import EPILOG, ExitCode, RunCounts, exit_code, exit_code_of
+from metajudge.runs.exit_codes import ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
 from metajudge.types import AgentResult, Assessment, Failure, Status
 from metajudge.vetting.summary import VetSummary
@@ -128,41 +126,6 @@ def test_of_a_vetting_run_only_what_failed_counts(assessment, code, strict):
 )
 def test_every_run_counts_by_the_same_rule(summary, code):
     assert exit_code(summary.counts) == code
-
-
-def commands(tree, path=()):
-    found = typer.main.get_command(tree) if isinstance(tree, typer.Typer) else tree
-    if not hasattr(found, "commands"):
-        yield " ".join(path), found
-        return
-    for name, command in found.commands.items():
-        yield from commands(command, (*path, name))
-
-
-@pytest.mark.parametrize(("name", "command"), list(commands(app)), ids=lambda one: one if isinstance(one, str) else "")
-def test_every_command_ends_its_help_with_the_table(name, command):
-    assert command.epilog == EPILOG, name
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "vet",
-        "judge",
-        "clash",
-        "case",
-        "peers",
-        "bench judgebench",
-        "bench reliability",
-        "rank",
-        "inspect",
-        "calibrate fit",
-        "export preferences",
-    ],
-)
-def test_what_reads_lines_takes_strict(name):
-    command = dict(commands(app))[name]
-    assert "--strict" in {option for parameter in command.params for option in parameter.opts}
 
 
 def test_no_command_has_a_code_of_its_own():

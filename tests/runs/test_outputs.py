@@ -46,10 +46,10 @@ class TestOrderedFile:
         monkeypatch.setattr(outputs, "_AT_ONCE", at_once)
         lines = [b"%d %s\n" % (index, b"x" * (index * 7 % 11)) for index in range(20)]
         with OrderedFile(tmp_path / "out") as file:
-            file.write_block(15, lines[15:])
+            file.write_block(range(15, 20), lines[15:])
             for index in range(14, 4, -1):
                 file.write(index, lines[index])
-            file.write_block(0, lines[:5])
+            file.write_block(range(5), lines[:5])
         assert (tmp_path / "out").read_bytes() == b"".join(lines)
 
     def test_a_record_without_a_line_leaves_no_gap(self, tmp_path):

@@ -65,13 +65,12 @@ def test_at_the_end_of_the_scale_an_absent_member_cannot_vote():
     decision = decide_majority([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 5.0, [[True, False, False], [False] * 3])
     assert decision.settled.tolist() == [True, False]  # without any answer there is no decision
     assert decision.final.tolist() == [1.0, None]
-    assert (decision.low[0], decision.high[0], decision.status[0]) == (1.0, 1.0, "assessed")
+    assert [*(one[0] for one in decision.bounds), decision.status[0]] == [1.0, 1.0, "assessed"]
 
 
 def test_bounds_hold_every_completion():
     decision = decide_average([[5.0, 0.0, 0.0]], T, [0.5, 0.3, 0.2], [[True, False, False]])
-    assert decision.low[0] == pytest.approx(0.5 * 5 + 0.5 * 1)
-    assert decision.high[0] == pytest.approx(5.0)
+    assert [one[0] for one in decision.bounds] == pytest.approx([0.5 * 5 + 0.5 * 1, 5.0])
     assert decision.final.tolist() == [None]
     assert decision.accepted.tolist() == [None]
 
@@ -80,7 +79,7 @@ def test_a_rejection_that_stands_without_a_quorum_has_bounds_and_no_score():
     decision = decide_average([[1.0, 0.0]], T, None, [[True, False]])
     assert decision.accepted.tolist() == [False]
     assert decision.final.tolist() == [None]
-    assert (decision.low[0], decision.high[0]) == (1.0, 3.0)
+    assert [one[0] for one in decision.bounds] == [1.0, 3.0]
     assert decision.status.tolist() == ["assessed"]
 
 

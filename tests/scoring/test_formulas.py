@@ -39,31 +39,24 @@ class TestAgentScores:
         scores = [[[4.0, np.nan]]]
         assert agent_scores(scores, [1, 1], [[[True, False]]])[0, 0] == 4.0
 
-    def test_nothing_applicable_is_an_error_not_a_zero(self):
-        with pytest.raises(InputError, match="no criterion applies to judgment 1 for agent 0"):
-            agent_scores([[[5.0]], [[5.0]]], [1], [[[True]], [[False]]])
-
-    @pytest.mark.parametrize("weights", [[0, 1], [-1, 2], [np.nan, 1], [np.inf, 1]])
-    def test_weights_must_be_positive_numbers(self, weights):
-        with pytest.raises(ConfigurationError, match="positive numbers"):
-            agent_scores([[[1, 2]]], weights)
-
-    def test_a_nan_score_is_refused(self):
-        with pytest.raises(InputError, match=r"score at \[0, 0, 1\] is not a finite number"):
-            agent_scores([[[1, np.nan]]], [1, 1])
-
-    @pytest.mark.parametrize("scores", [[1, 2], [[1, 2]], [[[[1, 2]]]]])
-    def test_wrong_shape(self, scores):
-        with pytest.raises(InputError, match=r"\[judgments, agents, criteria\]"):
-            agent_scores(scores, [1, 1])
-
-    def test_wrong_number_of_weights(self):
-        with pytest.raises(InputError, match="2 criterion weights"):
-            agent_scores([[[1, 2]]], [1, 1, 1])
-
-    def test_a_mask_of_numbers_is_refused(self):
-        with pytest.raises(InputError, match="must be booleans"):
-            agent_scores([[[1, 2]]], [1, 1], [[[1, 0]]])
+    @pytest.mark.parametrize(
+        ("scores", "weights", "applies", "problem"),
+        [
+            ([[[5.0]], [[5.0]]], [1], [[[True]], [[False]]], "no criterion applies to judgment 1 for agent 0"),
+            *(
+                ([[[1, 2]]], weights, None, "positive numbers")
+                for weights in ([0, 1], [-1, 2], [np.nan, 1], [np.inf, 1])
+            ),
+            ([[[1, np.nan]]], [1, 1], None, r"score at \[0, 0, 1\] is not a finite number"),
+            *((wrong, [1, 1], None, r"\[judgments, agents, criteria\]") for wrong in ([1, 2], [[1, 2]], [[[[1, 2]]]])),
+            ([[[1, 2]]], [1, 1, 1], None, "2 criterion weights"),
+            ([[[1, 2]]], [1, 1], [[[1, 0]]], "must be booleans"),
+        ],
+    )
+    def test_what_has_no_score_is_refused(self, scores, weights, applies, problem):
+        error = ConfigurationError if problem == "positive numbers" else InputError
+        with pytest.raises(error, match=problem):
+            agent_scores(scores, weights, applies)
 
 
 class TestWeightedAverage:

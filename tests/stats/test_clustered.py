@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.stats.clustered import (
-    BOOTSTRAP,
-    WILSON,
-    WILSON_EFFECTIVE,
-    clustered_proportion,
-    counted_proportion,
-)
+from metajudge.stats.clustered import BOOTSTRAP, WILSON, WILSON_EFFECTIVE, clustered_proportion, counted_proportion
 from metajudge.stats.intervals import wilson
 
 SIZES = (1, 2, 2, 4, 6, 8, 12)

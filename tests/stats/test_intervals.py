@@ -8,13 +8,7 @@ from scipy.stats import binomtest
 
 from metajudge.errors import InputError
 from metajudge.stats.interval_estimate import Estimate
-from metajudge.stats.intervals import (
-    binomial_test,
-    clopper_pearson,
-    clopper_pearson_lower,
-    two_proportion_z,
-    wilson,
-)
+from metajudge.stats.intervals import binomial_test, clopper_pearson, clopper_pearson_lower, two_proportion_z, wilson
 
 INTERVALS: list[Callable[[int, int, float], Estimate]] = [
     wilson,

@@ -8,8 +8,6 @@ from metajudge.store.bulk import AnnotationRow, AssessmentBlock, ItemRow, Judgme
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Assessment, Judgment, SignalValue, digest
 
-POLICY = {"policy": "verdict", "policy_digest": "p1", "action": "REVIEW", "inputs": {}, "margin": 0.5}
-
 
 def found(judgment: Judgment, score: float | None = 4.2, **changes: object) -> Assessment:
     values = {

@@ -7,12 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
 from metajudge.errors import StoreError
 from metajudge.store import open_store
-from metajudge.store.annotations import DERIVED, without_annotation
+from metajudge.store.annotations import without_annotation
 from tests.store.blocks import block, decided, found, keep, key_of, rows
 
 
@@ -86,11 +85,6 @@ class TestAppending:
             await store.blocks.append_block(block(*map(found, judgments), judges=["one"]))
         assert (await store.blocks.append_block(block(*map(found, judgments)))) == 6
 
-    async def test_calls_and_assessments_acknowledged_before_are_there_too(self, store, records, judgments) -> None:
-        store.record_call(records.call())
-        await keep(store, judgments[0])
-        assert await store.find_reply(records.key(0)) is not None
-
 
 async def test_texts_of_a_forgotten_item_come_back_when_kept_again(store, judgments) -> None:
     await keep(store, *judgments)
@@ -141,8 +135,3 @@ def test_a_killed_process_leaves_whole_blocks(tmp_path) -> None:
         ((count,),) = connection.execute("SELECT count(*) FROM assessments").fetchall()
     assert count % 200 == 0
     assert count >= 200 * len([line for line in told if line.endswith("\n")])
-
-
-def test_a_payload_is_what_the_single_path_writes(records) -> None:
-    one = found(records.judgment())
-    assert orjson.loads(block(one).payloads[0]) == orjson.loads(one.model_dump_json(exclude=DERIVED))

@@ -60,10 +60,3 @@ async def test_a_judgment_s_text_cannot_pass_for_a_field(store):
     await keep(store, (one, said))
     for wanted in (NewestFilter(category="rare"), NewestFilter(decision="REVIEW_PRIORITY")):
         assert await walked(store, wanted, 5) == [[]]
-
-
-async def test_only_the_newest_is_looked_at(store):
-    one, said = kept(0, category="new")
-    await keep(store, (one, said.model_copy(update={"category": "old"})), (one, said))
-    assert await walked(store, NewestFilter(category="old"), 5) == [[]]
-    assert await walked(store, NewestFilter(category="new"), 5) == [["j0"]]

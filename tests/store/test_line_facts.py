@@ -1,4 +1,4 @@
-"""Facts of the current versions: as the texts say, each once, complete whatever was written before."""
+"""Verdicts of the current versions: as the texts say, each once, complete whatever was written before."""
 
 import asyncio
 import itertools

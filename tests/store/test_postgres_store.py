@@ -13,7 +13,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError, StoreError, StoreUnavailableError
 from metajudge.reviews.review import HumanDecision, Outcome, Review
-from metajudge.store import RunRecord, migrating, open_store
+from metajudge.store import migrating, open_store
 from metajudge.store.migrating import Migration
 from metajudge.store.patience import Pauses
 from metajudge.store.store import SqlStore
@@ -183,72 +183,6 @@ async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have
     store = await open_store(postgres_url)
     assert await store.read(lambda c: c.execute("SELECT state FROM service_jobs").fetchall()) == [("queued",)]
     await store.close()
-
-
-class TestSharing:
-    async def test_what_one_keeps_the_other_finds_at_once(self, reopened_twice, records) -> None:
-        one, other = reopened_twice
-        assert await other.find_reply(records.key(1)) is None
-        assert await other.find_assessments(["key"]) == {}
-        judgment = records.judgment(1)
-        one.record_call(records.call(1))
-        await one.save_assessment("key", judgment, records.assessment(judgment), "run-1")
-        assert (await other.find_reply(records.key(1))).text == "answer"
-        assert list(await other.find_assessments(["key"])) == ["key"]
-
-    async def test_what_one_forgets_the_other_does_not_serve(self, reopened_twice, records) -> None:
-        one, other = reopened_twice
-        judgment = records.judgment(1, mark="SECRET")
-        one.record_call(records.call(1, "SECRET"))
-        await one.save_assessment("key", judgment, records.assessment(judgment, 1), "run-1")
-        assert (await one.find_reply(records.key(1))).text == "SECRET"
-        assert await other.forget("item-1") == 4
-        assert await one.find_reply(records.key(1)) is None
-        assert "SECRET" not in repr(await one.show("item-1"))
-        await one.save_assessment("key", judgment, records.assessment(judgment, 1), "run-1")
-        assert "SECRET" in repr(await other.show("item-1")), "vetted again is kept again"
-
-    async def test_a_run_of_a_living_store_is_not_called_interrupted(self, postgres_url) -> None:
-        one = await open_store(postgres_url)
-        await one.start_run(RunRecord("alive", "vet", 1.0, "running", {}))
-        other = await open_store(postgres_url)
-        assert [run.status for run in await other.runs()] == ["running"]
-        await one.close()
-        await other.close()
-        third = await open_store(postgres_url)
-        assert [run.status for run in await third.runs()] == ["interrupted"]
-        await third.close()
-
-    async def test_the_same_records_saved_by_two_at_once_neither_deadlock_nor_double(
-        self, reopened_twice, records
-    ) -> None:
-        judgments = [records.judgment(n) for n in range(150)]
-
-        async def save(store, order):
-            async with asyncio.TaskGroup() as group:
-                for n in order:
-                    record = judgments[n]
-                    group.create_task(store.save_assessment(f"key-{n}", record, records.assessment(record), "run"))
-
-        one, other = reopened_twice
-        await asyncio.gather(save(one, range(150)), save(other, reversed(range(150))))
-        assert len(await one.judgments()) == 150
-        assert len(await one.find_assessments([f"key-{n}" for n in range(150)])) == 150
-
-    async def test_audit_entries_of_two_get_numbers_of_their_own(self, reopened_twice) -> None:
-        one, other = reopened_twice
-        await asyncio.gather(
-            *(s.audit_log.append("k", "s", {"n": n}, now=1.0) for n in range(40) for s in (one, other))
-        )
-        assert len({entry.entry_id for entry in await one.audit_log.entries("k")}) == 80
-
-
-@pytest.fixture
-async def reopened_twice(postgres_url):
-    one, other = await open_store(postgres_url), await open_store(postgres_url)
-    yield one, other
-    await one.close()
-    await other.close()
 
 
 class TestPool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import StoreError, StoreUnavailableError
-from metajudge.store import RunRecord, engine_of, open_store
+from metajudge.store import engine_of, open_store
 from metajudge.store.migrating import steps_in
 from metajudge.store.sqlite import pack, unpack
 from tests.doubles.store_script import script
@@ -157,21 +157,6 @@ def found(path: Path, text: str) -> bool:
 
 
 class TestSeveral:
-    async def test_others_read_and_write_while_one_has_it_open(self, path, records) -> None:
-        one, other = await open_store(path), await open_store(path)
-        await one.start_run(RunRecord("run-1", "vet", 1.0, "running", {}))
-        judgment = records.judgment(1)
-        await one.save_assessment("k", judgment, records.assessment(judgment), "run-1")
-        assert [run.status for run in await other.runs()] == ["running"]
-        assert await other.find_assessments(["k"])
-        await other.save_assessment("l", judgment, records.assessment(judgment, final_score=1.0), "run-2")
-        assert len(await one.find_assessments(["k", "l"])) == 2
-        await one.close()
-        await other.close()
-        later = await open_store(path)
-        assert [run.status for run in await later.runs()] == ["interrupted"]
-        await later.close()
-
     async def test_a_process_that_writes_without_end_is_a_typed_error(self, path, records) -> None:
         store = await open_store(path)
         holder = sqlite3.connect(path, isolation_level=None)
@@ -183,21 +168,6 @@ class TestSeveral:
         holder.close()
         engine.close()
         await store.close()
-
-    async def test_many_writers_at_once_lose_nothing(self, path, records) -> None:
-        stores = [await open_store(path) for _ in range(4)]
-
-        async def write(store, first) -> None:
-            for n in range(first, first + 25):
-                judgment = records.judgment(n)
-                store.record_call(records.call(n))
-                await store.save_assessment(f"k{n}", judgment, records.assessment(judgment, n), "run-1")
-
-        await asyncio.gather(*(write(store, 25 * place) for place, store in enumerate(stores)))
-        assert len(await stores[0].find_assessments([f"k{n}" for n in range(100)])) == 100
-        for store in stores:
-            await store.close()
-        assert table(path, "SELECT count(*), count(DISTINCT key) FROM calls") == [(100, 100)]
 
 
 class TestKill:

@@ -43,11 +43,6 @@ class TestWarn:
         assert "a model whose answer was judged" in said.lines[1]
         assert len(said.lines) == 2
 
-    async def test_strangers_are_not_mentioned(self):
-        said = Notices()
-        await vetter(said=said)[0].vet(judgment(**BY_CLAUDE))
-        assert said.lines == ()
-
     async def test_who_is_not_asked_is_not_warned_of(self):
         said = Notices()
         await vetter(said=said)[0].vet(judgment(verdict=None, no_verdict="none", **BY_O3))

@@ -8,36 +8,35 @@ from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName
 from tests.strategies.answers import BASELINE, member, panel
 
+VOTE = StrategyName.MAJORITY_VOTE
+
+
+def twins(names, roles=(None, None)):
+    """One model under two names."""
+    model = ScriptedModel([], name="m")
+    return tuple(Agent(name=n, model=model, rubric=BASELINE, role=r) for n, r in zip(names, roles, strict=True))
+
 
 class TestPanelChecks:
-    def test_no_agents(self):
-        with pytest.raises(ConfigurationError, match="needs at least one agent"):
-            panel([], "majority_vote")
-
-    def test_single_takes_one(self):
-        with pytest.raises(ConfigurationError, match="single takes one agent, got 2"):
-            panel([5, 5], "single")
-
-    @pytest.mark.parametrize("threshold", [0.5, 5.5])
-    def test_threshold_outside_the_scale(self, threshold):
-        with pytest.raises(ConfigurationError, match="outside the scale"):
-            panel([5], "single", threshold=threshold)
-
-    def test_an_agent_given_twice_by_name(self):
-        with pytest.raises(ConfigurationError, match="a is given more than once"):
-            Panel((member("a", 5), member("a", 5)), StrategyName.MAJORITY_VOTE, 4.5)
-
-    def test_the_same_agent_under_two_names_would_vote_twice(self):
-        twins = [Agent(name=name, model=ScriptedModel([], name="m"), rubric=BASELINE) for name in ("one", "two")]
-        with pytest.raises(ConfigurationError, match="one answer would count twice"):
-            Panel(tuple(twins), StrategyName.MAJORITY_VOTE, 4.5)
+    @pytest.mark.parametrize(
+        ("made", "said"),
+        [
+            (lambda: panel([], "majority_vote"), "needs at least one agent"),
+            (lambda: panel([5, 5], "single"), "single takes one agent, got 2"),
+            (lambda: panel([5], "single", threshold=0.5), "outside the scale"),
+            (lambda: panel([5], "single", threshold=5.5), "outside the scale"),
+            (lambda: Panel((member("a", 5), member("a", 5)), VOTE, 4.5), "a is given more than once"),
+            (lambda: Panel(twins(("one", "two")), VOTE, 4.5), "one answer would count twice"),
+            (lambda: Panel((member("a", 5),), StrategyName.SINGLE, 4.5, summariser=member("s", 5)), "has a summariser"),
+        ],
+    )
+    def test_what_is_no_panel(self, made, said):
+        with pytest.raises(ConfigurationError, match=said):
+            made()
 
     def test_the_same_model_in_two_roles_is_two_agents(self):
-        roles = [
-            Agent(name=role, model=ScriptedModel([], name="m"), rubric=BASELINE, role=role)
-            for role in ("expert", "critic")
-        ]
-        assert len(Panel(tuple(roles), StrategyName.MAJORITY_VOTE, 4.5).agents) == 2
+        roles = ("expert", "critic")
+        assert len(Panel(twins(roles, roles), VOTE, 4.5).agents) == 2
 
     def test_binary_votes_enter_an_average_only_when_asked_to(self):
         binary = load_rubric("binary")
@@ -45,11 +44,7 @@ class TestPanelChecks:
         with pytest.raises(ConfigurationError, match="average_votes = true"):
             Panel(agents, StrategyName.WEIGHTED_AVERAGE, 4.5)
         assert Panel(agents, StrategyName.WEIGHTED_AVERAGE, 4.5, average_votes=True)
-        assert Panel(agents, StrategyName.MAJORITY_VOTE, 4.5)
-
-    def test_a_summariser_needs_a_discussion(self):
-        with pytest.raises(ConfigurationError, match="only panel_discussion has a summariser"):
-            Panel((member("a", 5),), StrategyName.SINGLE, 4.5, summariser=member("s", 5))
+        assert Panel(agents, VOTE, 4.5)
 
     def test_the_digest_knows_what_changes_an_assessment(self):
         base = panel([5, 5], "majority_vote")
@@ -62,7 +57,7 @@ class TestPanelChecks:
             panel([5, 5, 5], "majority_vote"),
             Panel(
                 (member("a0", 5), member("a1", 5, parameters=Parameters(temperature=1))),
-                StrategyName.MAJORITY_VOTE,
+                VOTE,
                 4.5,
             ),
         ]

@@ -76,15 +76,6 @@ def test_scores_lie_above_the_cut_and_shares_from_it_on_alone_and_in_arrays(by, 
     assert rule.keeps(np.array([value, value])).tolist() == [kept, kept]
 
 
-def test_it_says_the_cut_and_its_origin():
-    assert str(Rule("probability", 0.9, "default")) == "from P 0.9 on (the default)"
-    assert str(Rule("probability", 0.87654, "promise")) == "from P 0.8765 on (the promise's threshold)"
-    assert str(Rule("score", 4.0, "typed")) == "above 4 by the score (as given)"
-    assert str(Rule("score", 4.5)) == "above 4.5 by the score"
-    assert str(own_rule(4.5, typed=False, by_agreement=True)).endswith("a share of 0.75 of the peers on (the default)")
-    assert str(Rule("policy", None, "policy")) == "by the policy"
-
-
 def test_a_cut_needs_a_calibration_and_no_other_rule():
     check_cut(None, calibrated=False, policy=True)
     check_cut(0.8, calibrated=True, policy=False)

@@ -55,15 +55,6 @@ def test_without_a_policy_it_follows_what_was_accepted(found, action, source, re
     assert reason in found.do.reason
 
 
-@pytest.mark.parametrize(("score", "action"), [(5.0, "keep"), (4.2, "ask"), (1.0, "discard")])
-def test_a_policy_s_decision_comes_before_what_was_accepted(score, action):
-    policy = load_policy("verdict_score")
-    agents = [{"agent": name, "model": name, "weight": 1, "score": score} for name in "ab"]
-    found = decided(policy, assessment(final_score=score, accepted=score > 4.5, agents=agents))
-    assert (found.do.action, found.do.source) == (action, "policy")
-    assert found.decision.action.value in found.do.reason
-
-
 def test_a_policy_over_probabilities_without_any_asks_and_says_why():
     found = decided(load_policy("verdict"), assessment())
     assert (found.kept, found.do.action) == (None, "ask")

@@ -28,11 +28,6 @@ def test_a_number_without_a_reason_or_beside_one_is_refused(changes, name):
         inputs(**changes)
 
 
-def test_both_may_be_absent_with_their_reasons():
-    absent = {"value": "no calibration", "confidence": "one agent"}
-    assert inputs(value=None, confidence=None, absent=absent).absent == absent
-
-
 @pytest.mark.parametrize("changes", [{"confidence": 1.01}, {"confidence": -0.1}, {"value": float("nan")}])
 def test_numbers_off_their_range_are_refused(changes):
     with pytest.raises(ValidationError):

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from pydantic import ValidationError
 
 from metajudge.types import Item, Judgment
 from metajudge.types.digests import digest
@@ -24,50 +23,6 @@ def record(**changes):
 
 def item(**changes):
     return {**record()["item"], **changes}
-
-
-def test_a_whole_record():
-    judgment = Judgment.model_validate(record(instruction="Choose.", meta={"run": 3}))
-    assert judgment.verdict.to_json() == "A>B"
-    assert judgment.correct is True
-    assert Judgment.model_validate_json(judgment.model_dump_json()) == judgment
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"verdict": "A>C"}, "verdict names 'C', but the item's responses are A, B"),
-        ({"verdict": None}, "verdict is null without a reason"),
-        ({"no_verdict": "cut"}, "no_verdict is given although there is a verdict"),
-        ({"order": ["A", "A"]}, "order names a response twice"),
-        ({"order": ["A", "X"]}, "order names 'X'"),
-        ({"order": ["A"]}, "verdict names B, which order says the judge was not shown"),
-        ({"verdict": 7}, "a grade judges one response, but 2 were shown"),
-        ({"verdict": [["A"]]}, "a ranking needs at least two responses"),
-        ({"item": item(responses={})}, "at least 1 item"),
-        ({"item": item(label="A>Z")}, "label names 'Z'"),
-        ({"item": item(models={"Z": "gpt"})}, "models names 'Z'"),
-        ({"item": item(id=" ")}, "String should match pattern"),
-        ({"judge": ""}, "at least 1 character"),
-        ({"version": 2}, "Input should be 1"),
-        ({"rational": "typo"}, "Extra inputs are not permitted"),
-        ({"labels": ["1", "1"]}, "labels must give one distinct label"),
-        ({"item": 3}, "valid dictionary or instance of Item"),
-    ],
-)
-def test_a_bad_record_is_refused_with_the_reason(change, message):
-    with pytest.raises(ValidationError, match=message):
-        Judgment.model_validate(record(**change))
-
-
-def test_an_empty_response_is_legal():
-    assert Judgment.model_validate(record(item=item(responses={"A": "4", "B": ""}))).item.responses["B"] == ""
-
-
-def test_no_verdict_with_a_reason_is_legal():
-    judgment = Judgment.model_validate(record(verdict=None, no_verdict="cut at max_tokens"))
-    assert judgment.verdict is None
-    assert judgment.correct is None
 
 
 def test_order_defaults_to_the_items():

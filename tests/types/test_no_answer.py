@@ -9,36 +9,14 @@ SIDES = ("pass", "fail")
 GRADES = ("1", "2", "3.5", "5")
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        *(
-            "parse_error",
-            "Parse Error",
-            "timeout",
-            "timed out",
-            "#N/A",
-            "#DIV/0!",
-            "n.a.",
-            "N/A",
-            "-",
-            "--",
-            "?",
-            "...",
-        ),
-        *("[ERROR] 429", "[ERROR]", "$ERROR$", "<failed>", "__invalid__", "RateLimitError: slow down", "error 503"),
-        *(
-            "Error: no JSON found",
-            "unsure",
-            "Not sure",
-            "skip",
-            "can't tell",
-            "can\u2019t tell",
-            "don't know",
-            "no answer",
-        ),
-    ],
+NO_ANSWERS = (
+    "parse_error|Parse Error|timeout|timed out|#N/A|#DIV/0!|n.a.|N/A|-|--|?|...|[ERROR] 429|[ERROR]|$ERROR$|<failed>|"
+    "__invalid__|RateLimitError: slow down|error 503|Error: no JSON found|unsure|Not sure|skip|can't tell|can\u2019t tell|"
+    "don't know|no answer"
 )
+
+
+@pytest.mark.parametrize("key", NO_ANSWERS.split("|"))
 def test_no_verdict_anywhere(key):
     assert no_answer(key) is no_answer(key, SIDES) is no_answer(key, ("A", "B"), several=True) is True
 

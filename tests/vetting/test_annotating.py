@@ -1,4 +1,4 @@
-"""Calibration and policy on many assessments: each as it is completed alone."""
+"""Calibration and policy on many assessments: each as in a table of its own."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,10 @@ from metajudge import Engine
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.decision import load_policy, parse_policy
-from metajudge.evidence.facts import collected
+from metajudge.evidence.verdicts import collected
 from metajudge.monitor.report import promise_id
 from metajudge.strategies import Panel, StrategyName
 from metajudge.vetting.annotating import annotated_column
-from metajudge.vetting.policies import decided
 from metajudge.vetting.probability import Probabilities
 from tests.decision.policy_texts import band, small
 from tests.doubles.crowds import crowd
@@ -64,15 +63,10 @@ async def compared(calibration, judgments, policy, broken=frozenset(), panel=PAN
     of = {"probabilities": overlay, "rows": rows, "policy": policy, "broken": broken}
     column = annotated_column(first, codes[rows], lambda _: panel, **of)
     together = [column.at(at, own[row]) for at, row in enumerate(rows.tolist())][::-1]
-    if overlay is None:
-        alone = own
-    else:
-        alone = [
-            overlay.complete(one, found, panel, broken, policy=policy is not None)
-            for one, found in zip(judgments, own, strict=True)
-        ]
-    if policy is not None:
-        alone = [decided(policy, one) for one in alone]
+    alone = []
+    for row, one in enumerate(own):
+        of |= {"rows": np.array([row])}
+        alone.append(annotated_column([one], np.zeros(1, dtype=np.intp), lambda _: panel, **of).at(0, one))
     return together, alone
 
 

@@ -6,12 +6,13 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.evidence.units import Asked
+from metajudge.store.run_results import RunResult
 from metajudge.types import Judgment, parse_right
-from metajudge.vetting.comparison import Labelled, Result, Side, by_labels, compare
+from metajudge.vetting.comparison import Labelled, Side, by_labels, compare
 
 
 def assessment(name, accepted, score=None, item=None, digest="d"):
-    return Result(name, item or name, f"{digest}-{name}", accepted, score)
+    return RunResult(0, 0, name, item or name, f"{digest}-{name}", "p", accepted, score)
 
 
 def side(name, *given, correct=None):
@@ -78,11 +79,8 @@ def test_mcnemar_is_left_out_where_judgments_of_one_item_hang_together():
     found = compare(first, second)
     assert found.kept.p_value is None
     assert (found.kept.n, found.kept.items) == (20, 10)
-    assert compare(side("one", *map(_alone, first.results.values())), second).kept.p_value is not None
-
-
-def _alone(one):
-    return replace(one, item_id=one.judgment_id)
+    alone = (one._replace(item_id=one.judgment_id) for one in first.results.values())
+    assert compare(side("one", *alone), second).kept.p_value is not None
 
 
 def test_precision_is_of_the_labelled_judgments_kept():

@@ -11,11 +11,13 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import FailureKind, InputError
+from metajudge.evidence.verdicts import collected
 from metajudge.monitor.report import promise_id
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName
 from metajudge.types import Status
+from metajudge.vetting.annotating import annotated_column
 from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
 from tests.doubles.graders import graded
@@ -74,6 +76,13 @@ def guaranteed(calibration, threshold, judges=()):
 PANEL = Panel((), StrategyName.SIGNALS, 4.5)
 
 
+def completed(overlay, owns, broken=frozenset()):
+    """The assessments of all rows with what the calibration says."""
+    rows = np.arange(len(owns))
+    column = annotated_column(owns, rows, lambda _: PANEL, probabilities=overlay, rows=rows, broken=broken)
+    return [column.at(at, own) for at, own in enumerate(owns)]
+
+
 class TestProbabilities:
     async def test_are_the_calibrations_own(self, calibration):
         found, summary = await vetted(FRESH, calibration=calibration)
@@ -92,14 +101,14 @@ class TestProbabilities:
 
     async def test_a_broken_promise_is_stamped_on_nothing_and_the_others_stand(self, calibration):
         both = guaranteed(guaranteed(calibration, 0.5, ("owl",)), 0.5, ("wren",))
-        overlay = Probabilities.build(both, FRESH)
+        overlay = Probabilities.of_facts(both, collected(FRESH))
         found, _ = await vetted(FRESH, calibration=calibration)
         mine = next(one for one in both.promises if one.judges == ("owl",))
         broken = {promise_id(both.digest, mine.stamp())}
-        after = [overlay.complete(one, found[one.id], PANEL, broken) for one in FRESH]
+        after = completed(overlay, [found[one.id] for one in FRESH], broken)
         assert {one.judge for one in after if one.guarantee} == {"wren"}
         assert {one.probability_marks for one in after if one.judge == "owl"} == {("promise_broken",)}
-        before = {one.id: overlay.complete(one, found[one.id], PANEL) for one in FRESH}
+        before = {one.judgment_id: one for one in completed(overlay, [found[one.id] for one in FRESH])}
         assert all(one == before[one.judgment_id] for one in after if one.judge != "owl")
 
     async def test_one_judgment_is_weighed_among_the_others_given(self, calibration):
@@ -282,18 +291,19 @@ class TestStore:
 
 def test_ids_given_twice_are_refused(calibration):
     with pytest.raises(InputError, match="twice"):
-        Probabilities.build(calibration, [FRESH[0], FRESH[0]])
+        Probabilities.of_facts(calibration, collected([FRESH[0], FRESH[0]]))
 
 
 def test_categories_have_probabilities_and_other_kinds_say_why_not():
     fitted = fit_calibration(build_table(graded(60), ["peers"]), repeats=1)
     new = graded(10, seed=3, prefix="fresh")
     stray = [one.model_copy(update={"id": f"{one.id}/pair", "judge": "owl"}) for one in FRESH[:2]]
-    found = Probabilities.build(fitted, [*new, *stray])
+    found = Probabilities.of_facts(fitted, collected([*new, *stray]))
     expected = fitted.probabilities(build_table(new, ["peers"]).with_scales(fitted.scales))
-    given = [found._probability(one, None) for one in new]
-    assert [value for value, _ in given] == pytest.approx(np.asarray(expected.probabilities).round(9).tolist())
-    assert found._probability(stray[0], None) == (None, ("other_kind",))
+    said = found.column(np.arange(len(new) + len(stray)), frozenset(), [])
+    assert said.probabilities[: len(new)] == pytest.approx(np.asarray(expected.probabilities).round(9))
+    assert np.isnan(said.probabilities[len(new)])
+    assert said.kinds[said.codes[len(new)]].marks == ("other_kind",)
 
 
 class TestOpen:

@@ -7,8 +7,9 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.store import RunRecord, open_store
+from metajudge.store.run_results import RunResult
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.comparison import Labelled, Result
+from metajudge.vetting.comparison import Labelled
 from metajudge.vetting.recorded_sides import labelled_by, load_side, load_sides
 from tests.doubles.judgments import judgment
 
@@ -76,7 +77,7 @@ async def test_a_line_is_read_as_far_as_it_is_compared(tmp_path):
     path, known = tmp_path / "out.jsonl", assessment("a", True, 4.75).model_dump(mode="json")
     path.write_text(json.dumps(known | {"of a later version": 1}) + "\n")
     found = (await load_side(str(path), tmp_path / "none.duckdb")).results["a"]
-    assert found == Result.of(assessment("a", True, 4.75))
+    assert found == RunResult(0, 0, "a", "a", "d-a", "p", True, 4.75)
     path.write_text(json.dumps(known) + "\n" + json.dumps(known | {"accepted": "perhaps"}) + "\n")
     with pytest.raises(InputError, match=r"out.jsonl:2: no assessment: accepted: .*boolean"):
         await load_side(str(path), tmp_path / "none.duckdb")

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from metajudge.voting import (
-    count_votes,
-)
+from metajudge.voting import count_votes
 
 
 def made_votes(seed=0, size=5, count=3000, ties=0.0):

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.voting import (
-    bradley_terry,
-    count_votes,
-    plackett_luce,
-)
+from metajudge.voting import bradley_terry, count_votes, plackett_luce
 from tests.voting.made_votes import made_votes
 
 

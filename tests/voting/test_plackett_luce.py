@@ -2,10 +2,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.voting import (
-    bradley_terry,
-    plackett_luce,
-)
+from metajudge.voting import bradley_terry, plackett_luce
 
 
 def test_plackett_luce_top_lists_say_nothing_about_the_rest():

@@ -164,20 +164,3 @@ def winners_of(rule, ballots):
     """For Kemeny whoever is first in some optimum; the mean rank over all of them promises less."""
     found = RULES[rule](ballots, candidates=NAMES)
     return {order[0] for order in found.optima} if rule == "kemeny" else set(found.winners)
-
-
-@BOUNDED
-@given(ballots=weak_ballots())
-def test_no_linear_order_costs_less_than_kemeny_and_the_listed_ones_cost_the_same(ballots):
-    from tests.voting.profiles import ballot_cost
-
-    found = voting.kemeny(ballots, candidates=NAMES)
-    places = [{name: i for i, group in enumerate(ballot) for name in group} for ballot in ballots]
-
-    def cost(order):
-        return sum(ballot_cost(order, place, "half", "below") for place in places)
-
-    assert {cost(order) for order in found.optima} == {found.exact_cost}
-    for rule in ORDINAL:
-        order = [name for group in RULES[rule](ballots, candidates=NAMES).ranking for name in group]
-        assert cost(order) >= found.exact_cost

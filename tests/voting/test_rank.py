@@ -18,16 +18,10 @@ def test_every_rule_counts_as_its_own_function_does(rule):
     found = rank(THREE, rule=rule)
     options = {name: value for name, value in found.options.items() if name != "time_limit"}
     assert found.ranking == tuple(map(tuple, getattr(voting, rule)(THREE, **options).ranking))
+    unranked = {Rule.PLURALITY: None, Rule.BRADLEY_TERRY: "ignore", Rule.PLACKETT_LUCE: "ignore"}
+    assert options.get("unranked") == unranked.get(rule, "below")
     assert (found.to_json()["rule"], found.ballots) == (rule, 3)
     assert json.loads(json.dumps(found.to_json())) == found.to_json()
-
-
-def test_weights_are_votes():
-    pair = [[["a"], ["b"]], [["b"], ["a"]]]
-    assert rank(pair, rule="borda").ranking == (("a", "b"),)
-    found = rank(pair, rule="borda", weights=[1, 2.5])
-    assert found.ranking == (("b",), ("a",))
-    assert (found.to_json()["weight"], found.ballots) == (3.5, 2)
 
 
 def test_candidates_that_nobody_ranked_are_counted():
@@ -51,6 +45,7 @@ def test_every_equally_good_order_is_counted_and_said():
         ({"rule": "borda", "time_limit": 1.0}, "borda has no time_limit"),
         ({"rule": "borda", "max_optima": 3}, "borda has no max_optima"),
         ({"rule": "borda", "prior": 1.0}, "borda has no prior"),
+        ({"rule": "plackett_luce", "ties": "half"}, "plackett_luce takes ties breslow or refuse, not half"),
         ({"rule": "plurality", "unranked": "below"}, "has no unranked"),
         ({"weights": [1.0]}, "1 weights for 3 rankings: give one each, or none"),
     ],
@@ -63,6 +58,8 @@ def test_what_a_rule_does_not_have_is_refused(options, message):
 def test_on_the_command_line_options_are_named_as_there():
     with pytest.raises(ConfigurationError, match="borda has no --time-limit"):
         rank(THREE, rule="borda", time_limit=1.0, flags=True)
+    with pytest.raises(ConfigurationError, match="kemeny takes --ties half or ignore, not davidson"):
+        rank(THREE, rule="kemeny", ties="davidson", flags=True)
 
 
 @pytest.mark.parametrize("wrong", [[[["a"], ["a"]]], [[]]])

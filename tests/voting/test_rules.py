@@ -7,10 +7,7 @@ import pytest
 
 from metajudge import voting
 from metajudge.errors import InputError
-from metajudge.voting import (
-    bradley_terry,
-    plackett_luce,
-)
+from metajudge.voting import bradley_terry, plackett_luce
 from tests.voting.tennessee import TENNESSEE, rank
 
 
@@ -20,53 +17,42 @@ def test_condorcet_rules_on_tennessee(rule):
     assert [list(group) for group in rank(rule, TENNESSEE).ranking] == groups
 
 
-def test_consensus_ranks_are_mid_ranks():
-    found = voting.copeland([["a", "b", "c"], ["b", "a", "c"]])
+LEVEL = [["a", "b", "c"], ["b", "a", "c"]]
+POINTS = {"Nashville": 194, "Chattanooga": 173, "Memphis": 126, "Knoxville": 107}
+FIRST = {"Memphis": 42, "Nashville": 26, "Knoxville": 17, "Chattanooga": 15}
+THIRDS = [[["a", "b", "c"]]] * 3 + [["d"]]
+MEDIAN = {"ballots": [["a", "b", "c"], ["b", "a", "c"], [["a", "c"], "b"]], "weights": [1, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "votes", "scores", "groups"),
+    [
+        (voting.copeland, {"ballots": LEVEL}, {"a": 1.5, "b": 1.5, "c": 0}, 2),
+        (voting.borda, TENNESSEE, POINTS, 4),
+        (voting.borda, {"ballots": [["a", "b"], ["c"]], "unranked": "ignore"}, {"a": 2.5, "c": 2, "b": 1.5}, 3),
+        (voting.borda, {"ballots": [[["a", "b"], "c"]]}, {"a": 1.5, "b": 1.5, "c": 0}, 2),
+        (voting.plurality, TENNESSEE, FIRST, 4),
+        (
+            voting.plurality,
+            {"ballots": [[["a", "b", "c"]], ["a", "b"]], "weights": [1, 0.5]},
+            {"a": 5 / 6, "b": 1 / 3, "c": 1 / 3},
+            2,
+        ),
+        (voting.plurality, {"ballots": THIRDS}, {"a": 1, "b": 1, "c": 1, "d": 1}, 1),
+        (voting.median_rank, MEDIAN, {"a": 3 - 1.5, "c": 3 - 2.25, "b": 3 - 2.5}, 3),
+    ],
+)
+def test_scores_by_hand(rule, votes, scores, groups):
+    found = rule(**votes)
+    assert found.scores == pytest.approx(scores)
+    assert len(found.ranking) == groups
+    assert [name for group in found.ranking for name in sorted(group)] == list(scores)
+
+
+def test_ranks_of_equals_are_mid_ranks():
+    found = voting.copeland(LEVEL)
     assert found.ranks == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert [set(group) for group in found.ties] == [{"a", "b"}]
-
-
-def test_borda_on_tennessee():
-    assert rank(voting.borda, TENNESSEE).scores == {
-        "Nashville": 194.0,
-        "Chattanooga": 173.0,
-        "Memphis": 126.0,
-        "Knoxville": 107.0,
-    }
-
-
-def test_borda_of_a_pair_not_compared_is_half_a_point_not_none():
-    found = voting.borda([["a", "b"], ["c"]], unranked="ignore")
-    assert found.scores == {"a": 2.5, "b": 1.5, "c": 2.0}
-
-
-def test_ties_on_ballots_share_borda_points_and_first_places():
-    assert voting.borda([[["a", "b"], "c"]]).scores == {"a": 1.5, "b": 1.5, "c": 0.0}
-    found = voting.plurality([[["a", "b", "c"]], ["a", "b"]], weights=[1, 0.5])
-    assert found.scores == {"a": pytest.approx(5 / 6), "b": pytest.approx(1 / 3), "c": pytest.approx(1 / 3)}
-    assert [set(group) for group in found.ranking] == [{"a"}, {"b", "c"}]
-
-
-def test_copeland_counts_level_contests_half():
-    found = voting.copeland([["a", "b", "c"], ["b", "a", "c"]])
-    assert found.scores == {"a": 1.5, "b": 1.5, "c": 0.0}
-
-
-def test_plurality_on_tennessee_elects_what_most_rank_last():
-    found = rank(voting.plurality, TENNESSEE)
-    assert found.winners == ("Memphis",)
-    assert found.scores["Memphis"] == 42.0
-
-
-def test_thirds_of_a_first_place_add_up_to_a_tie_exactly():
-    ballots = [[["a", "b", "c"]], [["a", "b", "c"]], [["a", "b", "c"]], ["d"]]
-    assert [set(group) for group in voting.plurality(ballots).ranking] == [set("abcd")]
-
-
-def test_median_rank_takes_weights_mid_ranks_and_both_middles():
-    found = voting.median_rank([["a", "b", "c"], ["b", "a", "c"], [["a", "c"], "b"]], weights=[1, 1, 2])
-    ranks = {name: 3 - score for name, score in found.scores.items()}
-    assert ranks == {"a": 1.5, "b": 2.5, "c": 2.25}
 
 
 def test_median_rank_of_a_candidate_nobody_ranks_is_an_error_not_a_rank():

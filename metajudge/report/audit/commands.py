@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metajudge.audit.card import AuditReport, NextStep
+from metajudge.audit.card import AuditDocument, NextCommand
 from metajudge.files.command_line import command
 from metajudge.files.tables import csv_writer
-from metajudge.report.audit.published import NextCommand
 from metajudge.types import Item, Judgment
 
 CALIBRATION = "calibration.json"
@@ -67,17 +66,17 @@ class Given:
     sheet: str | None = None
 
 
-def next_commands(found: AuditReport, given: Given) -> tuple[NextCommand, ...]:
+def next_commands(found: AuditDocument, given: Given) -> tuple[NextCommand, ...]:
     """Every next step with its command; empty where no command takes it with these files."""
-    made = []
-    for step in found.next_steps:
-        first = f"; fill in {Path(given.sheet).name} first" if step.goal == "add labels" and given.sheet else ""
-        told = {**step.model_dump(), "reason": step.reason + first}
-        made.append(NextCommand(**told, command=_command(step, found, given)))
-    return tuple(made)
+    first = f"; fill in {Path(given.sheet).name} first" if given.sheet else ""
+    reasons = [step.reason + (first if step.goal == "add labels" else "") for step in found.next]
+    return tuple(
+        step.model_copy(update={"reason": reason, "command": _command(step, found, given)})
+        for step, reason in zip(found.next, reasons, strict=True)
+    )
 
 
-def _command(step: NextStep, found: AuditReport, given: Given) -> str:
+def _command(step: NextCommand, found: AuditDocument, given: Given) -> str:
     data = tuple(word for name in given.inputs for word in ("--data", name))
     labelled = (*data, *given.labels, *given.right, *given.reading)
     match step.goal:

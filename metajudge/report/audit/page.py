@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from metajudge.audit.card import Confusion, CorrectedRate, Figure, Group, Jury
+from metajudge.audit.card import AuditDocument, AuditedJudge, Check, Confusion, CorrectedRate, Figure, Group, Jury
 from metajudge.report.audit import tables, words
-from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.audit.tables import name_of
 from metajudge.report.document import (
     Block,
@@ -38,8 +37,7 @@ def agreement(found: AuditDocument) -> IntervalChart | None:
     name = "accuracy" if by_labels else "peer_agreement"
     if not any(name in judge.figures for judge in found.judges):
         return None
-    several = len({judge.kind for judge in found.judges}) > 1
-    rows = [_row(name_of(judge, several=several), judge.figures.get(name)) for judge in found.judges]
+    rows = [_row(name_of(judge, found), judge.figures.get(name)) for judge in found.judges]
     if by_labels:
         rows += [_row(f"people ({words.KINDS[one.kind][1]})", one.agreement, 1) for one in found.ceilings]
     ceiling = found.ceilings[0].agreement.estimate if by_labels and len(found.ceilings) == 1 else None
@@ -61,10 +59,8 @@ def effects(judge: AuditedJudge) -> IntervalChart | None:
         if one.estimate is None or one.relevant_effect <= 0:
             rows.append(IntervalRow(name=one.title, absent=words.untested(one)))
             continue
-        low, high = one.interval or (one.estimate, one.estimate)
-        value, low, high = ((end - one.null) / one.relevant_effect for end in (one.estimate, low, high))
-        mark = IntervalMark(series=STATUSES.index(one.status), value=Measured(value=value, low=low, high=high))
-        rows.append(IntervalRow(name=one.title, marks=(mark,)))
+        mark = _mark(one, STATUSES.index(one.status), one.null, one.relevant_effect)
+        rows.append(IntervalRow(name=one.title, marks=(mark,) if mark else ()))
     if not any(row.marks for row in rows):
         return None
     return IntervalChart(
@@ -83,20 +79,18 @@ def rates(given: Sequence[CorrectedRate], title: str, *, judges: bool = False) -
     Args:
         judges: whether to name the judge of each rate.
     """
-    charts = []
-    for kind in ("percent", "number"):
-        rows = [row for one in given if words.rate_kind(one) == kind and len((row := _rate(one, judges)).marks) > 1]
-        if rows:
-            charts.append(
-                IntervalChart(
-                    title=title,
-                    description="With 95 % intervals. The naive interval leaves out the errors of the judge.",
-                    kind="percent" if kind == "percent" else "number",
-                    series=("naive", "prediction-powered", "Rogan-Gladen", "labels alone"),
-                    rows=tuple(rows),
-                )
-            )
-    return charts
+    parts = [(kind, [_rate(one, judges) for one in some]) for kind, some in words.by_kind(given)]
+    return [
+        IntervalChart(
+            title=title,
+            description="With 95 % intervals. The naive interval leaves out the errors of the judge.",
+            kind="percent" if kind == "percent" else "number",
+            series=("naive", "prediction-powered", "Rogan-Gladen", "labels alone"),
+            rows=tuple(row for row in rows if len(row.marks) > 1),
+        )
+        for kind, rows in parts
+        if any(len(row.marks) > 1 for row in rows)
+    ]
 
 
 def _rate(one: CorrectedRate, judges: bool) -> IntervalRow:
@@ -149,11 +143,13 @@ def _row(name: str, figure: Figure | None, series: int = 0) -> IntervalRow:
     return IntervalRow(name=name, absent="not measured") if mark is None else IntervalRow(name=name, marks=(mark,))
 
 
-def _mark(figure: Figure | None, series: int) -> IntervalMark | None:
-    if figure is None:
+def _mark(one: Figure | Check | None, series: int, null: float = 0.0, unit: float = 1.0) -> IntervalMark | None:
+    """A figure and its interval as distances from a value, in units."""
+    if one is None or one.estimate is None:
         return None
-    low, high = figure.interval or (figure.estimate, figure.estimate)
-    return IntervalMark(series=series, value=Measured(value=figure.estimate, low=low, high=high))
+    low, high = one.interval or (one.estimate, one.estimate)
+    value, low, high = ((end - null) / unit for end in (one.estimate, low, high))
+    return IntervalMark(series=series, value=Measured(value=value, low=low, high=high))
 
 
 def _in_order(values: Iterable[str]) -> tuple[str, ...]:
@@ -211,15 +207,14 @@ def _independence(found: AuditDocument) -> list[Section]:
     return [Section(title="Whether the judges are independent (without labels)", paragraphs=told)] if told else []
 
 
-def _change(rate: CorrectedRate) -> float:
-    """How far the correction moves a rate; rates that cannot be corrected come last."""
-    return -1.0 if rate.ppi is None else abs(rate.naive.estimate - rate.ppi.estimate)
-
-
 def _changed_most(found: AuditDocument) -> list[CorrectedRate]:
-    """The rates that the correction moves most."""
+    """The rates that the correction moves most; those that cannot be corrected come last."""
     every = [rate for judge in found.judges for rate in judge.rates]
-    return sorted(every, key=_change, reverse=True)[:MOST_RATES]
+
+    def moved(one: CorrectedRate) -> float:
+        return -1.0 if one.ppi is None else abs(one.naive.estimate - one.ppi.estimate)
+
+    return sorted(every, key=moved, reverse=True)[:MOST_RATES]
 
 
 def _underpowered(judge: AuditedJudge) -> str:
@@ -242,7 +237,6 @@ def _side_by_side(found: AuditDocument) -> Section:
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
-    several = len({one.kind for one in found.judges}) > 1
     blocks: list[Block | None] = [
         _figures(judge),
         effects(judge),
@@ -257,7 +251,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
     ]
     blocks += [_contested(judge), tables.worst(judge.worst) if judge.worst else None]
     return Section(
-        title=f"Judge {tables.name_of(judge, several=several)}",
+        title=f"Judge {tables.name_of(judge, found)}",
         paragraphs=tuple(_said(judge)),
         blocks=_present(blocks),
     )
@@ -275,13 +269,7 @@ def _said(judge: AuditedJudge) -> Iterator[str]:
 def _figures(judge: AuditedJudge) -> Table | None:
     if not judge.figures:
         return None
-    columns = (
-        Column(title="Figure"),
-        Column(title="Value (95 %)"),
-        Column(title="n", kind="count"),
-        Column(title="Questions", kind="count"),
-        Column(title="Definition"),
-    )
+    titles = tables.columns("Figure", "Value (95 %)", ("n", "count"), ("Questions", "count"), "Definition")
     rows = tuple(
         (
             words.figure_title(name, judge),
@@ -292,26 +280,24 @@ def _figures(judge: AuditedJudge) -> Table | None:
         )
         for name, figure in judge.figures.items()
     )
-    return Table(caption=f"Figures of {judge.judge}", columns=columns, rows=rows)
+    return Table(caption=f"Figures of {judge.judge}", columns=titles, rows=rows)
 
 
 def _classes(judge: AuditedJudge) -> Table | None:
     if not judge.classes:
         return None
-    columns = (
-        Column(title="Class"),
-        Column(title="Sensitivity %", kind="percent", note="of what people call so, the share the judge calls so"),
-        Column(
-            title="Specificity %", kind="percent", note="of what people call otherwise, the share it calls otherwise"
-        ),
-        Column(title="Labelled so", kind="count"),
-        Column(title="Called so", kind="count"),
+    titles = tables.columns(
+        "Class",
+        ("Sensitivity %", "percent", "of what people call so, the share the judge calls so"),
+        ("Specificity %", "percent", "of what people call otherwise, the share it calls otherwise"),
+        ("Labelled so", "count"),
+        ("Called so", "count"),
     )
     rows = tuple(
         (one.value, words.cell(one.sensitivity), words.cell(one.specificity), one.n_labelled, one.n_given)
         for one in judge.classes
     )
-    return Table(caption="By class of the label", columns=columns, rows=rows)
+    return Table(caption="By class of the label", columns=titles, rows=rows)
 
 
 def _confusion(counts: Confusion) -> Table:
@@ -326,21 +312,21 @@ def _confusion(counts: Confusion) -> Table:
 def _contested(judge: AuditedJudge) -> Table | None:
     if judge.contested is None:
         return None
-    columns = (
-        Column(title="Errors"),
-        Column(title="People disagree %", kind="percent"),
-        Column(title="People agree %", kind="percent"),
-        Column(title="Difference, points", kind="points"),
+    titles = tables.columns(
+        "Errors",
+        ("People disagree %", "percent"),
+        ("People agree %", "percent"),
+        ("Difference, points", "points"),
     )
     one = judge.contested
     row = (judge.judge, words.cell(one.disagreed), words.cell(one.agreed), words.cell(one.difference))
     note = "A higher error rate where people disagree is expected of any judge: the label itself is less sure"
-    return Table(caption="Where people themselves disagree", columns=columns, rows=(row,), notes=(note,))
+    return Table(caption="Where people themselves disagree", columns=titles, rows=(row,), notes=(note,))
 
 
 def _jury(jury: Jury) -> Section:
-    columns = (Column(title="Judge"), Column(title="Why it can be dropped"))
-    dropped = Table(caption="Judges that can be dropped", columns=columns, rows=jury.drop) if jury.drop else None
+    titles = tables.columns("Judge", "Why it can be dropped")
+    dropped = Table(caption="Judges that can be dropped", columns=titles, rows=jury.drop) if jury.drop else None
     blocks: list[Block | None] = [panels(jury), dropped, _pairs(jury)]
     several = f" ({words.KINDS[jury.kind][1]})"
     return Section(title=f"What the jury is worth{several}", paragraphs=(_jury_words(jury),), blocks=_present(blocks))
@@ -358,10 +344,10 @@ def _jury_words(jury: Jury) -> str:
 def _pairs(jury: Jury) -> Table | None:
     if not jury.pairs:
         return None
-    columns = (
-        Column(title="Judges"),
-        Column(title="Same verdict %", kind="percent"),
-        Column(title="Correlation of errors", kind="number", note=f"errors by: {jury.reference}"),
+    titles = tables.columns(
+        "Judges",
+        ("Same verdict %", "percent"),
+        ("Correlation of errors", "number", f"errors by: {jury.reference}"),
     )
     rows = tuple(
         (
@@ -371,7 +357,7 @@ def _pairs(jury: Jury) -> Table | None:
         )
         for one in jury.pairs
     )
-    return Table(caption="Every two judges", columns=columns, rows=rows)
+    return Table(caption="Every two judges", columns=titles, rows=rows)
 
 
 def _next(found: AuditDocument) -> Section:

@@ -2,31 +2,36 @@
 
 from collections.abc import Sequence
 
-from metajudge.audit.card import Ceiling, Check, CorrectedRate, Disagreement
+from metajudge.audit.card import AuditDocument, AuditedJudge, Ceiling, Check, CorrectedRate, Disagreement
 from metajudge.report.audit import words
-from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Absent, Cell, Column, Kind, Table
 
 NO_LABELS = "no verdict of this judge can be compared with a label"
 
 
+def columns(*given: str | tuple[str, Kind] | tuple[str, Kind, str]) -> tuple[Column, ...]:
+    """Columns by title, with a kind and a note where they are given."""
+    return tuple(_column(one) if isinstance(one, str) else _column(*one) for one in given)
+
+
+def _column(title: str, kind: Kind = "text", note: str = "") -> Column:
+    return Column(title=title, kind=kind, note=note)
+
+
 def comparison(found: AuditDocument) -> Table:
     """One row a judge: how often it is right, beside people, and what its checks found."""
-    several = len({judge.kind for judge in found.judges}) > 1
-    columns = (
-        Column(title="Judge"),
-        Column(title="Verdicts", kind="count"),
-        Column(title="Labelled", kind="count"),
-        Column(
-            title="Right %", kind="percent", note="share of labelled verdicts that are right, with its 95 % interval"
-        ),
-        Column(title="Kappa", kind="number", note="agreement beyond chance; the judge's section names the statistic"),
-        Column(title="Like its peers %", kind="percent", note="equal to the majority of the other judges"),
-        Column(title="Findings"),
+    titles = columns(
+        "Judge",
+        ("Verdicts", "count"),
+        ("Labelled", "count"),
+        ("Right %", "percent", "share of labelled verdicts that are right, with its 95 % interval"),
+        ("Kappa", "number", "agreement beyond chance; the judge's section names the statistic"),
+        ("Like its peers %", "percent", "equal to the majority of the other judges"),
+        "Findings",
     )
-    rows = [_compared(judge, several) for judge in found.judges]
+    rows = [_compared(judge, found) for judge in found.judges]
     rows += [_people(one) for one in found.ceilings]
-    return Table(caption="The judges side by side", columns=columns, rows=tuple(rows))
+    return Table(caption="The judges side by side", columns=titles, rows=tuple(rows))
 
 
 def _people(ceiling: Ceiling) -> tuple[Cell, ...]:
@@ -36,10 +41,10 @@ def _people(ceiling: Ceiling) -> tuple[Cell, ...]:
     return (name, agreement.n, agreement.n, words.cell(agreement), none, none, "")
 
 
-def _compared(judge: AuditedJudge, several: bool) -> tuple[Cell, ...]:
+def _compared(judge: AuditedJudge, found: AuditDocument) -> tuple[Cell, ...]:
     figures = judge.figures
     return (
-        name_of(judge, several=several),
+        name_of(judge, found),
         judge.n,
         judge.n_labelled,
         words.cell(figures.get("accuracy"), NO_LABELS),
@@ -49,22 +54,23 @@ def _compared(judge: AuditedJudge, several: bool) -> tuple[Cell, ...]:
     )
 
 
-def name_of(judge: AuditedJudge, *, several: bool) -> str:
+def name_of(judge: AuditedJudge, found: AuditDocument) -> str:
     """The judge's name, with the kind of its verdicts where judges gave several kinds."""
+    several = len({one.kind for one in found.judges}) > 1
     return f"{judge.judge} ({words.KINDS[judge.kind][1]})" if several else judge.judge
 
 
 def checks(judge: AuditedJudge) -> Table:
     """Every check of a judge: how it ended, its effect, and what it says, its power included."""
-    columns = (
-        Column(title="Check"),
-        Column(title="Result"),
-        Column(title="Effect (95 %)"),
-        Column(title="p, corrected", kind="number", note="after Holm's correction over the checks of this judge"),
-        Column(title="What it says"),
+    titles = columns(
+        "Check",
+        "Result",
+        "Effect (95 %)",
+        ("p, corrected", "number", "after Holm's correction over the checks of this judge"),
+        "What it says",
     )
     rows = tuple(_check(one) for one in judge.checks)
-    return Table(caption=f"Checks of {judge.judge}", columns=columns, rows=rows)
+    return Table(caption=f"Checks of {judge.judge}", columns=titles, rows=rows)
 
 
 def _check(one: Check) -> tuple[Cell, ...]:
@@ -80,26 +86,24 @@ def _check(one: Check) -> tuple[Cell, ...]:
 
 def rates(given: Sequence[CorrectedRate], caption: str) -> list[Table]:
     """Naive and corrected rates side by side: a table of shares and one of mean grades, as far as there are any."""
-    kinds: tuple[Kind, ...] = ("percent", "number")
-    by = [(kind, [one for one in given if words.rate_kind(one) == kind]) for kind in kinds]
-    return [_rates(found, kind, caption) for kind, found in by if found]
+    return [_rates(found, kind, caption) for kind, found in words.by_kind(given)]
 
 
 def _rates(given: Sequence[CorrectedRate], kind: Kind, caption: str) -> Table:
     unit = " %" if kind == "percent" else ""
-    columns = (
-        Column(title="Rate"),
-        Column(title="By judge"),
-        Column(title="Items", kind="count"),
-        Column(title="Labelled", kind="count"),
-        Column(title=f"Naive{unit}", kind=kind, note="by the verdicts alone, as if all were right"),
-        Column(title=f"Labels alone{unit}", kind=kind),
-        Column(title=f"Prediction-powered{unit}", kind=kind, note="verdicts and labels together, without bias"),
-        Column(title=f"Rogan-Gladen{unit}", kind=kind, note="corrected by sensitivity and specificity"),
+    titles = columns(
+        "Rate",
+        "By judge",
+        ("Items", "count"),
+        ("Labelled", "count"),
+        (f"Naive{unit}", kind, "by the verdicts alone, as if all were right"),
+        (f"Labels alone{unit}", kind),
+        (f"Prediction-powered{unit}", kind, "verdicts and labels together, without bias"),
+        (f"Rogan-Gladen{unit}", kind, "corrected by sensitivity and specificity"),
     )
     rows = tuple(_rate(one) for one in given)
     notes = tuple(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note and one.ppi and one.rogan_gladen)
-    return Table(caption=caption, columns=columns, rows=rows, notes=notes)
+    return Table(caption=caption, columns=titles, rows=rows, notes=notes)
 
 
 def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
@@ -110,26 +114,25 @@ def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
 
 def supports(found: AuditDocument) -> Table:
     """What the file supports today, and what one more column would add."""
-    columns = (Column(title="Analysis"), Column(title="Today"), Column(title="What would add it"))
+    titles = columns("Analysis", "Today", "What would add it")
     rows = tuple(
         (words.plain_name(one.analysis), f"{'yes' if one.possible else 'no'}: {one.why}", one.add)
         for one in found.supports
     )
-    return Table(caption="What the file supports today", columns=columns, rows=rows)
+    return Table(caption="What the file supports today", columns=titles, rows=rows)
 
 
 def worst(given: Sequence[Disagreement]) -> Table:
     """Verdicts far from their labels, with their texts."""
-    columns = tuple(
-        Column(title=title) for title in ("Judgment", "Verdict", "Label", "Question", "Response", "Rationale")
-    )
+    titles = columns("Judgment", "Verdict", "Label", "Question", "Response", "Rationale")
     rows = tuple(
-        (one.judgment, plain(one.verdict), _label(one), one.question, one.response, one.rationale) for one in given
+        (one.judgment, plain(one.verdict), label(one), one.question, one.response, one.rationale) for one in given
     )
-    return Table(caption="The worst disagreements with people", columns=columns, rows=rows)
+    return Table(caption="The worst disagreements with people", columns=titles, rows=rows)
 
 
-def _label(one: Disagreement) -> str:
+def label(one: Disagreement) -> str:
+    """The label of a verdict, and how many people gave it where they are several."""
     if one.people < 2:
         return plain(one.label)
     return f"{plain(one.label)} ({one.people} people{', all' if one.unanimous else ''})"

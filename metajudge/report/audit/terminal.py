@@ -4,9 +4,17 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metajudge.audit.card import Check, CorrectedRate, Disagreement, Figure, Jury
+from metajudge.audit.card import (
+    AuditDocument,
+    AuditedJudge,
+    Check,
+    CorrectedRate,
+    Disagreement,
+    Figure,
+    Jury,
+    NextCommand,
+)
 from metajudge.report.audit import tables, words
-from metajudge.report.audit.published import AuditDocument, AuditedJudge, NextCommand
 from metajudge.report.document import Kind
 from metajudge.report.svg import shortened
 from metajudge.report.tables import one_line
@@ -50,7 +58,7 @@ def lines(found: AuditDocument) -> Iterator[Line]:
     yield Line(words.summary(found))
     yield from _section("What the file holds")
     for name, text in words.holdings_in_words(found.holdings):
-        yield from _named(name, text)
+        yield from _wrapped(text, f"  {name:<{NAME}}  ", " " * (NAME + 4))
     yield from _section("What it supports today")
     yield from _supports(found)
     yield from _side_by_side(found)
@@ -85,14 +93,13 @@ def _side_by_side(found: AuditDocument) -> Iterator[Line]:
         return
     yield from _section("Judges side by side")
     labelled = any("accuracy" in judge.figures for judge in found.judges)
-    several = len({judge.kind for judge in found.judges}) > 1
     share = "right % (95 %)" if labelled else "like peers % (95 %)"
     yield Line(f"  {'':<{JUDGE}} {'verdicts':>8} {share:>21} {'kappa':>6}  findings".rstrip())
     for judge in found.judges:
         figure = judge.figures.get("accuracy" if labelled else "peer_agreement")
         text = "-" if figure is None else words.value_and_interval(figure, "percent").replace(" %", "")
         kappa = "-" if judge.kappa is None else f"{judge.kappa:.2f}"
-        name = shortened(one_line(tables.name_of(judge, several=several)), JUDGE)
+        name = shortened(one_line(tables.name_of(judge, found)), JUDGE)
         yield Line(f"  {name:<{JUDGE}} {judge.n:>8,} {text:>21} {kappa:>6}  {len(judge.findings)}")
     for ceiling in found.ceilings:
         agreement = words.value_and_interval(ceiling.agreement, "percent").replace(" %", "")
@@ -101,11 +108,11 @@ def _side_by_side(found: AuditDocument) -> Iterator[Line]:
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
-    several = len({one.kind for one in found.judges}) > 1
-    yield from _section(f"Judge {one_line(tables.name_of(judge, several=several))}")
+    yield from _section(f"Judge {one_line(tables.name_of(judge, found))}")
     for name, figure in judge.figures.items():
         kind = words.figure_kind(name, judge)
-        yield from _figure(words.figure_title(name, judge), words.value_and_interval(figure, kind), figure.n)
+        text = f"{words.value_and_interval(figure, kind)}, n {figure.n:,}"
+        yield from _wrapped(text, f"  {words.figure_title(name, judge):<{FIGURE}} ", " " * (FIGURE + 3))
     yield from _classes(judge)
     if len(found.judges) <= FEW and len(judge.rates) < FEW:
         for rate in judge.rates:
@@ -118,10 +125,6 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
     for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
         yield from _check(check)
     yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
-
-
-def _figure(title: str, value: str, n: int) -> Iterator[Line]:
-    yield from _wrapped(f"{value}, n {n:,}", f"  {title:<{FIGURE}} ", " " * (FIGURE + 3))
 
 
 def _classes(judge: AuditedJudge) -> Iterator[Line]:
@@ -177,7 +180,9 @@ def _check(check: Check) -> Iterator[Line]:
     """One line with the effect and the smallest effect that would show; more where that says something."""
     status = words.STATUS[check.status]
     sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
-    text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {_effect(check):>23}{sees}"
+    effect = words.effect(check).rpartition(", n ")[0].replace(" points", "").replace(" %", "")
+    effect = effect or f"not estimated, n {check.n:,}"
+    text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {effect:>23}{sees}"
     yield Line(text.rstrip(), STYLES[check.status], 2 + len(status))
     if check.status in ("finding", "error", "not_estimable"):
         yield from _wrapped(check.sentence, " " * 16, " " * 16)
@@ -185,13 +190,6 @@ def _check(check: Check) -> Iterator[Line]:
         what = "labels" if check.reference == "labels" else "observations"
         needed = f"{check.labels_needed:,} {what} would see {100 * check.relevant_effect:.1f}"
         yield Line(f"{'':16}{check.n:,} here; about {needed}")
-
-
-def _effect(check: Check) -> str:
-    if check.estimate is None:
-        return f"not estimated, n {check.n:,}"
-    effect = words.effect(check).rpartition(", n ")[0]
-    return effect.replace(" points", "").replace(" %", "")
 
 
 def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
@@ -207,8 +205,7 @@ def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
 
 
 def _disagreement(one: Disagreement) -> Iterator[Line]:
-    people = f" ({one.people} people{', all' if one.unanimous else ''})" if one.people > 1 else ""
-    head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.plain(one.label)}{people}"
+    head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.label(one)}"
     yield from _wrapped(one_line(head), "    ", "      ")
     for name in ("question", "response", "rationale"):
         if text := one_line(getattr(one, name)):
@@ -222,20 +219,16 @@ def _cut(text: str) -> str:
 def _jury(jury: Jury) -> Iterator[Line]:
     yield from _section(f"What the jury is worth ({words.KINDS[jury.kind][1]})")
     if jury.effective is not None:
-        yield Line(
-            f"  Effective number of judges: {words.value_and_interval(jury.effective, 'number')} of {len(jury.judges)}"
-        )
+        worth = words.value_and_interval(jury.effective, "number")
+        yield Line(f"  Effective number of judges: {worth} of {len(jury.judges)}")
     if jury.sentence:
         yield from _wrapped(jury.sentence, "  ", "  ")
     for judge, why in jury.drop:
         yield from _wrapped(f"{one_line(judge)} can be dropped: {why}", "  ", "    ")
     if jury.cheapest is not None:
         accuracy = words.value_and_interval(jury.cheapest.accuracy, "percent")
-        yield from _wrapped(
-            f"Cheapest panel that is as good as all: {words.listed(jury.cheapest.judges)}, right {accuracy}",
-            "  ",
-            "    ",
-        )
+        text = f"Cheapest panel that is as good as all: {words.listed(jury.cheapest.judges)}, right {accuracy}"
+        yield from _wrapped(text, "  ", "    ")
 
 
 def _independence(found: AuditDocument) -> Iterator[Line]:
@@ -263,10 +256,6 @@ def _section(title: str) -> Iterator[Line]:
 
 def _bold(text: str) -> Line:
     return Line(text, "bold", len(text))
-
-
-def _named(name: str, text: str) -> Iterator[Line]:
-    yield from _wrapped(text, f"  {name:<{NAME}}  ", " " * (NAME + 4))
 
 
 def _wrapped(text: str, first: str, rest: str, style: str = "", styled: int = 0) -> Iterator[Line]:

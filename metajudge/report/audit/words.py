@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from metajudge.audit.card import Check, CorrectedRate, Figure, Holdings, Kappa
+from metajudge.audit.card import AuditDocument, AuditedJudge, Check, CorrectedRate, Figure, Holdings, Kappa
 from metajudge.evidence.dependence import JudgesTogether, sentences
 from metajudge.evidence.local_dependence import FEWEST_QUESTIONS
-from metajudge.report.audit.published import AuditDocument, AuditedJudge
 from metajudge.report.document import Absent, Cell, Kind, Measured
 from metajudge.report.tables import one_line
 from metajudge.types.verdict import VerdictKind
@@ -95,6 +94,13 @@ def value_and_interval(figure: Figure, kind: Kind) -> str:
 def rate_kind(rate: CorrectedRate) -> Kind:
     """How a rate is written: a mean grade as a number, else as per cent."""
     return "number" if rate.of.startswith("mean") else "percent"
+
+
+def by_kind(rates: Sequence[CorrectedRate]) -> Iterator[tuple[Kind, list[CorrectedRate]]]:
+    """Shares and mean grades apart, as far as there are any."""
+    kinds: tuple[Kind, ...] = ("percent", "number")
+    parts = ((kind, [one for one in rates if rate_kind(one) == kind]) for kind in kinds)
+    yield from ((kind, some) for kind, some in parts if some)
 
 
 def check_kind(check: Check) -> Kind:

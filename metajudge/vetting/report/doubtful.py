@@ -94,7 +94,7 @@ class Doubtful:
         self, row: int, item: str, assessment: Assessment, distance: float | None, right: bool | None, *, blind: bool
     ) -> None:
         """Takes a judgment whose texts are read later, by :meth:`read`."""
-        self._take(Shown(self._rank(assessment, distance), item, assessment, right, blind, row=row))
+        self._take(Shown(self._rank(assessment, distance, row), item, assessment, right, blind, row=row))
 
     def nearest(
         self, distances: NDArray[np.float64], groups: NDArray[np.int64], wrong: NDArray[np.bool_]

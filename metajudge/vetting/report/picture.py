@@ -12,12 +12,12 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.bulk.reading import Intake
-from metajudge.bulk.run import Block
 from metajudge.decision import Policy
 from metajudge.evidence.units import Asked
 from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, DecidedBy, Judgment, SignalValue
+from metajudge.vetting.annotating import Block
+from metajudge.vetting.intake import Intake
 from metajudge.vetting.report.doubtful import Doubtful, group_of
 
 Fate = Literal["keep", "ask", "discard"]
@@ -110,19 +110,19 @@ class Picture:
         """Before blocks come: what was read, whether each verdict is right, and the questions of items as numbers."""
         self._intake, self._correct, self._questions = intake, correct, questions
 
-    def add_block(self, block: Block) -> None:
-        """Takes results of judgments that follow each other."""
+    def add_block(self, block: Block, alike: Sequence[tuple[Assessment, int]]) -> None:
+        """Takes the results of a block; see :meth:`metajudge.vetting.results.Watcher.add_block`."""
         assert self._intake is not None
         assert self._correct is not None
-        finals = block.endings.finals
+        finals = block.said.kinds
         fates = [one.do.action for one in finals]
-        for assessment, times in block.alike:
+        for assessment, times in alike:
             self._count(assessment, assessment.do.action, times)
         facts = self._intake.facts
         self._judges_of(block, fates)
         values = self._values_of(block)
         for at in np.flatnonzero(~np.isnan(values)).tolist():
-            code, row, value = int(block.codes[at]), int(block.rows[at]), float(values[at])
+            code, row, value = int(block.said.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
             if self._correct[row] >= 0:
                 self.labelled.add(value, bool(self._correct[row]), self._questions[int(facts.item[row])])
@@ -192,7 +192,7 @@ class Picture:
     def _judges_of(self, block: Block, fates: Sequence[Fate]) -> None:
         assert self._intake is not None
         facts = self._intake.facts
-        order = np.array([FATES.index(one) for one in fates], dtype=np.int64)[block.codes]
+        order = np.array([FATES.index(one) for one in fates], dtype=np.int64)[block.said.codes]
         pairs, counts = np.unique(np.stack([facts.judge[block.rows], order], axis=1), axis=0, return_counts=True)
         for (judge, fate), count in zip(pairs.tolist(), counts.tolist(), strict=True):
             self._judge(facts.judges[judge], FATES[fate], count)
@@ -200,22 +200,20 @@ class Picture:
     def _values_of(self, block: Block) -> NDArray[np.float64]:
         """What each judgment of a block is kept by; NaN where there is nothing."""
         if self.by == "probability":
-            said = block.endings.annotated
-            part = slice(block.first, block.first + len(block.rows))
-            return np.full(len(block.rows), np.nan) if said is None else said.probabilities[part]
-        values = [self.value(one) for one in block.endings.finals]
-        return np.array(values, dtype=np.float64)[block.codes]
+            return block.said.probabilities
+        values = [self.value(one) for one in block.said.kinds]
+        return np.array(values, dtype=np.float64)[block.said.codes]
 
     def _doubtful_of(self, block: Block, values: NDArray[np.float64], fates: Sequence[Fate]) -> None:
         """Offers what may be shown; only what could be among the nearest becomes an object."""
         assert self._intake is not None
         assert self._correct is not None
-        finals, codes = block.endings.finals, block.codes
+        finals, codes = block.said.kinds, block.said.codes
         limits = np.array([self._threshold(one) for one in finals], dtype=np.float64)[codes]
-        said = block.endings.annotated
         distances = np.abs(values - limits)
-        if said is not None and self.policy is not None:
-            margins = said.margins[block.first : block.first + len(block.rows)]
+        if self.policy is not None:
+            own = np.array([_margin(one) for one in finals], dtype=np.float64)[codes]
+            margins = np.where(np.isnan(block.said.margins), own, block.said.margins)
             distances = np.where(np.isnan(margins), distances, margins)
         groups = np.array([group_of(one) for one in finals], dtype=np.int64)[codes]
         kept = np.array([one == "keep" for one in fates], dtype=bool)[codes]
@@ -226,7 +224,7 @@ class Picture:
             self.doubtful.note(
                 row,
                 self._intake.facts.items[int(self._intake.facts.item[row])].id,
-                block.assessment(at),
+                block.assessments[at],
                 None if np.isnan(distance) else distance,
                 right,
                 blind=self.blind(fates[int(codes[at])]),
@@ -235,3 +233,7 @@ class Picture:
 
 def _is_evidence(signal: SignalValue) -> bool:
     return signal.value is not None
+
+
+def _margin(assessment: Assessment) -> float | None:
+    return None if assessment.decision is None else assessment.decision.margin

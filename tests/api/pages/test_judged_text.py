@@ -31,9 +31,6 @@ def code_blocks(markup):
 
 
 class TestAsWritten:
-    def test_it_is_the_default(self):
-        assert text_module.judged("a *b*") == text_module.written("a *b*")
-
     @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
     def test_no_character_is_lost_or_changed(self, text):
         assert shown(text_module.written(text)) == text

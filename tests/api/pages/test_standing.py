@@ -51,56 +51,10 @@ def ladder(rows):
     return counted("score", rows, 24)
 
 
-@pytest.mark.parametrize("keep", [0, 100, 237, 300, 310, 449, 450, 499, 500])
-@pytest.mark.parametrize("gap", [0, 70])
-def test_scores_above_are_kept_and_scores_up_to_are_discarded(ladder, rows, keep, gap):
-    now = standing(ladder, keep, keep - gap)
-    above = [step for step in ladder.steps if step.value > keep]
-    low = sum(step.n for step in ladder.steps if step.value <= keep - gap)
-    kept = sum(step.n for step in above)
-    assert (now.kept, now.discarded, now.asked) == (kept, low, ladder.n - kept - low)
-    assert now.precision == share([row for row in rows if row[0] > keep])
-    assert now.coverage == kept / ladder.n
-
-
-def test_a_probability_at_its_threshold_is_kept():
-    rows = [(69, 1, False), (69, 2, None), (70, 1, True), (70, 2, False), (70, 3, None)]
-    now = standing(counted("probability", rows, 1), 70, 70)
-    assert (now.kept, now.discarded, now.asked, now.precision) == (3, 2, 1, wilson_of(1, 2))
-
-
-def wilson_of(right, n):
-    return clustered_proportion([1] * right + [0] * (n - right), range(n))
-
-
-def test_questions_that_repeat_do_not_make_the_interval_narrow():
-    now = standing(
-        counted("score", [(450, question, question != 3) for question in range(8) for _ in range(5)]), 440, 0
-    )
-    assert (now.precision.n, now.precision.estimate) == (40, 0.875)
-    assert (now.precision.low, now.precision.high) == pytest.approx(
-        (0.432249, 0.984700), abs=1e-6
-    )  # of 4.81, not of 40
-
-
 def test_the_slider_reaches_the_threshold_in_use():
     rows = [(340, 1, True), (400, 2, True)]
     assert (counted("score", rows).low, counted("score", rows).high) == (300, 400)
     assert (counted("score", rows, threshold=450).high, counted("score", rows, threshold=250).low) == (500, 200)
-
-
-def test_without_labels_there_is_no_precision_rather_than_a_number():
-    ladder = counted("score", [(300, 1, None), (300, 2, None)])
-    now = standing(ladder, 100, 100)
-    assert (now.kept, now.precision) == (2, None)
-    assert standing_module.words_of(now)["precision"] == "none"
-    assert standing_module.curve(ladder) == []
-
-
-def test_nothing_at_all_has_no_coverage():
-    now = standing(counted("score", []), 450, 450)
-    assert now.coverage is None
-    assert standing_module.words_of(now)["coverage"] == "none"
 
 
 def test_the_curve_is_what_each_threshold_gives(ladder):
@@ -140,7 +94,7 @@ def test_reliability_is_the_librarys():
     ours = view.calibration_bins(tenths)
     for one, theirs in zip(ours, reliability_bins(probabilities, correct, list(map(str, questions))), strict=True):
         assert one.n == theirs.n
-        assert (one.predicted, one.observed) == pytest.approx((theirs.probability, theirs.right))
+        assert (one.predicted, one.value) == pytest.approx((theirs.probability, theirs.right))
         assert (one.low, one.high) == pytest.approx((theirs.right_low, theirs.right_high))
     assert view.calibration_bins([]) == []
     assert "dashed" in view.calibration_chart(ours)

@@ -35,12 +35,6 @@ def divided(models):
 
 
 class TestProducingVerdicts:
-    def test_a_judge_who_cannot_be_asked_is_told_with_why(self, serve, models):
-        server = models(faults=["401"] * 8)
-        found = serve(panels={"default": panel_of(server, "a")}).post("/v1/judge", json={"item": ITEM}).json()
-        assert [one["failure"]["kind"] for one in found["failed"]] == ["auth", "auth"]
-        assert found["judgments"] == []
-
     def test_a_clash_the_judges_are_divided_on_is_queued_once_for_its_page(self, serve, models, tmp_path):
         client = serve(panels={"default": panel_of(divided(models))}, store=tmp_path / "s.duckdb")
         for _ in range(2):  # the second one is answered from the store
@@ -89,10 +83,6 @@ class TestProducingVerdicts:
 
 
 class TestRankings:
-    def test_a_tie_is_a_result(self, client):
-        found = client.post("/v1/rank", json={"rankings": [[["a"], ["b"]], [["b"], ["a"]]]}).json()
-        assert (found["n_optima"], found["ties"]) == (2, [["a", "b"]])
-
     @pytest.mark.parametrize(
         "wrong",
         [

@@ -52,37 +52,3 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path, broken, message):
     with pytest.raises(InputError, match=message) as caught:
         load_study(data)
     assert "evaluations.jsonl:2" in str(caught.value)
-
-
-def test_no_json_is_refused_with_its_line(tmp_path):
-    data = write(tmp_path / "data", [row(1)])
-    with (data / "evaluations.jsonl").open("a") as stream:
-        stream.write('{"row_id": "half"\n')
-    with pytest.raises(InputError, match=r"evaluations.jsonl:2: .*repair or remove"):
-        load_study(data)
-
-
-def test_one_row_id_with_two_contents_is_refused(tmp_path):
-    data = write(tmp_path / "data", [row(1), {**row(2), "row_id": "mtbench-r1-1"}])
-    with pytest.raises(InputError, match="row_id mtbench-r1-1 is at line 1"):
-        load_study(data)
-
-
-def test_the_folder_its_parent_and_the_file_are_found_and_nothing_else(tmp_path):
-    data = write(tmp_path / "agent_clash", [row(1)])
-    for place in (data, tmp_path, data / "evaluations.jsonl"):
-        assert len(load_study(place).rows) == 1
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"neither evaluations\.jsonl nor agent_clash/evaluations\.jsonl"):
-        load_study(tmp_path / "empty")
-    with pytest.raises(InputError, match="no such file or folder"):
-        load_study(tmp_path / "nowhere")
-    (tmp_path / "empty" / "evaluations.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="no evaluations"):
-        load_study(tmp_path / "empty")
-
-
-def test_rows_without_their_judges_are_refused_not_counted_as_rows_of_no_judge(tmp_path):
-    bare = {name: value for name, value in row(1).items() if name != "judges"}
-    with pytest.raises(InputError, match="missing field 'judges'"):
-        load_study(write(tmp_path / "data", [bare]))

@@ -28,13 +28,6 @@ def test_a_refusal_is_a_typed_failure_in_every_operation(operation, campaign):
     assert cell.sound
 
 
-@pytest.mark.parametrize("fault", ["wrong_schema", "duplicate_criteria"])
-def test_a_reply_of_another_shape_is_repaired_or_typed(fault, campaign):
-    cell = campaign.model_fault(fault, VET)
-    assert cell.injected > 0
-    assert cell.sound
-
-
 @pytest.mark.parametrize(
     ("fault", "operation", "disturb"), faults.PROCESS_CELLS, ids=lambda one: getattr(one, "name", str(one)[:22])
 )

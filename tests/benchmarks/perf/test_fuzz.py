@@ -1,8 +1,6 @@
 import json
-import random
 from dataclasses import replace
 
-import pytest
 from metajudge.benchmarks.perf import fuzz
 
 from metajudge.agents import ReplyProblemsError
@@ -14,13 +12,6 @@ def test_no_parser_crashes_or_invents_a_score():
         assert tally.crashes == []
         assert tally.invented == []
         assert tally.read > 20, "some replies stay readable, or reading would not be tested"
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_replies():
-    tallies = fuzz.fuzz(100_000, seed=0).values()
-    assert sum(tally.read + tally.refused for tally in tallies) == 100_000
-    assert not any(tally.crashes or tally.invented for tally in tallies)
 
 
 def lenient(text):
@@ -42,10 +33,3 @@ def test_a_parser_that_crashes_is_found_out(monkeypatch):
     honest = fuzz.targets()["grading"]
     monkeypatch.setattr(fuzz, "targets", lambda: {"grading": replace(honest, parse=json.loads)})
     assert fuzz.fuzz(300, seed=0)["grading"].crashes
-
-
-def test_the_same_seed_breaks_replies_in_the_same_way():
-    good = {"reasoning": "so", "grade": 7}
-    first, second = ([fuzz.broken(dict(good), rng) for _ in range(50)] for rng in (random.Random(3), random.Random(3)))
-    assert first == second
-    assert len(set(first)) > 10

@@ -1,13 +1,10 @@
 """From records of a panel to its report: what is counted, left out and said."""
 
-import json
-from dataclasses import replace
-
 import pytest
 from metajudge.benchmarks.figure import Figure
 from metajudge.benchmarks.reliability.analyse import analyse_records
 from metajudge.benchmarks.reliability.clash_records import evaluations_of, read_clash_records
-from metajudge.benchmarks.reliability.report import report_of, sentences
+from metajudge.benchmarks.reliability.report import report_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
 from metajudge.clashes.clash import Clash, Judge
@@ -30,15 +27,6 @@ async def test_records_survive_a_file_and_are_analysed_alone(tmp_path):
         stream.write('{"version": 1}\n')
     with pytest.raises(InputError, match=r"records\.jsonl:19: "):
         read_clash_records(path)
-
-
-async def test_unlabelled_pairs_are_said_to_be_left_out():
-    done = await run_panel([pair(1, label=None), pair(2)], steady(), Protocol(runs=1))
-    found = analyse_records(done.records)
-    assert any("1 without a human winner" in sentence for sentence in found.summary)
-    done = await run_panel([pair(1, label="A=B")], steady(), Protocol(runs=1))
-    with pytest.raises(InputError, match="nothing to compare with a human: 1 without a human winner"):
-        analyse_records(done.records)
 
 
 async def test_one_judge_or_one_model_under_several_names_is_never_called_unanimous():
@@ -70,34 +58,6 @@ async def test_an_observers_vote_is_in_no_figure():
     assert found["unanimity.split"].n == 3
 
 
-async def test_cycles_are_analysed_where_there_are_some():
-    base = (await run_panel([pair(n) for n in range(4)], steady(), Protocol(runs=2))).records
-    later = [
-        record.model_copy(
-            update={
-                "cycle": 2,
-                "key": record.key + "c2",
-                "winner": "B" if record.item_id == "q0" else record.winner,
-                "candidates": tuple(
-                    one.model_copy(update={"text_digest": f"{one.text_digest}2"}) for one in record.candidates
-                ),
-            }
-        )
-        for record in base
-    ]
-    found = analyse_records([*base, *later]).figures
-    assert (found["cycles.stable"].value, found["cycles.stable"].n) == (75, 4)
-    assert found["cycles.digests"].value == {"all_different": 8, "repeated": 0, "all_equal": 0}
-    assert found["cycles.variance"].value["judgment"] == 0
-    assert found["cycles.variance"].value["generation"] > 0
-    assert json.dumps(found["cycles.by_category"].value)
-    unlabelled = [record.model_copy(update={"label": None}) for record in (*base, *later)]
-    alone = analyse_records(unlabelled)
-    assert alone.figures == {name: one for name, one in found.items() if name.startswith("cycles.")}
-    page = to_html(report_of(alone.figures, title="Panel", summary=alone.summary, provenance={}))
-    assert "Answers made anew" in page
-
-
 async def test_records_of_another_panel_are_not_gone_on_from():
     items = [pair(1)]
     done = await run_panel(items, steady(), Protocol(runs=1))
@@ -112,19 +72,6 @@ async def test_records_of_another_panel_are_not_gone_on_from():
         evaluations_of([*done.records, *other.records])
 
 
-async def test_records_of_an_earlier_version_are_judged_anew_only_where_judges_could_read_a_name():
-    items = [pair(1), pair(2, responses={"A": "I am ChatGPT: good 2", "B": "bad 2"})]
-    clash = steady()
-    old = (await run_panel(items, replace(clash, hide_identities=False), Protocol(runs=1))).records
-    old = [record.model_copy(update={"blinding": None}) for record in old]
-    asked = len(clash.judges[0].model.requests)
-    again = await run_panel(items, clash, Protocol(runs=1), earlier=old)
-    assert len(clash.judges[0].model.requests) == asked + 1
-    assert [(record.item_id, record.attempt) for record in again.records[2:]] == [("q2", 2)]
-    counted = evaluations_of(again.records).counting
-    assert {record.item_id: record.blinding is not None for record in counted} == {"q1": False, "q2": True}
-
-
 def figures(p=0.001, unanimous=85.0, split=60.0):
     def one(value, n, interval=None):
         return Figure(value=value, n=n, interval=interval, definition="d", why=None if value is not None else "none")
@@ -135,10 +82,3 @@ def figures(p=0.001, unanimous=85.0, split=60.0):
         "unanimity.split": one(split, 40),
         "unanimity.fisher_p": one(p, 100),
     }
-
-
-def test_nothing_is_said_for_unanimity_that_the_data_do_not_show():
-    assert "do not show" in sentences(figures(p=0.4))[1]
-    assert "do not show" in sentences(figures(unanimous=50.0))[1]
-    assert len(sentences(figures(split=None))) == 1
-    assert sentences({}) == ()

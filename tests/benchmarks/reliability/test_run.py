@@ -1,24 +1,9 @@
-import pytest
 from metajudge.benchmarks.reliability.analyse import analyse_records
 from metajudge.benchmarks.reliability.clash_records import evaluations_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
-from metajudge.errors import ConfigurationError
-from tests.benchmarks.reliability.panels import panel, steady
+from tests.benchmarks.reliability.panels import panel
 from tests.doubles.reliability import fond_of, pair
-
-
-async def test_every_item_is_judged_in_every_run_with_labels_of_its_own():
-    items = [pair(n) for n in range(8)]
-    done = await run_panel(items, steady(), Protocol(runs=2))
-    assert len(done.records) == 16
-    found = evaluations_of(done.records)
-    assert {(one.item, one.run) for one in found.evaluations} == {(f"q{n}", run) for n in range(8) for run in (1, 2)}
-    assert all(one.right and one.votes == {"owl": "A", "hawk": "A", "wren": "B"} for one in found.evaluations)
-    firsts = [tuple(one.shown_first.values()) for one in found.evaluations]
-    assert len(set(firsts)) > 2
-    assert any(one.shown_first != other.shown_first for one in found.evaluations for other in found.evaluations
-               if one.item == other.item and one.run != other.run)  # fmt: skip
 
 
 async def test_the_targeted_third_run_takes_what_the_rule_says():
@@ -48,15 +33,3 @@ async def test_what_could_not_be_asked_is_attempted_again_and_nothing_is_overwri
     found = evaluations_of(second.records)
     assert len(found.evaluations) == 10
     assert all(None not in one.votes.values() for one in found.evaluations)
-
-
-def test_a_protocol_that_makes_no_sense_is_refused():
-    for settings, message in (
-        ({"runs": 0}, "--runs"),
-        ({"runs": 1, "targeted": True}, "--targeted-third needs"),
-        ({"third_size": 0}, "--third-size"),
-    ):
-        with pytest.raises(ConfigurationError, match=message):
-            Protocol(**settings)
-    assert Protocol().size_for(100) == 60
-    assert Protocol(third_size=5).size_for(100) == 5

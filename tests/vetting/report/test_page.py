@@ -43,11 +43,11 @@ def texts(report):
 def test_the_curve_keeps_equal_scores_together_and_its_last_point_is_everything(judgments, assessments):
     (chart,) = blocks(report_of_results(judgments, assessments), CoverageChart)
     points = chart.curves[0].points
-    assert (points[-1].selected, points[-1].precision) == (93, pytest.approx(66 / 93))
+    assert (points[-1].selected, points[-1].value) == (93, pytest.approx(66 / 93))
     scores = sorted((one.final_score for one in assessments if one.final_score is not None), reverse=True)
     for point in points[:-1]:
         assert scores[point.selected - 1] > scores[point.selected], "a selection that cuts through equal scores"
-        assert point.low <= point.precision <= point.high
+        assert point.low <= point.value <= point.high
     assert chart.marks[0].precision == pytest.approx(0.9)
 
 

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from metajudge.voting.linear_order.subsets import fill_table, one_order, optimal_paths, subsets
+from metajudge.voting.linear_order.subsets import fill_table, one_order, optimal_paths
 
 
 def problem(seed, size=5):
@@ -16,21 +16,6 @@ def problem(seed, size=5):
 def cost(excess, order):
     """What an order costs: the row's excess where it stands before the column."""
     return sum(excess[first, second] for at, first in enumerate(order) for second in order[at + 1 :])
-
-
-def test_subsets_come_by_size_with_the_place_of_each_without_a_member():
-    table = subsets(3)
-    assert table.bounds == (0, 1, 4, 7, 8)
-    assert table.member.sum(axis=1).tolist() == [0, 1, 1, 1, 2, 2, 2, 3]
-    for place in range(8):
-        for candidate in range(3):
-            smaller = table.without[place, candidate]
-            if table.member[place, candidate]:
-                assert table.member[smaller].tolist() == [
-                    float(bool(table.member[place, other]) and other != candidate) for other in range(3)
-                ]
-            else:
-                assert smaller == 8
 
 
 @pytest.mark.parametrize("seed", range(8))

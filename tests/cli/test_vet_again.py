@@ -1,0 +1,126 @@
+"""An identical ``metajudge vet`` is answered from the stored run; anything else is computed whole."""
+
+import asyncio
+import json
+
+import pytest
+
+from metajudge.store import open_store
+from metajudge.vetting import rerun
+from tests.cli.conftest import agents
+from tests.doubles.crowds import crowd
+from tests.doubles.llm_server import LLMServer, score_answer
+
+SAID = "those of an earlier run"
+OF_A_RUN = {
+    "run_id",
+    "total_s",
+    "reused",
+    "results_known",
+    "calls",
+    "cached_calls",
+    "usage",
+    "cost_usd",
+    "known_cost_usd",
+    "wall_s",
+}
+
+
+@pytest.fixture
+def vet(in_process, tmp_path):
+    """Vets 80 labelled pairs; gives what was printed as JSON, and whether an earlier run answered."""
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(one.model_dump_json() + "\n" for one in crowd(20)))
+
+    def run(*options, path=path):
+        done = in_process("vet", path, "--store", tmp_path / "s.db", "--json", *options)
+        return json.loads(done.stdout), SAID in done.stderr
+
+    run.path = path
+    return run
+
+
+def figures(printed):
+    return {name: value for name, value in printed.items() if name not in OF_A_RUN}
+
+
+def test_the_same_command_gives_the_same_figures(vet):
+    (first, told), (again, answered) = vet(), vet()
+    assert (told, answered) == (False, True)
+    assert figures(again) == figures(first)
+    assert again["counts"]["rows"]["all"]["compared"] > 0
+    assert (again["results_known"], first["results_known"]) == (first["judgments"], 0)
+    assert again["run_id"] != first["run_id"]
+
+
+def test_a_file_of_results_is_always_written(vet, tmp_path):
+    vet("--out", tmp_path / "first.jsonl")
+    _, answered = vet("--out", tmp_path / "again.jsonl")
+    assert not answered
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "first.jsonl").read_bytes()
+    assert vet()[1]
+
+
+@pytest.mark.parametrize("options", [["--threshold", "4"], ["--limit", "5"], ["--right", "equal"], ["--seed", "3"]])
+def test_other_settings_are_computed(vet, options):
+    vet()
+    assert not vet(*options)[1]
+    assert vet(*options)[1]
+
+
+def test_another_input_under_the_same_name_is_computed(vet):
+    first, _ = vet()
+    vet.path.write_text("".join(one.model_dump_json() + "\n" for one in crowd(21)))
+    found, answered = vet()
+    assert not answered
+    assert found["judgments"] > first["judgments"]
+
+
+def test_a_store_that_another_run_changed_is_asked_anew(vet, tmp_path):
+    vet()
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(one.model_dump_json() + "\n" for one in crowd(3, prefix="other")))
+    vet(path=other)
+    assert not vet()[1]
+    assert vet()[1]
+
+
+def test_another_version_of_counting_decides_anew_and_asks_nothing(vet, monkeypatch):
+    with LLMServer(score_answer()) as server:
+        first, _ = vet(*agents(server))
+        asked = len(server.requests)
+        monkeypatch.setattr(rerun, "COUNTING", rerun.COUNTING + 1)
+        found, answered = vet(*agents(server))
+        assert (answered, len(server.requests)) == (False, asked)
+    assert figures(found) == figures(first)
+
+
+def test_a_model_is_asked_no_more(vet):
+    with LLMServer(score_answer()) as server:
+        first, _ = vet(*agents(server))
+        asked = len(server.requests)
+        again, answered = vet(*agents(server))
+        assert (answered, len(server.requests)) == (True, asked)
+    assert (first["calls"], again["calls"], again["reused"]) == (asked, 0, first["judgments"])
+    assert again["cost_usd"] == 0
+
+
+def test_bad_lines_are_reported_each_time(vet):
+    with vet.path.open("a") as file:
+        file.write("{half\n")
+    assert [vet(), vet()][1][1] is False
+
+
+def test_the_stored_answer_is_small_and_has_no_texts(vet, tmp_path):
+    vet()
+
+    async def stored():
+        store = await open_store(tmp_path / "s.db")
+        rows = await store.ask(lambda c: c.execute("SELECT owner, body FROM service_answers").fetchall())
+        await store.close()
+        return rows
+
+    [(owner, body)] = asyncio.run(stored())
+    assert owner == "metajudge vet"
+    assert crowd(1)[0].item.question.encode() not in body
+    assert len(body) < 6_000
