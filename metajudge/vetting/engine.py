@@ -272,6 +272,8 @@ class Engine(Session):
         panels = self.vetter.panels
         compared = self.calibration is not None or any(one.strategy is StrategyName.SIGNALS for one in panels)
         asking = any(one.strategy is not StrategyName.SIGNALS for one in panels)
+        # A source may give its judgments in order alone: they are held where a caller takes them after the block.
+        at_hand = asking or (on_result is not None and isinstance(records, JudgmentSource))
         with contextlib.closing(Reading(records, self._right, compared=compared)) as reading:
             async for done in reading.blocks():
                 results.heard(done)
@@ -308,7 +310,7 @@ class Engine(Session):
                 return await vetting.ask(job.index, row, judgment)
 
             summary.end = await run_all(
-                ((row, table.texts.judgment(row) if asking else None) for row in table.wanted.tolist()),
+                ((row, table.texts.judgment(row) if at_hand else None) for row in table.wanted.tolist()),
                 work,
                 settle=settle,
                 finished=lambda _job, block, settled: None if settled else taken(block),
