@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -48,8 +48,9 @@ from metajudge.settings import Settings
 from metajudge.store import open_store
 from metajudge.store.store import SqlStore
 from metajudge.types.location import StoreLocation
-from metajudge.vetting.bars import Bar, reached_by
+from metajudge.vetting.bars import Bar, check_labelled, reached_by
 from metajudge.vetting.engine import Engine
+from metajudge.vetting.rerun import Rerun, settings_digest
 from metajudge.vetting.results import Results
 from metajudge.vetting.summary import VetSummary
 
@@ -227,8 +228,7 @@ def vet(
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
         results = _results(labelling, bars, report, audit_share)
-        plain = not (webhook or rewards) and all(Path(one).exists() for one in inputs)
-        settings = _settings(typed) if plain else None
+        settings = None if webhook or rewards else partial(settings_digest, _settings(typed), inputs)
         summary, notices = run_stoppable(
             lambda stop: _vet(opened, source, out, results, keep_failures, rewards, stop, settings)
         )
@@ -291,7 +291,7 @@ def _webhook(url: str | None) -> "Webhook | None":
 
 
 _NO_SETTINGS: Final = frozenset(
-    {"store", "out", "report", "concurrency", "fail_under", "markdown", "as_json", "dry_run", "sending"}
+    {"inputs", "store", "out", "report", "concurrency", "fail_under", "markdown", "as_json", "dry_run", "sending"}
 )
 """Options on which no result depends."""
 
@@ -315,23 +315,23 @@ async def _vet(
     keep_failures: bool,
     rewards: "Sequence[RewardScore] | None",
     stop: Stop,
-    settings: Mapping[str, Any] | None,
+    settings: Callable[[], str | None] | None,
 ) -> tuple[VetSummary, list[str]]:
     """Vets a source, or finds that an identical run has vetted it; returns what came of it, and what is to be told.
 
     Args:
-        settings: what the results depend on; None where that is more than is known here.
+        settings: gives the digest of what the results depend on, None where that cannot be known.
     """
     summary = VetSummary()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         rerun = None
-        if settings is not None and isinstance(engine.store, SqlStore):
-            from metajudge.vetting.rerun import Rerun, settings_digest
-
-            rerun = Rerun(engine, engine.store, settings_digest(settings))
+        known = None if settings is None else settings()
+        if known is not None and isinstance(engine.store, SqlStore):
+            rerun = Rerun(engine, engine.store, known)
             if out is None and results.watcher is None and (found := await rerun.find()) is not None:
                 summary, results.labels, notices = found
+                check_labelled(results.bars, results.labels.labelled)
                 async with engine.recording(summary, stop):
                     say("input, settings and store are those of an earlier run: its results are given")
                 return summary, notices
@@ -343,7 +343,7 @@ async def _vet(
         )
         summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
         notices = [*source.notices, *results.told]
-        if rerun is not None:
+        if rerun is not None and settings is not None and settings() == known:  # the input is still what was read
             await rerun.keep(summary, results.labels, notices)
     return summary, notices
 

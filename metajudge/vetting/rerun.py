@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.installation import __version__
+from metajudge.readers.saved_maps import FILE_NAME
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
 from metajudge.store.answers import RunAnswers
@@ -31,26 +32,50 @@ COUNTING: Final = 1
 """The version of counting and deciding: one more with every change of what is counted, estimated or decided."""
 
 
-def settings_digest(settings: Mapping[str, Any]) -> str:
-    """The digest of settings; a value that names a file or a folder counts by the content of its files."""
-    return digest([__version__, COUNTING, {name: _content(value) for name, value in sorted(settings.items())}])
+def settings_digest(settings: Mapping[str, Any], inputs: Sequence[str]) -> str | None:
+    """The digest of settings; a value that names a file or a folder counts by the content of its files.
+
+    Args:
+        inputs: files and folders that are read, with what readers find beside them.
+
+    Returns:
+        None where content cannot be known beforehand: standard input, a pipe, a file that cannot be read.
+    """
+    if not all(Path(one).is_file() or Path(one).is_dir() for one in inputs):
+        return None
+    try:
+        read = [[one, _content(one), [_content(other) for other in _beside(Path(one))]] for one in inputs]
+        return digest([read, {name: _content(value) for name, value in sorted(settings.items())}])
+    except OSError:
+        return None
+
+
+def _beside(path: Path) -> list[Path]:
+    """What readers take from beside an input: mappings of columns, the results that a table was made from."""
+    maps = dict.fromkeys(folder / FILE_NAME for folder in (Path.cwd(), path.absolute().parent))
+    results = (path.with_suffix(ending) for ending in (".json", ".jsonl"))
+    return [one for one in (*maps, *results) if one != path and one.is_file()]
 
 
 def _content(value: Any) -> Any:
+    """A value, or the digests of what it names. Raises OSError: a file cannot be read, or is a pipe."""
     if isinstance(value, list | tuple):
         return [_content(one) for one in value]
     if not isinstance(value, str | Path) or not str(value):
         return repr(value)
     path = Path(value)
     try:
-        if path.is_dir():
-            return [[str(one.relative_to(path)), _content(one)] for one in sorted(path.rglob("*")) if one.is_file()]
-        if path.is_file():
-            with path.open("rb") as file:
-                return [str(value), hashlib.file_digest(file, "sha256").hexdigest()]
-    except OSError:
-        pass
-    return str(value)
+        there = path.exists()
+    except OSError:  # a text that is no path
+        there = False
+    if not there:
+        return str(value)
+    if path.is_dir():
+        return [[str(one.relative_to(path)), _content(one)] for one in sorted(path.rglob("*")) if not one.is_dir()]
+    if not path.is_file():
+        raise OSError(f"{path} cannot be read twice")
+    with path.open("rb") as file:
+        return [str(value), hashlib.file_digest(file, "sha256").hexdigest()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,11 @@ class Rerun:
         if body is None:
             return None
         data = TypeAdapter(dict[str, Any]).validate_json(body)
+        if data["version"] != [__version__, COUNTING]:
+            self.engine.notify(
+                "an earlier run on this input was decided by another version: all is decided anew, from stored answers"
+            )
+            return None
         summary, plain = VetSummary(), data["summary"]
         for one in fields(summary):
             if one.name in plain:
@@ -106,6 +136,7 @@ class Rerun:
             return
         taken = {one.name for one in fields(RunTotals)} | {"gathered", "judges_together", "reviews"}
         data = {
+            "version": [__version__, COUNTING],
             "summary": {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in taken},
             "gathered": TypeAdapter(Gathered).dump_python(summary.gathered, mode="json"),
             "together": _together().dump_python(summary.judges_together, mode="json"),

@@ -67,7 +67,12 @@ class Results:
     told: list[str] = field(default_factory=list)
 
     def expect_blocks(self, intake: "Intake") -> "Callable[[Block, Alike], None]":
-        """Finds what counts as right, and returns what takes the results in blocks; errors as :meth:`expect`."""
+        """Finds what counts as right, and returns what takes the results.
+
+        Raises:
+            ConfigurationError: a bar needs labels, and there are none.
+            InputError: the rule given applies to no verdict here.
+        """
         from metajudge.evidence.correctness import RowCounting, correctness
 
         facts, wanted = intake.facts, intake.wanted

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
+import threading
 
 import pytest
 
+from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.table import build_table
 from metajudge.store import open_store
 from metajudge.vetting import rerun
 from tests.cli.conftest import agents
@@ -33,10 +37,10 @@ def vet(in_process, tmp_path):
     path.write_text("".join(one.model_dump_json() + "\n" for one in crowd(20)))
 
     def run(*options, path=path):
-        done = in_process("vet", path, "--store", tmp_path / "s.db", "--json", *options)
+        done = run.done = in_process("vet", path, "--store", tmp_path / "s.db", "--json", *options)
         return json.loads(done.stdout), SAID in done.stderr
 
-    run.path = path
+    run.path, run.said = path, lambda: run.done.stderr
     return run
 
 
@@ -92,6 +96,7 @@ def test_another_version_of_counting_decides_anew_and_asks_nothing(vet, monkeypa
         monkeypatch.setattr(rerun, "COUNTING", rerun.COUNTING + 1)
         found, answered = vet(*agents(server))
         assert (answered, len(server.requests)) == (False, asked)
+        assert "another version" in vet.said()
     assert figures(found) == figures(first)
 
 
@@ -103,6 +108,52 @@ def test_a_model_is_asked_no_more(vet):
         assert (answered, len(server.requests)) == (True, asked)
     assert (first["calls"], again["calls"], again["reused"]) == (asked, 0, first["judgments"])
     assert again["cost_usd"] == 0
+
+
+def test_a_pipe_is_read_each_time(vet, tmp_path):
+    """Its name says nothing of its content."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found = []
+    for count in (20, 3):
+        text = "".join(one.model_dump_json() + "\n" for one in crowd(count))
+        writer = threading.Thread(target=pipe.write_text, args=(text,))
+        writer.start()
+        found.append(vet(path=pipe))
+        writer.join()
+    assert [answered for _, answered in found] == [False, False]
+    assert found[0][0]["judgments"] > found[1][0]["judgments"]
+
+
+def test_another_mapping_of_the_columns_is_another_input(vet, tmp_path):
+    table = tmp_path / "votes.csv"
+    table.write_text("q,a,b,won,lost\n" + "".join(f"q{n},x,y,A,B\n" for n in range(5)))
+    maps = tmp_path / "metajudge-inputs.toml"
+    columns = '[inputs."votes.csv".columns]\nquestion = "q"\n"responses.A" = "a"\n"responses.B" = "b"\nverdict = "%s"\n'
+    constants = '[inputs."votes.csv".constants]\njudge = "j"\n'
+    for column in ("won", "lost"):
+        maps.write_text(columns % column + constants)
+        assert not vet(path=table)[1]
+        assert vet(path=table)[1]
+
+
+def test_a_bar_that_needs_labels_is_refused_again(vet, in_process, tmp_path):
+    plain = tmp_path / "plain.jsonl"
+    plain.write_text("".join(one.model_dump_json() + "\n" for one in crowd(20, labelled=False)))
+    vet(path=plain)
+    done = in_process("vet", plain, "--store", tmp_path / "s.db", "--fail-under", "precision=0.9")
+    assert done.returncode == 2
+    assert "needs labels" in done.stderr
+
+
+def test_a_calibration_and_a_policy_give_the_same_figures(vet, tmp_path):
+    calibration = fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1)
+    (tmp_path / "c.json").write_bytes(calibration.to_json())
+    options = ["--calibration", tmp_path / "c.json", "--policy", "verdict"]
+    (first, _), (again, answered) = vet(*options), vet(*options)
+    assert answered
+    assert again["decisions"] == first["decisions"]
+    assert {**figures(again), "reviews": 0} == {**figures(first), "reviews": 0}
 
 
 def test_bad_lines_are_reported_each_time(vet):
