@@ -60,3 +60,13 @@ def test_the_other_project_with_our_import_name_is_found(tmp_path):
     ).stdout
     assert "metajudge 0.3.0 is another project with the same import name" in said
     assert "pip uninstall metajudge metajudge-vet" in said
+
+
+@pytest.mark.parametrize(
+    "use", ["import metajudge.cli.vet", "from metajudge import voting; voting.kemeny([['a', 'b']])"]
+)
+def test_what_needs_no_statistics_does_not_load_them(use):
+    """A quarter of a second at every start."""
+    code = f"import sys; {use}; print([m for m in ('scipy', 'sklearn', 'pandas', 'duckdb') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -174,6 +174,14 @@ class TestRates:
 
 
 class TestOtherSites:
+    def test_without_keys_another_site_s_page_cannot_change_or_ask_anything(self, serve, tmp_path):
+        client = serve(store=tmp_path / "s.db")
+        for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+            answer = client.post("/v1/feedback/proposals", headers={"origin": origin})
+            assert answer.status_code == 403
+        own = f"{client.base_url}".rstrip("/")
+        assert client.post("/v1/vet", json=record(), headers={"origin": own}).status_code == 200
+
     def test_cors_is_off(self, serve):
         client = serve()
         asked = {"origin": "https://tools.example", "access-control-request-method": "POST"}

@@ -53,7 +53,7 @@ def test_without_two_judges():
 
 def test_each_person_stands_beside_the_others():
     found = left_out(table_of([single("i", "j", "pass", labels=["pass", "pass", "fail"])]))
-    # the two who pass leave an undecided rest; the third is held against pass
+    # Without one "pass" the other two are tied and not compared; "fail" is compared with two "pass".
     assert (found.answer.tolist(), found.target.tolist()) == ([0], [1])
     assert (found.number.tolist(), found.target_number.tolist()) == ([0], [1])
 

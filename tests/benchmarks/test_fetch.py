@@ -45,6 +45,12 @@ def test_a_source_without_the_commit_is_refused_and_leaves_nothing(repository, t
     assert [entry.name for entry in tmp_path.iterdir()] == ["upstream"]
 
 
+def test_without_a_network_the_error_says_so_and_nothing_is_left(repository, tmp_path):
+    with pytest.raises(InputError, match="check the network"):
+        fetch(card(repository), tmp_path / "out", source="http://127.0.0.1:9/nothing")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["upstream"]
+
+
 def test_a_damaged_file_in_the_source_does_not_arrive(repository, tmp_path):
     wanted = card(repository)
     blob = git(repository, "rev-parse", "HEAD:data/pairs.jsonl")
@@ -56,3 +62,18 @@ def test_a_damaged_file_in_the_source_does_not_arrive(repository, tmp_path):
     with pytest.raises(InputError, match="nothing was kept"):
         fetch(wanted, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(repository, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        fetch(card(repository), tmp_path / "out")
+    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
+
+
+def test_without_git_the_error_names_what_to_get(repository, tmp_path, monkeypatch):
+    wanted = card(repository)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=f"git is not installed.*{wanted.commit}"):
+        fetch(wanted, tmp_path / "out")

@@ -11,9 +11,11 @@ from metajudge.calibration.design import (
     Design,
     Factor,
     Feature,
+    design_of,
     layout_of,
     learn,
     transform,
+    varying_factors,
 )
 from metajudge.calibration.table import build_table
 from metajudge.evidence.consensus import Column
@@ -41,6 +43,28 @@ def signal(name):
 def base(values, absent=None):
     values = np.array(values, dtype=np.float64)
     return BaseMatrix(values, np.zeros(values.shape, dtype=bool) if absent is None else np.array(absent))
+
+
+def test_factors_are_read_off_the_table(table):
+    factors = [
+        signal("agents.mean"),
+        Factor(kind="absent", name="agents.mean"),
+        Factor(kind="category", name="hard"),
+        Factor(kind="judge", name=table.judges[0]),
+        signal("not there"),
+        Factor(kind="absent", name="not there"),
+    ]
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    found = BaseMatrix.of(table, categories, factors)
+    column = table.columns["agents.mean"]
+    assert found.values[:, 0].tolist() == column.values.tolist()
+    assert found.absent[:, 0].tolist() == (~column.present).tolist()
+    assert found.values[:, 1].tolist() == (~column.present).astype(float).tolist()
+    assert found.values[:, 2].tolist() == [row % 2 for row in range(len(table))]
+    assert found.values[:, 3].tolist() == [float(judge == table.judges[0]) for judge in table.judges]
+    assert found.absent[:, 4].all()
+    assert (found.values[:, 5] == 1).all()
+    assert not found.absent[:, 5].any()
 
 
 def test_an_absent_signed_signal_is_filled_with_nothing_and_others_with_their_mean():
@@ -78,8 +102,53 @@ def test_a_constant_column_is_not_blown_up():
     assert abs(transform(base([[3.0]]), layout, fitted)[0, 0] - 1) < 1e-6
 
 
+def test_a_design_is_the_layout_with_its_numbers_and_gives_the_same_matrix(table):
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    factors = [signal("agents.mean"), signal("format.words"), Factor(kind="category", name="hard")]
+    layout = layout_of(factors, [0, 1], {(1, 2): 0.25})
+    rows = BaseMatrix.of(table, categories, layout.factors)
+    fitted = learn(rows, layout)
+    design = Design.model_validate_json(design_of(layout, fitted).model_dump_json())
+    assert design.matrix(table, categories) == pytest.approx(transform(rows, layout, fitted))
+    assert design.names() == ["agents.mean", "format.words", "format.words * category:hard"]
+    assert [feature.times for feature in design.features] == [None, None, 2]
+    assert [feature.prior for feature in design.features] == [1, 1, 0.25]
+
+
 @pytest.mark.parametrize("feature", [Feature(factor=1), Feature(factor=0, times=1), Feature(factor=-1)])
 def test_a_feature_beyond_the_factors_is_refused(feature):
     with pytest.raises(ValidationError, match="points beyond the 1 factors"):
         Design(factors=(signal("x"),), features=(feature,))
     Design(factors=(signal("x"),), features=(Feature(factor=0, times=0),))
+
+
+def test_a_layout_drops_factors_that_nothing_uses():
+    layout = layout_of([signal("a"), signal("b"), signal("c"), signal("d")], [2], {(2, 3): 0.5, (0, 3): 0.25})
+    assert [factor.name for factor in layout.factors] == ["a", "c", "d"]
+    assert layout.left.tolist() == [1, 1, 0]
+    assert layout.times.tolist() == [-1, 2, 2]
+    assert layout.prior.tolist() == [1, 0.5, 0.25]
+
+
+def test_factors_that_vary_are_kept_and_one_indicator_for_each_pattern_of_absence(table):
+    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
+    found = varying_factors(table, categories, judges=False)
+    assert [factor.title for factor in found] == [
+        "agents.mean",
+        "format.words",
+        "order.signed",
+        "peers.of:x",
+        "absent:agents.mean",
+        "category:easy",
+        "category:hard",
+    ]
+    with_judges = varying_factors(table, ["one"] * len(table), judges=True)
+    assert [factor.title for factor in with_judges if factor.kind in ("category", "judge")] == [
+        f"judge:{name}" for name in sorted(set(table.judges))
+    ]
+
+
+def test_rows_are_chosen_with_their_absence():
+    whole = base([[1, 2], [3, 4]], [[True, False], [False, True]])
+    assert whole.rows(np.array([1])).values.tolist() == [[3, 4]]
+    assert whole.rows(np.array([1])).absent.tolist() == [[False, True]]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metajudge.errors import ConfigurationError
+from metajudge.errors import BadLineError, ConfigurationError, InputError, PolicyError
 from tests.doubles.cases import RELEVANCE, by_stage, flood
 from tests.doubles.llm_server import LLMServer
 
@@ -19,6 +19,56 @@ def cases(tmp_path):
 
 def judge(server, name="mini"):
     return ("--judge", f"{name}=openai:gpt-4o-mini@{server.url}")
+
+
+def test_a_judge_that_fails_is_reported_recorded_and_asked_again(run, tmp_path):
+    (tmp_path / "case.json").write_text(flood().model_dump_json())
+    down = [True]
+    with LLMServer(by_stage, faults=lambda _: "401" if down else None) as server:
+        failed = run("case", "case.json", *judge(server))
+        assert failed.exit_code == 1
+        assert "REVIEW_PRIORITY" in failed.stdout
+        assert "Judges' failures" in failed.stdout
+        down.clear()
+        again = run("case", "case.json", *judge(server))
+    assert again.exit_code == 0, again.stdout
+    assert "APPROVE" in again.stdout
+
+
+def test_bad_cases_are_set_aside_with_reasons_and_the_others_judged(run, cases, tmp_path):
+    with cases.open("a") as file:
+        file.write(flood("cyber-1", type="cyber").model_dump_json() + "\n")
+        file.write('{"id": "half"\n')
+        file.write('{"id": "empty", "type": "climate", "stages": []}\n')
+    with LLMServer(by_stage) as server:
+        done = run("case", cases, *judge(server), "--out", "out.jsonl")
+        asked = server.count
+        with pytest.raises(BadLineError, match=r"first of 3 bad lines"):
+            run("case", cases, *judge(server), "--out", "strict.jsonl", "--store", "strict.duckdb", "--strict")
+        assert server.count == asked
+    assert done.exit_code == 0
+    assert "3 cases could not be judged" in done.stdout
+    reasons = [json.loads(line)["reason"] for line in (tmp_path / "out.jsonl.rejects.jsonl").read_text().splitlines()]
+    assert "no weight profile for type 'cyber'" in reasons[0]
+    assert "half a JSON object" in reasons[1]
+    assert "stages" in reasons[2]
+
+
+def test_a_users_mistakes_end_the_run_before_anything_is_sent(run, cases, tmp_path):
+    with pytest.raises(ConfigurationError, match="no judge"):
+        run("case", cases)
+    with pytest.raises(InputError, match="no such file"):
+        run("case", "nowhere.json", "--judge", "openai:gpt-4o-mini")
+    with pytest.raises(PolicyError, match="is for verdicts"):
+        run("case", cases, "--judge", "openai:gpt-4o-mini", "--policy", "verdict")
+    with pytest.raises(PolicyError, match="unknown policy"):
+        run("case", cases, "--judge", "openai:gpt-4o-mini", "--policy", "risk")
+    (tmp_path / "other.jsonl").write_text(flood("climate-1", type="regulatory").model_dump_json())
+    with pytest.raises(InputError, match="one content at"):
+        run("case", cases, "other.jsonl", "--judge", "openai:gpt-4o-mini")
+    (tmp_path / "bad.json").write_text("{]")
+    with pytest.raises(InputError, match="not one JSON document"):
+        run("case", "bad.json", "--judge", "openai:gpt-4o-mini")
 
 
 def test_a_webhook_without_a_secret_ends_before_anything_is_asked(run, cases):
@@ -47,6 +97,20 @@ def test_simulating_a_stricter_policy_on_judged_cases(run, cases, tmp_path):
     )
     assert against["changed"] == against["total"] == 3
     assert [len(row["examples"]) for row in against["transitions"]] == [1]
+
+
+@pytest.mark.slow
+def test_a_corrected_score_of_a_case_is_never_lost_to_a_misspelt_criterion_or_another_scale(run, cases):
+    low = {name: (score, 0.5) for name, (score, _) in RELEVANCE.items()}
+    with LLMServer(lambda body: by_stage(body, relevance=low)) as server:
+        run("case", cases, *judge(server))
+    taken = json.loads(run("review", "next", "--reviewer", "ada", "--json").stdout)["review_id"]
+    decide = ("review", "decide", taken, "--reviewer", "ada", "--outcome", "modify", "--score")
+    with pytest.raises(InputError, match="did you mean completeness"):
+        run(*decide, "completness=4")
+    with pytest.raises(InputError, match="off the scale from 0 to 10"):
+        run(*decide, "completeness=11")
+    assert run(*decide, "completeness=4", "--reason", "half is missing").exit_code == 0
 
 
 @pytest.mark.slow

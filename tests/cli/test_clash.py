@@ -1,5 +1,6 @@
 """``metajudge clash`` as a user runs it: against a server of both protocols, resumed, killed, with wrong input."""
 
+import asyncio
 import json
 import signal
 import time
@@ -13,7 +14,9 @@ from metajudge.cli.clash_report import (
     best_answers,
     took,
 )
-from metajudge.errors import InputError
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.store import open_store
+from metajudge.types import Item
 from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import criteria_answer, panel, question, ranks_by, shown_in
@@ -59,7 +62,44 @@ def write_items(path, count=4, **changes):
     return path
 
 
+class TestOneprompt:
+    def test_a_lost_candidate_and_an_empty_one(self, run):
+        def silent(body):
+            return "" if body["model"] == "small" else answer(body)
+
+        with LLMServer(answer=silent, faults=lambda r: "404" if r.body["model"] == "gone" else None) as server:
+            flags = (*candidates(server), "--candidate", f"openai:gone@{server.url}")
+            done = run("clash", PROMPT, *flags, *judges(server), "--out", "clash.jsonl")
+        assert done.exit_code == 1
+        (record,) = records()
+        assert record.answered == {"small": "", "large": "a much longer answer"}
+        assert "gone: no answer" in done.output
+        assert record.winner is not None
+
+    def test_a_judge_lost_for_good_is_shown_and_below_the_quorum_there_is_no_verdict(self, run):
+        lost = lambda request: "401" if request.body["model"] in ("one", "two") else None  # noqa: E731
+        with LLMServer(answer=answer, faults=lost) as server:
+            done = run("clash", PROMPT, *candidates(server), *judges(server), "--out", "clash.jsonl")
+        assert done.exit_code == 1
+        assert "no verdict, 1 of 3 judges gave a ranking, 2 are needed" in done.output
+        assert records()[0].tally.voters == 3
+
+
 class TestFiles:
+    def test_a_lost_judge_is_asked_again_and_the_first_attempt_stays(self, run):
+        write_items("items.jsonl", 1)
+        lost = ["400"]
+        fault = lambda request: lost.pop() if lost and request.body["model"] == "one" else None  # noqa: E731
+        with LLMServer(answer=answer, faults=fault) as server:
+            command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
+            assert run(*command).exit_code == 1
+            assert server.count == 3
+            assert run(*command).exit_code == 0
+            assert server.count == 4
+        first, second = records()
+        assert (first.attempt, second.attempt, second.key) == (1, 2, first.key)
+        assert (first.tally.votes, second.tally.votes) == (2, 3)
+
     def test_cycles_make_answers_anew(self, run):
         with LLMServer(answer=answer) as server:
             flags = ("--cycles", "2", "--regenerate", "--repeats", "2", "--out", "clash.jsonl")
@@ -95,6 +135,49 @@ class TestFiles:
 
 
 class TestWrongInput:
+    def test_the_same_model_twice_needs_names(self, run):
+        with pytest.raises(ConfigurationError, match="candidate m is given more than once: name them apart"):
+            run("clash", PROMPT, "--candidate", "vllm:m", "--candidate", "vllm:m", "--judge", "vllm:j")
+        with pytest.raises(ConfigurationError, match="given more than once"):
+            run("clash", PROMPT, "--candidate", "vllm:m", "--judge", "vllm:j", "--judge", "vllm:j")
+
+    @pytest.mark.parametrize(
+        ("flags", "message"),
+        [
+            ((), "no candidate"),
+            (("--candidate", "vllm:m"), "no judge"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--observers", "--voters"), "give one of them"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--cycles", "2"), "add --regenerate"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--candidate-weight", "1"), "needs --voters"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--quorum", "2"), "quorum of 2"),
+            (("--responses", "given", "--judge", "vllm:j", "--observers"), "name their models"),
+            (("--candidate", "vllm:m", "--judge", "vllm:j", "--voters", "--candidate-weight", "0"), "has weight 0"),
+        ],
+    )
+    def test_flags_that_make_no_sense_together(self, run, flags, message):
+        with pytest.raises(ConfigurationError, match=message):
+            run("clash", PROMPT, *flags)
+
+    def test_files_that_are_not_there_empty_or_without_responses(self, run, tmp_path):
+        flags = ("--candidate", "vllm:m", "--judge", "vllm:j", "--out", "c.jsonl")
+        with pytest.raises(InputError, match="no such file"):
+            run("clash", "missing.jsonl", *flags)
+        Path("empty.jsonl").write_text("")
+        with pytest.raises(InputError, match="contains no question"):
+            run("clash", "empty.jsonl", *flags)
+        Path("twice.jsonl").write_text('{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n')
+        with pytest.raises(InputError, match="is used for two questions"):
+            run("clash", "twice.jsonl", *flags)
+        with pytest.raises(InputError, match="takes the responses from a file"):
+            run("clash", PROMPT, "--responses", "given", "--judge", "vllm:j")
+        with pytest.raises(InputError, match="the prompt is empty"):
+            run("clash", " ", *flags)
+
+    def test_a_file_of_prompts_needs_a_file_of_attempts(self, run):
+        write_items("items.jsonl")
+        done = run("clash", "items.jsonl", "--candidate", "vllm:m", "--judge", "vllm:j")
+        assert done.exit_code == 2
+
     def test_prompts_are_never_written_over(self, run):
         write_items("items.jsonl")
         for option in ("--out", "--judgments", "--json-out"):
@@ -103,6 +186,69 @@ class TestWrongInput:
             with pytest.raises(InputError, match="would be overwritten"):
                 run("clash", "items.jsonl", "--judge", "vllm:j", "--responses", "given", *flags)
         assert len(Path("items.jsonl").read_text().splitlines()) == 4
+
+    def test_one_candidate_and_twenty_six(self, run):
+        with LLMServer(answer=answer) as server:
+            done = run(
+                "clash", PROMPT, "--candidate", f"openai:small@{server.url}", *judges(server), "--out", "k1.jsonl"
+            )
+        assert done.exit_code == 0, done.output
+        assert records("k1.jsonl")[0].winner == "small"
+        many = {f"m{n}": "x" * (n + 1) for n in range(26)}
+        Path("many.jsonl").write_text(json.dumps({"id": "q", "question": "?", "responses": many}) + "\n")
+        with LLMServer(answer=answer) as server:
+            flags = ("--responses", "given", "--out", "k26.jsonl")
+            run("clash", "many.jsonl", *judges(server, "openai:one"), *flags)
+        (record,) = records("k26.jsonl")
+        assert [group[0] for group in record.tally.ranking] == [f"m{n}" for n in range(25, -1, -1)]
+
+
+class TestOneJudge:
+    def test_one_judge_is_never_unanimous_and_one_that_takes_the_first_answer_is_reported(self, run):
+        def first(body):
+            labels = list(requested_schema(body)["properties"]["scores"]["properties"])
+            scores = json.loads(score_answer(2)(body))["scores"]
+            return json.dumps({"scores": scores, "comparison": "First.", "ranking": labels})
+
+        with LLMServer(answer=first) as server:
+            given = ("--responses", "given", *judges(server, "fond=openai:one"), "--out", "clash.jsonl")
+            single = run("clash", write_items("one.jsonl", 1), *given[:-1], "a.jsonl")
+            many = run("clash", write_items("q.jsonl", 12), *given, "--json-out", "c.json", "--report", "c.html")
+        assert "escalate (one voter cannot agree with itself)" in single.output
+        assert "(unanimous)" not in single.output
+        assert "100%" not in single.output
+        summary = json.loads(Path("c.json").read_text())["summary"]
+        assert (summary["unanimous"], summary["escalated"]) == (0, 12)
+        (found,) = summary["first_shown"]
+        assert (found["first"], found["n"], found["reported"]) == (12, 12, True)
+        sentence = "judge fond preferred the answer it was shown first in 12 of 12 evaluations"
+        assert sentence in many.output
+        assert sentence in found["sentence"]
+        assert sentence in Path("c.html").read_text()
+        assert "Blinding: no name to hide." in many.output
+
+
+def test_labels_in_a_file_of_records_are_calls(run):
+    async def made():
+        plain = [{**question(f"q{n}").model_dump(), "label": "x>y" if n else "y>x"} for n in range(4)]
+        judges = panel(ranks_by(LONG, name="a"), ranks_by(LONG, name="b"), ranks_by(SHORT, name="c"))
+        return [await one(Item.model_validate(item), judges) for item in plain]
+
+    records = asyncio.run(made())
+    Path("clash.jsonl").write_text("".join(record.model_dump_json() + "\n" for record in records))
+    done = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb", "--json")
+    found = json.loads(done.stdout)["concordance"]
+    assert (found["overall"]["agreed"], found["overall"]["n"]) == (3, 4)
+    assert (found["divided"]["n"], found["unanimous"]) == (4, None)
+
+
+def test_without_any_call_the_message_says_how_to_get_some(run):
+    async def empty():
+        await (await open_store(Path("s.duckdb"))).close()
+
+    asyncio.run(empty())
+    with pytest.raises(InputError, match=r"no call of people on a clash is in the store \(0 reviews wait\)"):
+        run("clash", "--compare-people", "--store", "s.duckdb")
 
 
 class TestBestAnswer:

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
-import click
 import pytest
+import typer
 
+from metajudge.cli.judge import judge
+from metajudge.cli.vet import vet
 from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.readers import write_jsonl
 from tests.doubles.jsonl import lines
@@ -14,6 +16,13 @@ from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
+
+
+def app():
+    commands = typer.Typer(pretty_exceptions_enable=False)
+    commands.command("judge")(judge)
+    commands.command("vet")(vet)
+    return commands
 
 
 @pytest.fixture
@@ -79,8 +88,26 @@ class TestResumption:
         assert "declined to answer" in found[1]["no_verdict"]
         assert [one["meta"]["attempts"] for one in found] == [2, 1, 1, 1]
 
+    def test_a_budget_keeps_what_is_done_and_the_next_run_goes_on(self, run, items):
+        with LLMServer(answer=answer("A>B")) as server:
+            flags = ("judge", items, *judges(server)[:2], "--concurrency", "1", "--out", "out.jsonl")
+            done = run(*flags, "--budget-usd", "0.002")
+            assert done.exit_code == 3, done.output
+            assert "The budget is spent. Run the same command with a larger budget" in done.output
+            some = len(lines("out.jsonl"))
+            assert 0 < some < 12
+            assert run(*flags).exit_code == 0
+            assert server.count == 12
+        assert len(lines("out.jsonl")) == 12
+
 
 class TestDryRun:
+    def test_an_unknown_price_is_said(self, run, items):
+        done = run("judge", items, "--judge", "vllm:own", "--orders", "given", "--out", "out.jsonl", "--dry-run")
+        assert "6 judgments" in done.output
+        assert "cost unknown" in done.output
+        assert "Unknown price for own" in done.output
+
     def test_rejudging_is_priced_with_two_calls_an_agent(self, run):
         flags = ("--agent", "openai:gpt-4o-mini", "--agent", "anthropic:claude-sonnet-4-5", "--strategy", "rejudge")
         estimate = json.loads(run("vet", SAMPLE, *flags, "--dry-run", "--json").output)
@@ -96,6 +123,14 @@ class TestBadInput:
                 run("judge", items, "--judge", f"openai:own@{server.url}", "--budget-usd", "1", "--out", "out.jsonl")
             assert server.count == 0
 
+    def test_one_id_with_two_contents_is_refused_before_anything_is_sent(self, run, items):
+        with items.open("a") as file:
+            file.write(item("i0", first="other").model_dump_json() + "\n")
+        with LLMServer() as server:
+            with pytest.raises(InputError, match="item 'i0' has one content at"):
+                run("judge", items, *judges(server), "--out", "out.jsonl")
+            assert server.count == 0
+
     def test_bad_lines_are_counted_and_written_down_and_the_rest_is_judged(self, run, items):
         with items.open("a") as file:
             file.write('nonsense\n{"id": "x", "question": "q", "responses": {"A": "1"}}\n')
@@ -109,6 +144,15 @@ class TestBadInput:
         assert [one["line"] for one in lines("out.jsonl.rejects.jsonl")] == [7, 8]
         assert len(lines("out.jsonl")) == 24
 
+    def test_no_pair_at_all(self, run, tmp_path):
+        (tmp_path / "one.jsonl").write_text('{"id": "x", "question": "q", "responses": {"A": "1"}}\n')
+        with pytest.raises(InputError, match=r"no item with two responses: one\.jsonl:1: item 'x' has 1 responses"):
+            run("judge", "one.jsonl", "--judge", "vllm:x", "--out", "out.jsonl")
+
+    def test_an_output_that_cannot_be_written(self, run, items, tmp_path):
+        with pytest.raises(InputError, match="is a folder"):
+            run("judge", items, "--judge", "vllm:x", "--out", tmp_path)
+
     def test_an_output_that_is_the_input_is_refused_and_the_input_is_left_alone(self, run, items):
         before = items.read_bytes()
         with pytest.raises(InputError, match="is read and would be overwritten"):
@@ -117,23 +161,7 @@ class TestBadInput:
             run("judge", items, "--judge", "vllm:x", "--out", "o.jsonl", "--combined", "./o.jsonl")
         assert items.read_bytes() == before
 
-    @pytest.mark.parametrize(
-        ("flags", "said"),
-        [
-            (("--rule", "sum"), "--combined"),
-            (("--combined", "c.jsonl", "--grade"), "both games of a pair"),
-            (("--combined", "c.jsonl", "--orders", "given"), "both games of a pair"),
-        ],
-    )
-    def test_what_cannot_be_combined_is_refused_not_dropped(self, run, items, flags, said):
-        done = run("judge", items, "--judge", "vllm:x", "--out", "out.jsonl", *flags)
+    def test_a_rule_without_a_file_to_combine_into_is_refused_not_dropped(self, run, items):
+        done = run("judge", items, "--judge", "vllm:x", "--out", "out.jsonl", "--rule", "sum")
         assert done.exit_code == 2
-        assert said in click.unstyle(done.output)
-
-
-def test_a_lost_game_makes_no_combined_verdict(run, items):
-    with LLMServer(answer=answer("A=B"), faults=["400"]) as server:
-        done = run("judge", items, *judges(server), "--out", "out.jsonl", "--combined", "c.jsonl", "--concurrency", "1")
-    assert done.exit_code == 1
-    assert [one["id"] for one in lines("c.jsonl")][:1] == ["i0/claude-sonnet-4-5/agree"]
-    assert len(lines("c.jsonl")) == 11
+        assert "--combined" in done.output

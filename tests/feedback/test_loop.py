@@ -80,15 +80,7 @@ async def test_a_better_version_is_proposed_and_in_force_only_once_somebody_says
     better = [one for one in found if one.status == "proposed"]
     assert better, [one.backtest.reason for one in found]
     assert await loop.active("verdict") == VERDICT
-    for name in ("", "  "):
-        with pytest.raises(InputError, match="give the name of who"):
-            await loop.activate(better[0].proposal_id, by=name)
     done = await loop.activate(better[0].proposal_id, by="ada", reason="too lenient")
-    with pytest.raises(InputError, match="already in force"):
-        await loop.activate(better[0].proposal_id, by="ada")
-    for other in (one for one in better if one.policy.digest != better[0].policy.digest):
-        with pytest.raises(InputError, match="propose again"):
-            await loop.activate(other.proposal_id, by="ada")
     assert (await loop.active("verdict")).digest == better[0].policy.digest == done.digest
     (kept,) = await loop.activations("verdict")
     assert (kept.by, kept.reason, kept.base_digest, kept.backtest) == (
@@ -112,6 +104,26 @@ async def test_what_is_not_better_is_refused_and_cannot_be_activated(store, loop
     assert await loop.activations() == []
 
 
+async def test_a_proposal_for_an_old_version_is_refused(store, loop):
+    await decided(store, crowd(800, 6, bias=0.25))
+    better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
+    await loop.activate(better[0].proposal_id, by="ada")
+    with pytest.raises(InputError, match="already in force"):
+        await loop.activate(better[0].proposal_id, by="ada")
+    others = [one for one in better[1:] if one.policy.digest != better[0].policy.digest]
+    for other in others:
+        with pytest.raises(InputError, match="propose again"):
+            await loop.activate(other.proposal_id, by="ada")
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+async def test_somebody_must_answer_for_an_activation(store, loop, name):
+    await decided(store, crowd(800, 6, bias=0.25))
+    better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
+    with pytest.raises(InputError, match="give the name of who"):
+        await loop.activate(better[0].proposal_id, by=name)
+
+
 @pytest.mark.slow
 async def test_a_new_backtest_counts_when_it_says_no(store, loop):
     """People who change their mind after the proposal keep it from being activated."""
@@ -130,13 +142,18 @@ async def test_patterns_are_due_every_so_many_disagreements(store, loop):
     assert not await loop.due("verdict")
     await decided(store, crowd(400, 3))
     assert await loop.due("verdict")
-    first = await loop.propose("verdict")
+    await loop.propose("verdict")
     assert not await loop.due("verdict")
+    with pytest.raises(InputError, match="at least 1"):
+        await loop.due("verdict", 0)
+
+
+async def test_the_same_cases_give_the_same_proposals_once(store, loop):
+    await decided(store, crowd(400, 3))
+    first = await loop.propose("verdict")
     again = await loop.propose("verdict")
     assert [one.proposal_id for one in first] == [one.proposal_id for one in again]
     assert len(await loop.proposals("verdict")) == len(first)
-    with pytest.raises(InputError, match="at least 1"):
-        await loop.due("verdict", 0)
 
 
 async def test_a_policy_whose_file_is_gone_is_still_known(store, loop):
@@ -147,21 +164,31 @@ async def test_a_policy_whose_file_is_gone_is_still_known(store, loop):
     assert (await loop.active("mine")).digest == mine.digest
 
 
-async def test_what_was_changed_by_hand_is_not_activated_and_decides_nothing(store, loop):
+@pytest.mark.slow
+async def test_an_activation_changed_by_hand_decides_nothing(store, loop):
     await decided(store, crowd(800, 6, bias=0.25))
     better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
-    changed = better.model_dump(mode="json") | {"proposal_id": "0123456789ab"}
+    await loop.activate(better.proposal_id, by="ada")
+    (entry,) = await store.audit_log.entries("activation")
+    lax = {**entry.payload, "policy": {**entry.payload["policy"], "title": "Everything passes"}}
+    await store.audit_log.append("activation", "verdict", lax, now=5.0)
+    with pytest.raises(PolicyError, match="changed by hand"):
+        await loop.active("verdict")
+    broken = {**entry.payload, "policy": {**entry.payload["policy"], "bands": []}}
+    await store.audit_log.append("activation", "verdict", broken, now=6.0)
+    with pytest.raises(PolicyError, match="changed by hand"):
+        await loop.active("verdict")
+
+
+async def test_a_proposal_changed_by_hand_is_not_activated(store, loop):
+    await decided(store, crowd(800, 6, bias=0.25))
+    better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
+    changed = better.model_dump(mode="json")
+    changed["proposal_id"] = "0123456789ab"
     changed["policy"]["title"] = "Everything passes"
     await store.audit_log.append("proposal", "verdict", changed, now=5.0)
     with pytest.raises(InputError, match="differs from what was proposed"):
         await loop.activate("0123456789ab", by="mallory")
-    await loop.activate(better.proposal_id, by="ada")
-    (entry,) = await store.audit_log.entries("activation")
-    for change in ({"title": "Everything passes"}, {"bands": []}):
-        altered = {**entry.payload, "policy": {**entry.payload["policy"], **change}}
-        await store.audit_log.append("activation", "verdict", altered, now=5.0)
-        with pytest.raises(PolicyError, match="changed by hand"):
-            await loop.active("verdict")
 
 
 async def test_the_policies_present_are_those_that_people_decided_about(loop, store):

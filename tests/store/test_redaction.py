@@ -7,6 +7,8 @@ from metajudge.decision import decide_verdict, load_policy
 from metajudge.store import RunRecord, queries
 from metajudge.store.redaction import (
     FORGOTTEN,
+    HIDDEN,
+    hide_headers,
     redact_assessment,
     redact_draft,
     redact_item,
@@ -101,6 +103,15 @@ def test_redacted_assessment_keeps_every_number(records) -> None:
 
 AGENT = {"name": "a", "model": "openai:a", "headers": {"X-Gateway-Token": "SECRET", "X-Team": "SECRET"}}
 CONFIG = {"panel": {"agents": [AGENT], "routes": {"math": {"agents": [AGENT]}}}, "panel_digest": "d"}
+
+
+def test_no_value_of_a_header_is_shown_whatever_its_name() -> None:
+    hidden = hide_headers(CONFIG)
+    assert "SECRET" not in repr(hidden)
+    assert hidden["panel"]["agents"][0]["headers"] == {"X-Gateway-Token": HIDDEN, "X-Team": HIDDEN}
+    assert hidden["panel"]["agents"][0]["model"] == "openai:a"
+    assert hidden["panel_digest"] == "d"
+    assert "SECRET" in repr(CONFIG), "what was given is left as it is"
 
 
 async def test_a_header_is_neither_kept_with_a_run_nor_shown_of_an_older_one(reopen) -> None:

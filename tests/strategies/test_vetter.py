@@ -1,7 +1,11 @@
 """Vetting one judgment: routing, keys, and what never reaches a model."""
 
-from metajudge.strategies import Vetter
-from tests.doubles.judgments import judgment
+import pytest
+
+from metajudge.agents import Agent
+from metajudge.providers.scripted import ScriptedModel
+from metajudge.strategies import Panel, StrategyName, Vetter
+from tests.doubles.judgments import judgment, reply
 from tests.strategies.vetted import SHORT, panel
 
 
@@ -17,3 +21,39 @@ class TestProvenance:
         }
         assert len(keys) == 5
         assert base.key(judgment(label=None)) == base.key(judgment())
+
+
+class TestVerdictAlone:
+    """Judgments without a rationale under the second prompt set pass or fail on their verdict."""
+
+    ALONE = SHORT.for_verdict_alone()
+    LEFT_OUT = ("logical_soundness", "completeness", "clarity", "impactfulness")
+
+    def of(self, *scores, strategy="majority_vote", **options):
+        agents = tuple(
+            Agent(
+                name=f"a{n}",
+                model=ScriptedModel(lambda _request, score=score: reply(score, self.ALONE), name=f"m{n}"),
+                rubric=SHORT,
+                prompt_version=2,
+            )
+            for n, score in enumerate(scores)
+        )
+        return Panel(agents=agents, strategy=StrategyName(strategy), threshold=4.5, rubric="short", **options)
+
+    @pytest.mark.parametrize("strategy", ["single", "weighted_average", "majority_vote"])
+    async def test_a_right_verdict_alone_is_kept_at_the_usual_threshold(self, strategy):
+        given = self.of(*[5] * (1 if strategy == "single" else 3), strategy=strategy)
+        result = await Vetter(given).vet(judgment(rationale=""))
+        assert (result.final_score, result.accepted) == (5.0, True)
+        assert result.not_applicable == self.LEFT_OUT
+        assert result.rubric_digest == SHORT.digest
+
+    async def test_early_exit_decides_as_without_it_and_leaves_bounds(self):
+        judged = judgment(rationale="")
+        for scores in ([5, 5, 1], [1, 1, 5], [5, 1, 5]):
+            whole = await Vetter(self.of(*scores)).vet(judged)
+            early = await Vetter(self.of(*scores, early_exit=True)).vet(judged)
+            assert early.accepted is whole.accepted
+        average = await Vetter(self.of(1, 5, strategy="weighted_average", early_exit=True)).vet(judged)
+        assert (average.accepted, average.score_bounds) == (False, (1.0, 3.0))

@@ -3,12 +3,17 @@
 import json
 import random
 
+import pytest
 import typer
 from metajudge.benchmarks.agent_clash.figures import PUBLISHED, Explanation, agrees, beside, compare
-from metajudge.benchmarks.agent_clash.study import to_json
+from metajudge.benchmarks.agent_clash.records import load_study
+from metajudge.benchmarks.agent_clash.report import report_of
+from metajudge.benchmarks.agent_clash.study import recompute, to_json
 
 from metajudge.cli import bench as bench_cli
-from tests.doubles.clash_study import PANEL, row, study
+from metajudge.report.html import to_html
+from tests.benchmarks.agent_clash.studies import values
+from tests.doubles.clash_study import PANEL, lost, relabelled, row, study, vote, write
 
 
 def test_no_statistic_is_made_up_where_rows_are_missing(figures):
@@ -52,6 +57,36 @@ def test_agreement_is_to_the_last_printed_digit():
     assert not agrees(None, PUBLISHED["t9.z"])
 
 
+@pytest.mark.parametrize("ranking", [["A1", "A0", "A0"], ["A0"], [], ["A0", "A7"], ["A7", "A0"]])
+def test_a_ranking_that_is_no_permutation_is_found_and_an_unknown_label_chooses_nobody(figures, ranking):
+    bad = row(1)
+    bad["judges"][0]["ranking"] = ranking
+    found = figures([bad, row(2)])
+    assert found["audit.invalid_rankings"].value == 1
+    chose = bool(ranking) and ranking[0] in ("A0", "A1")
+    assert found[f"ablation.mtbench.{PANEL[0]}"].n == 1 + chose
+
+
+def test_an_evaluation_without_a_verdict_is_in_n_but_in_no_kappa(figures):
+    found = figures([row(1), row(2, "bbb"), row(3), lost(4)])
+    assert found["exp1.n"].value == 4
+    assert found["exp1.n_valid"].value == 3
+    assert found["exp1.matches"].value == 2
+    assert found["exp1.concordance"].value == 50
+    assert "1 of them without a verdict" in found["exp1.concordance"].definition
+    assert "3 rows with a verdict it is 66.7" in found["exp1.concordance"].why
+    assert found["exp1.kappa_side"].n == 3
+    assert found["exp1.kappa_ci"].n == 3
+    assert found["audit.fewer_than_panel"].value == 1
+
+
+def test_a_human_tie_is_neither_match_nor_mismatch(figures):
+    found = figures([row(1), row(2, human=None), row(3, "bbb")])
+    assert found["exp1.n_valid"].value == 2
+    assert found["t3.ids"].value == [3]
+    assert found["exp1.kappa_side"].n == 2
+
+
 def test_a_lost_judge_makes_no_panel_unanimous(figures):
     found = figures([row(1, "aa-"), row(2, "ab-"), row(3, "aaa"), row(4, "aab"), row(5, "b--")])
     assert found["unanimity.unanimous"].n == 1
@@ -64,8 +99,58 @@ def test_a_lost_judge_makes_no_panel_unanimous(figures):
     assert found[f"ablation.mtbench.{PANEL[2]}"].n == 2
 
 
+def test_ties_of_the_weighted_score_are_found_and_candidates_votes_counted(figures):
+    # panel 2-1 is 4 against 2; two candidate votes for the other side make it even
+    both = [vote("openai/gpt-4", "A1", "candidate"), vote("anthropic/claude-v1", "A1", "candidate")]
+    tied = row(1, "aab")
+    tied["judges"] = both + tied["judges"]
+    found = figures([tied, row(2, "aab", candidate="a"), row(3)])
+    assert found["audit.ties"].value == 1
+    assert "mtbench-r1-1" in found["audit.ties"].why
+    assert found["audit.candidate_votes"].value == 2
+
+
+def test_a_majority_over_two_runs_that_differ_is_no_match(figures):
+    rows = [row(1, run=run, experiment="arena", votes=votes) for run, votes in ((1, "aaa"), (2, "bbb"))]
+    found = figures([*rows, row(2, experiment="arena")])
+    assert found["majority.concordance"].value == 50
+    assert "1 evaluations have as many" in found["majority.concordance"].why
+    assert found["stability.classes"].value == {"stable_right": 0, "stable_wrong": 0, "unstable": 1}
+
+
+def test_the_report_takes_any_text_for_data(tmp_path):
+    rows = [row(n, "aab", category="<script>") for n in range(1, 5)]
+    for one in rows:
+        one["judges"][0]["judge"] = "<b>judge</b>"
+    study_read = load_study(write(tmp_path / "data", rows))
+    page = to_html(report_of(study_read, recompute(study_read)))
+    assert "<b>judge" not in page
+
+
+def test_an_unpublished_attempt_counts_for_self_votes_and_positions_alone(figures):
+    rows = [row(1, candidate="a"), row(2, candidate="b")]
+    extra = row(1, "bbb", candidate="b", published=False, row_id="mtbench-r1-1-unpublished1")
+    one, other = figures(rows), figures([*rows, extra])
+    changed = {name for name in one if values(one)[name] != values(other)[name]}
+    assert {name.partition(".")[0] for name in changed} == {"self", "audit"}
+    assert other["self.first"].n == 3
+    assert other["self_published.first"].n == 2
+    assert other["audit.unpublished_attempts"].value == 1
+    never_published = row(7, "bbb", published=False)
+    assert figures([*rows, never_published])["exp1.n"].value == 2
+    assert figures([*rows, never_published])["exp1.human_winners"].n == 2
+
+
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench_cli.app)
+
+
+def test_exchanging_labels_everywhere_changes_nothing_but_positions(figures):
+    rows = study()
+    one, other = values(figures(rows)), values(figures(relabelled(rows)))
+    changed = {name for name in one if one[name] != other[name]}
+    assert changed <= {name for name in one if name.startswith("audit.position.")}
+    assert changed
 
 
 def test_altered_studies_never_crash_and_never_print_a_number_that_is_none(figures):
@@ -93,3 +178,10 @@ def test_the_order_of_the_file_changes_nothing(figures):
     rows = [row(number, votes, cost_usd=0.1 * number) for number, votes in enumerate(["aaa", "aab", "abb"] * 4, 1)]
     rows += [row(number, "aa-", experiment="arena", cost_usd=0.7 / number) for number in range(1, 14)]
     assert to_json(figures(rows)) == to_json(figures(rows[::-1]))
+
+
+def test_an_experiment_that_is_not_there_has_no_figures_rather_than_zeros(figures):
+    found = figures([row(1), row(2, "abb")])
+    zeros = {name: one.value for name, one in found.items() if one.n == 0 and one.value not in (None, [])}
+    assert zeros == {}
+    assert found["t6.run1.matches"].why == "There are no such rows in these data."
