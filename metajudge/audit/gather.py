@@ -117,7 +117,7 @@ def _with_labels(known: Item, other: Item) -> Item:
 
 
 def _by_id(facts: Verdicts, items: Mapping[str, Item]) -> Verdicts:
-    """The facts with one item an id, whatever its records show: what is said of an item is said by all of them."""
+    """The table with one item per id, merged from all records of that id."""
     place = {name: at for at, name in enumerate(items)}
     item = np.array([place[one.id] for one in facts.items], dtype=np.int32)[facts.item]
     asked = [Asked.of(one) for one in items.values()]

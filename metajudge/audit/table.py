@@ -31,7 +31,7 @@ class Coding:
     """How verdicts and labels of a kind become answers and numbers.
 
     Attributes:
-        code: the place in ``classes`` of what is said of responses with these ids; None where it is no such answer.
+        code: index in ``classes`` of a verdict or label on responses with these ids; None if it is not one of them.
         number: the grade, or 1 and 0 for pass and fail; None for other kinds.
         classes: names of the answers: the preferred response by its place in the item, the side of the pass mark, the
             grade or the category; those with an order from worst to best.

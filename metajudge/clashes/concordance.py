@@ -103,7 +103,7 @@ class Concordance:
     """Panel against people.
 
     Attributes:
-        overall, unanimous, divided: share of agreement of the calls that count, by prompt; None where there is none.
+        overall, unanimous, divided: agreement rate of the counted calls, clustered by prompt; None without such calls.
         seen: of calls made after the panel's verdict was seen. They count nowhere else: who sees a verdict follows it.
         left_out: why an evaluation with a call does not count -> how many.
         promise: what the rule "accept what is unanimous" may promise here, in a sentence.

@@ -151,7 +151,7 @@ def worst_table(found: Influence) -> Table:
 
 def _worst_row(one: WorstBallots) -> tuple[Cell, ...]:
     place = f"{one.place_before} to {one.place_after}" if one.place_before != one.place_after else "stays"
-    return (", ".join(one.who), one.favours, one.before, one.after, place, ", ".join(one.can_win) or "nobody else")
+    return (", ".join(one.who), one.favours, one.before, one.after, place, ", ".join(one.can_win) or "none")
 
 
 def influence_lines(found: Influence) -> list[str]:

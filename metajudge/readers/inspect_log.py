@@ -144,7 +144,7 @@ def _parts(value: Any, common: dict[str, Any]) -> Iterator[Said]:
 
 
 def verdict_of(said: Said) -> tuple[Grade | Category | None, str | None]:
-    """The verdict, or why there is none.
+    """The verdict, or the reason it is missing.
 
     Raises:
         BadLine: a value that is neither a grade nor a word.

@@ -298,7 +298,7 @@ class _Found:
                 self.slots.append(tuple(name for group in ballot.ranking for name in group))
                 self.reject(judgment, ballot.line, _unnamed(self.slots[-1]))
         if not ballots and self.slots:
-            raise InputError(_nobody(self.name, self.slots))
+            raise InputError(_models_not_named(self.name, self.slots))
         rejects = sorted(self.rejects, key=lambda one: one.line)
         return RankingFile(self.name, "judgments", None, tuple(ballots), tuple(rejects))
 
@@ -332,7 +332,7 @@ def _unnamed(ids: tuple[str, ...]) -> str:
     return f"the item does not name the models (item.models) of its responses {', '.join(ids)}"
 
 
-def _nobody(name: str, slots: list[tuple[str, ...]]) -> str:
+def _models_not_named(name: str, slots: list[tuple[str, ...]]) -> str:
     ids = ", ".join(sorted({one for given in slots[:1_000] for one in given})[:6])
     columns = ",".join(f"models.{one}=COLUMN" for one in sorted(slots[0])[:2])
     count = "1 judgment does" if len(slots) == 1 else f"{len(slots):,} judgments do"

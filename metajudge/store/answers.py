@@ -118,7 +118,10 @@ class RunAnswers:
         self._store = store
 
     async def find(self, key: str) -> bytes | None:
-        """The answer under a key; None where there is none, or where anything was kept since."""
+        """The answer stored under a key.
+
+        None if there is none, or if a result, decision or log entry was added since.
+        """
 
         def look(connection: Connection) -> bytes | None:
             rows = connection.execute(

@@ -50,7 +50,7 @@ class Writer:
         self._engine = engine
         self._connection: Any = connection
         self._journal = journal
-        self._claimed = True  # by whoever opened the connection
+        self._claimed = True  # the caller holds the connection it opened
         self._committed = committed
         self._queue: deque[_Entry] = deque()
         self._wake = threading.Condition()
