@@ -223,20 +223,18 @@ def vet(
         return
     if reading.strict:
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
-    batches = sending.batches(where)
+    batches, rejects = sending.batches(where), rejects_path(out, where)
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
         results = _results(labelling, bars, report, audit_share)
         settings = None if webhook or rewards else partial(settings_digest, _settings(typed), inputs)
         summary, notices = run_stoppable(
-            lambda stop: _vet(opened, source, out, results, keep_failures, rewards, stop, settings)
+            lambda stop: _vet(opened, source, out, rejects, results, keep_failures, rewards, stop, settings)
         )
     summary.notices += notices
     for notice in notices:
         typer.echo(f"metajudge: {notice}", err=True)
-    rejects = rejects_path(out, where)
-    source.write_rejects(rejects)
     summary.store, summary.out = str(where), None if out is None else str(out)
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, config, agent, store)
@@ -311,6 +309,7 @@ async def _vet(
     engine: Engine,
     source: JudgmentSource,
     out: Path | None,
+    rejects: Path,
     results: Results,
     keep_failures: bool,
     rewards: "Sequence[RewardScore] | None",
@@ -345,6 +344,7 @@ async def _vet(
         notices = [*source.notices, *results.told]
         if rerun is not None and settings is not None and settings() == known:  # the input is still what was read
             await rerun.keep(summary, results.labels, notices)
+    source.write_rejects(rejects)
     return summary, notices
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
+from metajudge.readers import JudgmentSource
+from metajudge.readers.jsonl import JudgmentLines
 from metajudge.store import open_store
 from metajudge.vetting import rerun
 from tests.cli.conftest import agents
@@ -48,8 +50,15 @@ def figures(printed):
     return {name: value for name, value in printed.items() if name not in OF_A_RUN}
 
 
-def test_the_same_command_gives_the_same_figures(vet):
-    (first, told), (again, answered) = vet(), vet()
+def test_the_same_command_gives_the_same_figures_and_reads_no_judgment(vet, monkeypatch):
+    first, told = vet()
+
+    def read(*_):
+        raise AssertionError("the input is read")
+
+    monkeypatch.setattr(JudgmentSource, "scan", read)
+    monkeypatch.setattr(JudgmentLines, "raw_lines", read)
+    again, answered = vet()
     assert (told, answered) == (False, True)
     assert figures(again) == figures(first)
     assert again["counts"]["rows"]["all"]["compared"] > 0

@@ -227,6 +227,7 @@ LAYOUTS: dict[str, Callable[..., str]] = {
     "fit": lambda printed: without(printed.partition("\n\n")[0], "The figures below"),
     "guarantee": guarantee,
     "kept": kept,
+    "million": str.strip,
     "out-of-fold": out_of_fold,
     "promise": lambda _, threshold: without(threshold, "This is look", "Verdicts: ", "Written: "),
     "recorded-figures": recorded_figures,
