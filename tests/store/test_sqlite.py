@@ -9,11 +9,12 @@ import zlib
 from pathlib import Path
 
 import pytest
+from zstandard import ZstdError
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.store import engine_of, open_store
 from metajudge.store.migrating import steps_in
-from metajudge.store.sqlite import pack, unpack
+from metajudge.store.sqlite import _PACKING, pack, unpack
 from tests.doubles.store_script import script
 
 
@@ -107,6 +108,10 @@ class TestTexts:
         assert unpack(plain) == text.encode("utf-8", "replace").decode()
         assert len(plain) <= max(16, len(text.encode("utf-8", "replace")))
 
+    def test_a_text_that_an_earlier_version_packed_comes_back(self) -> None:
+        work = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, _PACKING.dictionary)
+        assert unpack(b"\xff\x01" + work.compress(("é" * 500).encode()) + work.flush()) == "é" * 500
+
     async def test_no_byte_of_a_forgotten_text_is_left_in_file_and_log(self, path, records) -> None:
         store = await open_store(path)
         marks = {n: f"forget me {n} {os.urandom(40).hex()}" for n in range(30)}
@@ -147,11 +152,11 @@ def found(path: Path, text: str) -> bool:
         if text.encode() in content:
             return True
         start = -1
-        while (start := content.find(b"\xff\x01", start + 1)) >= 0:
+        while (start := content.find(b"\xff\x02", start + 1)) >= 0:
             try:
                 if text in unpack(content[start : start + 100_000]):
                     return True
-            except (zlib.error, UnicodeDecodeError):
+            except (ZstdError, UnicodeDecodeError):
                 continue
     return False
 
