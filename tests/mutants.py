@@ -1,8 +1,7 @@
 """How many small faults the tests notice: ``python -m tests.mutants`` plants seeded faults, one at a time.
 
 Each mutant is one changed operator, comparison, constant, condition or return value in a module of TARGETS. The number
-tests run against it (the file that mirrors the module first, ``metajudge/a/b.py``: ``tests/a/test_b.py``), then, if it
-survives, the tests of the edges. Nothing on disk changes: the module is compiled with the fault when the tests import it.
+tests run against it (first the files that import the module), then, if it survives, the tests of the edges. Nothing on disk changes: the module is compiled with the fault when the tests import it.
 Strings, annotations, decorators and settings of classes are left alone: a fault there is a wording or changes nothing
 that a test could see.
 """
@@ -57,13 +56,12 @@ class Mutant:
 
     @property
     def number_tests(self) -> list[Path]:
-        """The number tests of its room with its mirror first, then those of the other rooms; none for what asks."""
+        """The number tests of its room, then those of the other rooms; none for what asks."""
         room = next(folder for name, folder in TARGETS.items() if _is_below(self.module, name))
         if not room:
             return []
         rooms = [room, *(name for name in NUMBERS if name != room)]
-        found = [path for name in rooms for path in sorted((ROOT / "tests" / name).glob("test_*.py"))]
-        return sorted(found, key=lambda path: path.stem != f"test_{self.module.rpartition('.')[2]}")
+        return [path for name in rooms for path in sorted((ROOT / "tests" / name).glob("test_*.py"))]
 
 
 def _is_below(module: str, name: str) -> bool:
@@ -210,10 +208,10 @@ def fail(tests: list[Path], planted: str, seconds: float) -> bool:
 
 
 def killed_by(mutant: Mutant, seconds: float) -> str:
-    """Which tests notice it: its mirror, the number tests, the edges; empty for none."""
+    """Which tests notice it: those that import its module, the other number tests, the edges; empty for none."""
     numbers = mutant.number_tests
-    mirror = [path for path in numbers[:1] if path.stem == f"test_{mutant.module.rpartition('.')[2]}"]
-    stages = {"mirror": mirror, "numbers": numbers[len(mirror) :], "edges": edge_tests()}
+    own = [path for path in numbers if f"{mutant.module} " in path.read_text("utf-8")]
+    stages = {"own": own, "numbers": [path for path in numbers if path not in own], "edges": edge_tests()}
     where = f"{mutant.module}:{mutant.number}"
     return next((name for name, tests in stages.items() if tests and fail(tests, where, seconds)), "")
 

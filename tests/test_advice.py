@@ -98,11 +98,8 @@ def test_the_next_commands_of_an_audit_and_a_run_run(folder, kind, shape):
     told = executed(["audit", name])
     if shape in ("constant", "constant_wrong", "tied_labels") and kind != "pairwise":
         assert not [words for words in told if words[0] == "calibrate"], "nothing could be fitted"
-    if (kind, shape) == ("grade", "identical"):
-        assert [words[:2] for words in told if words[0] == "calibrate"] == [
-            ["calibrate", "fit"],
-            ["calibrate", "threshold"],
-        ]
+        calibrates = [words[:2] for words in told if words[0] == "calibrate"]
+        assert calibrates == [["calibrate", "fit"], ["calibrate", "threshold"]]
     for options in (["--policy", "verdict_score", "--review-sample", "1"], ["--report", "v.html"]):
         executed(["vet", name, "--store", "my store.db", *options])
     for command in ("inspect", "import"):
@@ -136,10 +133,7 @@ def test_the_other_commands_that_advise(folder):
     run("demo", "--save", "x.jsonl")
     executed(["demo", "--save", "my sample.jsonl"], judgment)
     executed(["init", "my panel.toml", "--agent", NOBODY, "--force"])
-    executed(
-        ["vet", "x.jsonl", "--store", "s.db", "--policy", "verdict_score", "--review-sample", "1"],
-        judgment,
-    )
+    executed(["vet", "x.jsonl", "--store", "s.db", "--policy", "verdict_score", "--review-sample", "1"], judgment)
     told = executed(["show", run("runs", "--store", "s.db").stdout.split()[0], "--store", "s.db"])
     assert all(words[-2:] == ["--store", "s.db"] for words in told)
     review = run("review", "list", "--store", "s.db").stdout.split()[0]

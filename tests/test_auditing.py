@@ -18,10 +18,7 @@ def test_records_plain_data_and_files_give_the_same(tmp_path):
     assert one.holdings.annotators == 1
 
 
-def test_labels_in_the_records_count_without_others():
+def test_labels_in_the_records_count_and_without_any_there_is_an_error():
     assert audit_judgments([judgment(id=f"j{n}", item_id=f"q{n}") for n in range(12)]).judges[0].accuracy == 1.0
-
-
-def test_labels_that_are_none_are_refused():
     with pytest.raises(InputError, match="there is no label"):
         audit_judgments(GIVEN, labels=[])

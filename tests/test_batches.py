@@ -114,10 +114,7 @@ CURED = ("expired", "missing", "contradictory", "429", "500", "malformed", "unkn
 @EACH
 @pytest.mark.parametrize(
     "faults",
-    [
-        pytest.param(dict(enumerate(CURED)), id="all"),
-        *(pytest.param({2: one, 5: one}, id=one) for one in CURED),
-    ],
+    [pytest.param(dict(enumerate(CURED)), id="all"), *(pytest.param({2: one, 5: one}, id=one) for one in CURED)],
 )
 async def test_what_a_batch_did_not_answer_is_asked_again_in_another_and_the_rest_is_not(faults, protocol, tmp_path):
     (tmp_path / "calm").mkdir()
@@ -142,20 +139,36 @@ async def test_a_request_answered_twice_alike_counts_once(protocol, tmp_path):
 
 
 @EACH
-async def test_a_request_the_provider_rejects_fails_typed_and_is_not_asked_again(protocol, tmp_path):
-    with BatchServer(line_faults={3: "400"}) as server:
-        summary, found = await vet(server, tmp_path, protocol)
-        assert len(server.batches) == 1
-    assert dict(summary.failures) == {"bad_request": 1}
-    assert sum(one.failure is not None for one in found) == 1
-
-
-@EACH
-async def test_what_keeps_expiring_ends_as_a_time_out_after_three_batches(protocol, tmp_path):
-    with BatchServer(line_faults=lambda body, _n: "expired" if "(j7)" in json.dumps(body) else None) as server:
-        summary, _ = await vet(server, tmp_path, protocol)
-        assert [len(batch.lines) for batch in server.batches] == [11, 1, 1]
-    assert dict(summary.failures) == {"timeout": 1}
+@pytest.mark.parametrize(
+    ("faults", "batches", "failures"),
+    [
+        pytest.param({"line_faults": {3: "400"}}, [11], {"bad_request": 1}, id="rejected: typed, not asked again"),
+        pytest.param(
+            {"line_faults": lambda body, _n: "expired" if "(j7)" in json.dumps(body) else None},
+            [11, 1, 1],
+            {"timeout": 1},
+            id="expires again and again: three batches",
+        ),
+        *(
+            pytest.param({"submit_faults": [fault, fault]}, [11], {}, id=f"submission failed, made again: {fault}")
+            for fault in ("429", "500", "cut")
+        ),
+        pytest.param({"submit_faults": ["lost"]}, [11], {}, id="submission's answer lost: found, never made twice"),
+        pytest.param({"cut_results": 2, "cut_bodies": 1, "look_faults": 2}, [11], {}, id="results cut: fetched again"),
+        pytest.param({"cut_results": 3}, [11, 1], {}, id="results stay cut: one further batch for what is missing"),
+        pytest.param(
+            {"line_faults": lambda _body, _n: "no_json_schema"}, [11, 11], {}, id="no schemas: asked in a plainer form"
+        ),
+    ],
+)
+async def test_faults_are_cured_or_typed_and_nothing_is_asked_twice(faults, batches, failures, protocol, tmp_path):
+    with BatchServer(varied, **faults) as server:
+        summary, found = await vet(server, tmp_path, protocol, batches={"attempts": 3} if len(batches) == 2 else {})
+        assert [len(batch.lines) for batch in server.batches] == batches
+        assert "submit_faults" not in faults or len(set(custom_keys(server))) == 11
+        assert server.fetches > faults.get("cut_results", 0)
+    assert (summary.assessed, dict(summary.failures)) == (12 - len(failures), failures)
+    assert sum(one.failure is not None for one in found) == len(failures)
 
 
 @EACH
@@ -169,38 +182,6 @@ async def test_a_batch_canceled_at_the_provider_fails_typed_and_the_next_run_ask
         server.polls = 0
         summary, _ = await vet(server, tmp_path, protocol)
         assert (summary.assessed, len(server.batches)) == (12, 2)
-
-
-@EACH
-@pytest.mark.parametrize("fault", ["429", "500", "cut"])
-async def test_a_submission_that_failed_is_made_again(fault, protocol, tmp_path):
-    with BatchServer(submit_faults=[fault, fault]) as server:
-        summary, _ = await vet(server, tmp_path, protocol)
-        assert (summary.assessed, len(server.batches)) == (12, 1)
-
-
-@EACH
-async def test_a_submission_whose_answer_was_lost_is_found_and_never_made_twice(protocol, tmp_path):
-    with BatchServer(submit_faults=["lost"]) as server:
-        summary, _ = await vet(server, tmp_path, protocol)
-        assert (summary.assessed, len(server.batches)) == (12, 1)
-        assert len(set(custom_keys(server))) == 11
-
-
-@EACH
-async def test_results_cut_in_the_middle_are_fetched_again(protocol, tmp_path):
-    with BatchServer(varied, cut_results=2, cut_bodies=1, look_faults=2) as server:
-        summary, _ = await vet(server, tmp_path, protocol)
-        assert (summary.assessed, len(server.batches)) == (12, 1)
-        assert server.fetches >= 3
-
-
-@EACH
-async def test_results_that_stay_cut_cost_one_further_batch_for_what_is_missing(protocol, tmp_path):
-    with BatchServer(varied, cut_results=3) as server:
-        summary, _ = await vet(server, tmp_path, protocol, batches={"attempts": 3})
-        assert summary.assessed == 12
-        assert [len(batch.lines) for batch in server.batches] == [11, 1]
 
 
 @EACH
@@ -298,14 +279,6 @@ async def test_a_reply_without_use_is_repaired_in_another_batch_or_live(protocol
         summary, _ = await vet(server, tmp_path / "live", protocol, batches={"live_below": 3})
         assert ([len(batch.lines) for batch in server.batches], len(server.live)) == ([11], 2)
     assert summary.assessed == 12
-
-
-@EACH
-async def test_a_server_without_schemas_is_asked_in_a_plainer_form(protocol, tmp_path):
-    with BatchServer(varied, line_faults=lambda _body, _n: "no_json_schema") as server:
-        summary, _ = await vet(server, tmp_path, protocol)
-        assert summary.assessed == 12
-        assert [len(batch.lines) for batch in server.batches] == [11, 11]
 
 
 @EACH

@@ -38,10 +38,6 @@ class TestInANotebook:
         assert [one.final_score for one in again] == [first.final_score] * 2
         assert not [thread for thread in threading.enumerate() if thread.name == "metajudge"]
 
-    async def test_an_error_comes_out_as_itself(self):
-        with pytest.raises(InputError, match="judgment 1 is not valid: missing field"):
-            vet([{"id": "j-1"}])
-
     async def test_an_interrupt_ends_the_work_and_lets_it_clean_up(self, monkeypatch):
         from concurrent.futures import Future
 
@@ -76,11 +72,23 @@ def case_scores(request):
     return case_reply(ANALYSIS if "completeness" in request.system else RELEVANCE)
 
 
-class TestVet:
-    def test_no_judgment_at_all_says_what_is_wrong(self):
-        with pytest.raises(InputError, match="judgment 1 is a str"):
-            vet("j")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: vet([{"id": "j-1"}]), InputError, "judgment 1 is not valid: missing field"),
+        (lambda: vet("j"), InputError, "judgment 1 is a str"),
+        (lambda: judge(item()), ConfigurationError, "no model to ask"),
+        (lambda: grade({"id": "i"}, [prefers("four")]), InputError, "item 1 is not valid"),
+        (lambda: clash("Why?", [ranks_by(len)], quorums=2), TypeError, "quorums"),
+        (lambda: run_peers(["Why?"], [ranks_by(len)]), ConfigurationError, "at least two models"),
+    ],
+)
+async def test_an_error_comes_out_as_itself_also_in_a_notebook(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
+
+class TestRunsThatEndEarly:
     @pytest.mark.parametrize(
         ("error", "message"),
         [
@@ -88,38 +96,16 @@ class TestVet:
             (BatchPendingError("pending"), "1 of 3 judgments are done. Batches are with their provider"),
         ],
     )
-    def test_a_run_that_ends_early_is_an_error(self, error, message):
+    def test_vetting_is_an_error(self, error, message):
         records = [judgment(name) for name in "abc"]
         with pytest.raises(type(error), match=message):
             vet(records, [stopping(lambda _: score(), error, after=1)], concurrency=1)
 
-
-class TestJudgeAndGrade:
-    def test_the_budgets_end_is_in_the_totals(self):
+    def test_of_judging_the_budgets_end_is_in_the_totals(self):
         found = judge(item(), [stopping(lambda _: verdict(), BudgetExceeded("spent"), after=1)], concurrency=1)
         assert (found.totals.end, len(found.games)) == (RunEnd.BUDGET, 1)
 
-    def test_nobody_to_ask_and_no_item(self):
-        with pytest.raises(ConfigurationError, match="no model to ask"):
-            judge(item())
-        with pytest.raises(InputError, match="item 1 is not valid"):
-            grade({"id": "i"}, [prefers("four")])
-
-
-class TestClash:
-    def test_an_option_that_there_is_not_is_an_error(self):
-        with pytest.raises(TypeError, match="quorums"):
-            clash("Why?", [ranks_by(len)], quorums=2)
-
-
-class TestJudgeCase:
-    def test_a_spent_budget_is_an_error(self):
+    def test_a_case_is_an_error(self):
         judge = stopping(case_scores, BudgetExceeded("spent"), after=2)
         with pytest.raises(BudgetExceeded, match="after 1 of 2 cases"):
             judge_case([flood("c1"), flood("c2")], [judge], concurrency=1)
-
-
-class TestRunPeers:
-    def test_one_model_is_no_peer(self):
-        with pytest.raises(ConfigurationError, match="at least two models"):
-            run_peers(["Why?"], [ranks_by(len)])

@@ -5,11 +5,7 @@ import threading
 
 import pytest
 
-from metajudge.concurrency import (
-    LONG_TEXT,
-    all_of,
-    off_the_loop,
-)
+from metajudge.concurrency import LONG_TEXT, all_of, off_the_loop
 
 
 async def after(seconds, value, done=None):

@@ -32,20 +32,8 @@ ANSWERED = {
     "peers --rankings x.jsonl": (),
 }
 """Command -> the shapes for which it has an answer; for others it may say what is missing."""
-PAGES = [
-    "/",
-    "/dashboard",
-    "/assessments",
-    "/reviews",
-    "/runs",
-    "/jobs",
-    "/monitor",
-    "/outcomes",
-    "/policies",
-    "/clash",
-    "/audit-log",
-    "/proposals",
-]
+NAMED = ("dashboard", "assessments", "reviews", "runs", "jobs", "monitor", "outcomes", "policies", "clash")
+PAGES = [f"/{name}" for name in ("", *NAMED, "audit-log", "proposals")]
 
 
 def no_fault(text):
@@ -94,16 +82,13 @@ def audited(shape, kind="pairwise"):
     return audit([Judgment.model_validate(row) for row in records(kind, shape)])
 
 
-def test_the_card_of_a_judge_that_never_varies_has_its_figures():
+def test_cards_of_a_judge_that_never_varies_and_of_a_file_without_a_verdict():
     for judge in audited("constant").judges:
         assert (judge.accuracy, judge.figures["accuracy"].n, judge.kappa) == (0.5, 60, 0.0)
         copy = next(check for check in judge.checks if check.name == "copy")
         assert (copy.status, copy.estimate, copy.p_value) == ("not_estimable", None, None)
         assert copy.sentence.startswith("No estimate: for every label, it and ")
     assert {judge.accuracy for judge in audited("constant_wrong").judges} == {0.0}
-
-
-def test_a_file_without_a_verdict_has_a_card_that_says_so():
     found = audited("missing")
     assert (found.judges, found.holdings.judgments, found.holdings.no_verdict) == ((), 120, 120)
     assert "Judges without any verdict have no card: a, b." in found.notices

@@ -51,16 +51,10 @@ TEXTS = 12
 """How many texts a pattern is given at most; twice as many where they grow to FULL."""
 ENDS = ("", "\0", "a\na")
 
-OWN_MESSAGES = {
-    "metajudge.store.database._HOLDER",
-    "metajudge/store/postgres.py::store_error",
-}
+OWN_MESSAGES = {"metajudge.store.database._HOLDER", "metajudge/store/postgres.py::store_error"}
 """Patterns that read the error messages of our own store, and no text from outside."""
 
-BOUNDED = {
-    "metajudge.evidence.text_verdict._LEAD": 80,
-    "metajudge.providers.http_errors._TAGS": 4_000,
-}
+BOUNDED = {"metajudge.evidence.text_verdict._LEAD": 80, "metajudge.providers.http_errors._TAGS": 4_000}
 """Patterns that are not linear, with the most characters that their callers give them."""
 
 MADE = {

@@ -24,11 +24,8 @@ def setuptools():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
-def test_every_package_is_listed_and_every_listed_one_exists():
+def test_every_package_is_listed_and_the_top_level_folders_are_mapped_into_the_package():
     assert sorted(setuptools()["packages"]) == sorted(packages_in_tree())
-
-
-def test_the_top_level_folders_are_mapped_into_the_package():
     assert setuptools()["package-dir"] == {package: folder for folder, package in MAPPED.items()}
 
 

@@ -23,10 +23,7 @@ pytestmark = [
 ]
 
 # folder -> judgments, digest of what free evidence decides.
-FREE = {
-    "judgebench": (2980, "db9cb5636660c97b31cde7d7dc7b2c97"),
-    "mtbench": (7359, "24bcda05c42d7feee6b140d3487fb5e3"),
-}
+FREE = {"judgebench": (2980, "db9cb5636660c97b31cde7d7dc7b2c97"), "mtbench": (7359, "24bcda05c42d7feee6b140d3487fb5e3")}
 # folder -> the same by a calibration without a guarantee, and the policy `verdict`.
 CALIBRATED = {
     "judgebench": (2980, "966c72c40414332d288c26501e18504b"),

@@ -54,11 +54,8 @@ REASONS = [
 ]
 
 
-def test_each_malformed_line_has_its_own_reason() -> None:
+def test_each_malformed_line_has_its_own_reason_and_rationales_speak_of_the_labels_seen() -> None:
     assert [reason for reason, message in zip(REASONS, reasons(), strict=True) if reason not in message] == []
-
-
-def test_rationales_speak_of_the_labels_the_judge_saw() -> None:
     signals = signals_of(JUDGMENTS)
     states = Counter(signals[judgment.id]["rationale"].state for judgment in JUDGMENTS if judgment.verdict is not None)
     assert states == {"agree": 90, "contradict": 3}

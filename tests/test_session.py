@@ -69,12 +69,10 @@ class TestModels:
             "agent b: role, samples, weight dropped: only vetting uses such settings"
         ]
 
-    async def test_a_task_that_weighs_votes_keeps_the_weight(self):
+    async def test_a_task_that_weighs_votes_keeps_the_weight_of_the_agent_or_of_the_object_in_its_place(self):
         async with session(panel=panel(OF_VETTING)) as one:
             (model,) = one.models(weighted=True)
         assert (model.weight, model.dropped) == (2.0, ("role", "samples"))
-
-    async def test_an_object_answers_in_place_of_the_panels_agent_of_its_name(self):
         scripted = ScriptedModel(["mine"], name="a")
         async with session(scripted, panel=panel(PLAIN, OF_VETTING)) as one:
             models = {model.name: model.model for model in one.models()}
@@ -88,20 +86,16 @@ class TestModels:
             (unseeded,) = one.models(panel(PLAIN))
         assert (seeded.parameters.seed, unseeded.parameters.seed) == (3, None)
 
-    async def test_nobody_to_ask_is_an_error(self):
+    async def test_nobody_to_ask_two_of_one_name_and_a_session_that_is_not_open_are_errors(self):
         async with session() as one:
             for none in (None, [], panel()):
                 with pytest.raises(ConfigurationError, match="no model to ask: give an agent"):
                     one.models(none)
-
-    async def test_two_of_one_name_are_refused(self):
         async with session() as one:
             with pytest.raises(ConfigurationError, match="agent gpt-4o is given more than once"):
                 one.models(["openai:gpt-4o", "openai:gpt-4o"])
         with pytest.raises(ConfigurationError, match="two model objects have the same name"):
             session(ScriptedModel([], name="x"), ScriptedModel([], name="x"))
-
-    async def test_a_session_that_is_not_open_has_none(self):
         with pytest.raises(ConfigurationError, match=r"the session is not open: use it as `async with Session"):
             session(panel=panel(PLAIN)).models()
 

@@ -98,7 +98,7 @@ def test_a_score_that_is_kept_counts(adapter: Any) -> None:
         assert told in asked
 
 
-def test_a_score_below_the_threshold_that_is_kept_fails_by_its_score(adapter: Any) -> None:
+def test_a_score_that_is_kept_below_the_threshold_fails_and_a_discarded_one_is_no_number(adapter: Any) -> None:
     with LLMServer() as server:
         metric = adapter.Vetted(Graded(0.2), agents=agents(server))
         assert metric.measure(CASE) == 0.2
@@ -106,9 +106,6 @@ def test_a_score_below_the_threshold_that_is_kept_fails_by_its_score(adapter: An
         none = adapter.Vetted(Graded(0.2, threshold=None), agents=agents(server))
         none.measure(CASE)
         assert none.is_successful() is None
-
-
-def test_a_discarded_score_is_no_number_and_the_reason_an_error(adapter: Any) -> None:
     with LLMServer(answer=score_answer(2)) as server:
         metric = adapter.Vetted(Graded(), agents=agents(server))
         assert metric.measure(CASE) is None

@@ -69,22 +69,16 @@ def test_what_is_discarded_has_no_value_and_the_value_is_in_its_metadata(adapter
     assert kept is said
 
 
-def test_bare_values_and_several_feedbacks_are_each_vetted(adapter: Any) -> None:
+def test_bare_values_are_vetted_and_failures_and_what_is_no_verdict_stay_as_they_are(adapter: Any) -> None:
     assert [one.name for one in run(adapter, judge("yes"), 5)] == ["correctness", "correctness_vetted"]
     several = [Feedback("a", value=1), Feedback("b", value="good")]
     assert [one.name for one in run(adapter, judge(*several), 5)] == ["a", "a_vetted", "b", "b_vetted"]
     assert run(adapter, Scorer(lambda: None, "correctness"), 5) == []
-
-
-def test_a_judge_that_failed_stays_as_it_is_and_is_for_a_person(adapter: Any) -> None:
     failed = Feedback("correctness", error=AssessmentError("TIMEOUT", "too late"), source=JUDGE)
     kept, note = run(adapter, judge(failed), 5)
     assert kept is failed
     assert (note.value, note.source.source_type) == ("ask", "CODE")
     assert "too late" in note.rationale
-
-
-def test_a_value_that_is_no_verdict_is_told_and_stays(adapter: Any) -> None:
     strange = Feedback("correctness", value={"a": 1})
     kept, note = run(adapter, judge(strange), 5)
     assert kept is strange

@@ -31,14 +31,11 @@ def suite(pytester):
     return pytester
 
 
-def test_a_kept_verdict_passes_and_is_counted(suite):
+def test_a_kept_verdict_passes_and_a_discarded_one_fails_with_the_reason(suite):
     with LLMServer(answer=score_answer(5)) as models:
         result = suite.runpytest_subprocess(*PLUGIN, f"--vet-agent=openai:gpt-4o-mini@{models.url}")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["metajudge: 2 verdicts vetted: 2 kept"])
-
-
-def test_a_discarded_one_fails_with_the_reason(suite):
     with LLMServer(answer=score_answer(2)) as models:
         suite.makeini(f"[pytest]\nvet_agent = openai:gpt-4o-mini@{models.url}")
         result = suite.runpytest_subprocess(*PLUGIN)

@@ -1,12 +1,15 @@
 """What adapters share: an engine open while it is used, or a service asked."""
 
 import asyncio
+import pickle
+from typing import Any
 
 import pytest
 
+from metajudge.adapters.datasets import COLUMNS, vetted
 from metajudge.adapters.vetting import Vetting
 from metajudge.client import ServiceError
-from metajudge.errors import ConfigurationError
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.store import open_store
 from tests.api.service_process import process
@@ -67,3 +70,37 @@ async def test_a_real_service_vets_with_the_key_of_the_environment(tmp_path, mon
             monkeypatch.setenv("METAJUDGE_API_KEY", KEY[::-1])
             with pytest.raises(ServiceError, match="401"):
                 await vetting.vet(judgment())
+
+
+# Functions for a dataset's map and filter, called as ``datasets`` calls them: with a batch of columns.
+MAP = "question=prompt,responses.A=x,responses.B=y,verdict=winner,rationale=why"
+
+
+def batch(**changes: Any) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {
+        "prompt": ["2 + 2?", "3 + 3?", "4 + 4?"],
+        "x": ["4", "6", "8"],
+        "y": ["5", "7", "9"],
+        "winner": [1, 2, None],
+        "why": ["Sum.", "Sum.", ""],
+    }
+    return {**columns, **changes}
+
+
+def test_a_row_that_cannot_be_read_keeps_its_place_and_meaningless_verdicts_say_what_to_give() -> None:
+    found = vetted(MAP, judge="gpt", values={1: "A", 2: "B"}, prefix="m_")(batch(prompt=["2 + 2?", None, "4 + 4?"]))
+    assert found["m_decision"][1] is None
+    assert found["m_reason"][1] == "not read: question: column 'prompt' is empty"
+    assert found["m_decision"][0] is not None
+    with pytest.raises(InputError, match="values=") as caught:
+        vetted(MAP, judge="gpt")(batch())
+    assert "--map" not in str(caught.value)
+
+
+def test_equal_rows_are_one_judgment_and_the_function_can_be_sent_to_another_process() -> None:
+    same = {name: [cells[0]] * 2 for name, cells in batch().items()}
+    found = vetted(MAP, judge="gpt", values={1: "A"})(same)
+    assert found["metajudge_reason"][0] == found["metajudge_reason"][1]
+    assert vetted(MAP, judge="gpt")({name: [] for name in same}) == {f"metajudge_{name}": [] for name in COLUMNS}
+    function = vetted(MAP, judge="gpt", values={1: "A", 2: "B"})
+    assert pickle.loads(pickle.dumps(function))(batch()) == function(batch())

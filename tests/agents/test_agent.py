@@ -5,12 +5,7 @@ import json
 import pytest
 
 from metajudge.agents import Agent
-from metajudge.errors import (
-    BadReplyError,
-    ConfigurationError,
-    ConnectionFailedError,
-    FailureKind,
-)
+from metajudge.errors import BadReplyError, ConfigurationError, ConnectionFailedError, FailureKind
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
@@ -24,22 +19,16 @@ def agent(*replies, **options):
     return Agent(name="mini", model=model, rubric=options.pop("rubric", load_rubric("short")), **options), model
 
 
-async def test_a_reply_cut_twice_says_what_to_raise():
+async def test_replies_cut_twice_empty_or_in_vain_repaired_say_what_to_raise_and_keep_their_cost():
     cut = Reply(reply(4)[:50], "length", "m", Usage(10, 0, 0, 5), 0.01)
     mini, _ = agent(cut, cut, parameters=Parameters(max_tokens=20))
     result = await mini.assess(judgment())
     assert result.failure.kind is FailureKind.TRUNCATED
     assert "max_tokens = 20" in result.failure.message
     assert result.cost_usd == pytest.approx(0.02)
-
-
-async def test_an_empty_reply_is_repaired_without_sending_an_empty_turn():
     mini, model = agent("", reply(4))
     assert (await mini.assess(judgment())).score == pytest.approx(4)
     assert model.requests[1].messages[1].text == "(empty reply)"
-
-
-async def test_a_failed_repair_keeps_what_the_first_reply_cost():
     bad = Reply("prose", "stop", "m", Usage(10, 0, 0, 5), 0.01)
     mini, _ = agent(bad, ConnectionFailedError("cut"))
     result = await mini.assess(judgment())
@@ -50,13 +39,11 @@ async def test_a_failed_repair_keeps_what_the_first_reply_cost():
 class TestRetry:
     STORED = Reply("prose", "stop", "m", Usage(1, 0, 0, 1), None, attempts=0, cached=True)
 
-    async def test_a_stored_useless_reply_leads_to_its_repair_when_a_run_goes_on(self):
+    async def test_when_a_run_goes_on_a_useless_reply_is_repaired_and_a_refusal_asked_for_anew(self):
         mini, model = agent(self.STORED, reply(4))
         result = await mini.assess(judgment())
         assert len(model.requests[1].messages) == 3
         assert (result.calls, result.cached_calls) == (1, 1)
-
-    async def test_after_a_failure_a_stored_refusal_is_asked_for_anew(self):
         stored = Reply("no", "refusal", "m", None, None, attempts=0, cached=True)
         mini, model = agent(stored, reply(4))
         assert (await mini.assess(judgment(), retry=True)).score == pytest.approx(4)
@@ -106,17 +93,13 @@ class TestAnalysis:
         assert (result.score, result.analysis, result.analysis_missing) == (pytest.approx(4), None, True)
         assert len(model.requests) == 1
 
-    async def test_line_feeds_inside_it_are_no_reason_for_a_repair(self):
+    async def test_line_feeds_need_no_repair_a_repaired_reply_is_marked_and_of_draws_the_nearest_ones_count(self):
         mini, model = agent(thought(4).replace("First I add: ", "First I add:\n\n\t"), **SECOND)
         assert (await mini.assess(judgment())).analysis == "First I add:\n\n\t2 + 2 = 4."
         assert len(model.requests) == 1
-
-    async def test_a_repaired_reply_without_one_is_marked(self):
         mini, _ = agent(thought(6), reply(4), **SECOND)
         result = await mini.assess(judgment())
         assert (result.score, result.calls, result.analysis_missing) == (pytest.approx(4), 2, True)
-
-    async def test_of_several_draws_it_is_the_nearest_ones(self):
         texts = [thought(score, analysis=f"draw {score}") for score in (1, 4, 5)]
         mini, _ = agent(*texts, samples=3, **SECOND)
         result = await mini.assess(judgment())

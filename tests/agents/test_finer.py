@@ -79,13 +79,11 @@ class TestDraws:
         }
         assert result.reported_model == "m-1"
 
-    async def test_a_strict_majority_of_valid_draws_is_averaged_and_marked(self):
+    async def test_a_strict_majority_of_valid_draws_is_averaged_and_half_is_no_score(self):
         mini, _ = agent(answer(5), ConnectionFailedError("cut"), answer(3), samples=3)
         result = await mini.assess(judgment())
         assert (result.score, result.samples, result.valid_samples) == (4.0, 3, 2)
         assert [draw.failure is None for draw in result.draws] == [True, False, True]
-
-    async def test_half_of_the_draws_is_no_majority_and_no_score(self):
         cut = ConnectionFailedError("cut")
         mini, _ = agent(answer(5), cut, answer(5), cut, samples=4)
         result = await mini.assess(judgment())
@@ -94,15 +92,13 @@ class TestDraws:
         assert result.failure.message == "2 of 4 draws gave a score, which is no majority (connection: cut)"
         assert result.valid_samples == 2
 
-    async def test_a_criterion_does_not_apply_where_half_of_the_draws_say_so(self):
+    async def test_draws_leave_out_a_criterion_by_half_and_agreeing_on_none_are_a_failure(self):
         mini, _ = agent(answer(5, None), answer(4, 3), samples=2)
         result = await mini.assess(judgment())
         assert (result.criteria["b"].score, result.score) == (None, 4.5)
         mini, _ = agent(answer(5, None), answer(4, 3), answer(3, 1), samples=3)
         result = await mini.assess(judgment())
         assert (result.criteria["b"].score, result.score) == (2.0, 3.5)
-
-    async def test_draws_that_agree_on_no_criterion_are_a_failure_not_a_score(self):
         rubric = TWO.model_copy(
             update={"criteria": tuple(one.model_copy(update={"optional": True}) for one in TWO.criteria)}
         )

@@ -42,11 +42,8 @@ def test_severity_is_the_difference_of_pass_rates():
     assert "sign-flip" in found.evidence.method
     assert found.evidence.p_value < 0.001
     assert severity(view([pair("i", "j", "A>B", label="A>B")], "j")) is None
-
-
-def test_severity_of_grades_is_in_parts_of_the_scale():
-    judgments = [single(f"i{at}", "j", 3.0 + at % 2, label=2.0 + at % 2, scale=(1, 5)) for at in range(40)]
-    assert severity(view(judgments, "j")).evidence.estimate == pytest.approx(0.25)
+    grades = [single(f"i{at}", "j", 3.0 + at % 2, label=2.0 + at % 2, scale=(1, 5)) for at in range(40)]
+    assert severity(view(grades, "j")).evidence.estimate == pytest.approx(0.25), "in parts of the scale"
 
 
 def test_drift_is_the_change_from_first_to_last():
@@ -64,18 +61,14 @@ def test_harder_items_at_the_end_are_no_drift():
     assert np.abs(value).max() == 0
     assert "less that of the other judges" in name
 
-
-def test_no_times_no_drift():
-    assert drift(view([single("i", "j", True, label=True)], "j")) is None
+    assert drift(view([single("i", "j", True, label=True)], "j")) is None, "no times, no drift"
     same = [single(f"i{at}", "j", True, label=True, meta={"time": 5}) for at in range(20)]
     assert drift(view(same, "j")) is None
 
 
 def test_versions_and_categories_are_compared_with_the_rest():
     judgments = [
-        single(
-            f"i{at}", "j", at % 2 == 0, label=True, meta={"version": "old" if at % 2 else "new"}, category="abc"[at % 3]
-        )
+        single(f"i{at}", "j", at % 2 == 0, label=True, meta={"version": ("new", "old")[at % 2]}, category="abc"[at % 3])
         for at in range(60)
     ]
     found = versions(view(judgments, "j"))
@@ -85,20 +78,18 @@ def test_versions_and_categories_are_compared_with_the_rest():
     assert found.evidence.estimate == pytest.approx(0.0)
     assert found.parts == 3
     assert versions(view([single("i", "j", True, label=True)], "j")) is None
-
-
-def test_parts_with_few_verdicts_are_not_compared():
     codes = np.array([0] * 30 + [1] * 9 + [2] * 11)
-    assert set(contrasts(np.random.default_rng(0).random(50), codes, np.arange(50))) == {0, 2}
-
-
-def prompted(at, name, verdict, label=None):
-    return single(f"i{at}", "j", verdict, label=label, id=f"{at}{name}", meta={"prompt_name": name})
+    few = contrasts(np.random.default_rng(0).random(50), codes, np.arange(50))
+    assert set(few) == {0, 2}, "parts with few verdicts are not compared"
 
 
 def test_prompts_are_compared_on_the_same_things():
-    judgments = [prompted(at, "short", True, at % 2 == 0) for at in range(40)]
-    judgments += [prompted(at, "long", at % 2 == 0, at % 2 == 0) for at in range(20)]
+    def prompted(at, name, verdict):
+        meta = {"prompt_name": name}
+        return single(f"i{at}", "j", verdict, label=at % 2 == 0, id=f"{at}{name}", meta=meta)
+
+    judgments = [prompted(at, "short", True) for at in range(40)]
+    judgments += [prompted(at, "long", at % 2 == 0) for at in range(20)]
     found = prompts(view(judgments, "j"))
     assert abs(found.evidence.estimate) == pytest.approx(0.5)  # the items that only one prompt judged do not count
 
@@ -133,16 +124,13 @@ def errs(rate, seed):
     return lambda at, truth: truth if not wrong[at] else not truth
 
 
-def test_copies_make_the_same_errors():
+def test_copies_make_the_same_errors_and_judges_that_err_often_share_some_by_chance():
     judgments = graded({"a": errs(0.3, 1), "b": errs(0.3, 1), "c": errs(0.3, 2), "d": errs(0.3, 3)}, items=200)
     found = copy(view(judgments, "b"))
     assert found.check.details == {"other": "a"}
     assert found.evidence.estimate == 1.0
     assert found.evidence.p_value < 1e-4
     assert copy(view(judgments, "c")).evidence.p_value > 0.5
-
-
-def test_judges_that_err_often_share_errors_by_chance():
     judgments = graded({"a": errs(0.8, 1), "b": errs(0.8, 2)}, items=300)
     found = copy(view(judgments, "a"))
     assert found.evidence.estimate > 0.6

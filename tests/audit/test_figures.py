@@ -18,7 +18,10 @@ from metajudge.audit.figures import (
     repeats,
     scale_use,
 )
-from tests.audit.records import pair, single, view
+from metajudge.audit.peers import build_peers, left_out
+from metajudge.audit.table import NOTHING
+from metajudge.types.right import parse_right
+from tests.audit.records import pair, people, single, table_of, view
 
 RNG = np.random.default_rng(8)
 
@@ -32,30 +35,21 @@ def test_accuracy_with_its_interval_n_and_rule():
     assert accuracy(view([single("x", "j", True)], "j")) is None
 
 
-def test_kappa_equals_scikit_learn():
-    said, true = RNG.integers(0, 3, 90), RNG.integers(0, 3, 90)
-    names = np.array(["red", "green", "blue"])
-    judgments = [
-        single(f"i{at}", "j", str(names[a]), label=str(names[b]))
-        for at, (a, b) in enumerate(zip(said, true, strict=True))
-    ]
-    found = kappa(view(judgments, "j"))
-    assert found.estimate == pytest.approx(cohen_kappa_score(said, true))
-    assert found.name == "Cohen's kappa"
-
-
-def test_kappa_of_grades_has_quadratic_weights():
-    said, true = RNG.integers(1, 6, 90), RNG.integers(1, 6, 90)
-    judgments = [
-        single(f"i{at}", "j", float(a), label=float(b)) for at, (a, b) in enumerate(zip(said, true, strict=True))
-    ]
-    found = kappa(view(judgments, "j"))
-    assert found.estimate == pytest.approx(cohen_kappa_score(said, true, weights="quadratic"))
-    assert found.name == "Cohen's kappa, quadratic weights"
-
-
-def test_no_kappa_where_all_labels_are_one():
-    assert kappa(view([single(f"i{at}", "j", at % 2 == 0, label=True) for at in range(20)], "j")) is None
+@pytest.mark.parametrize(
+    ("named", "weights", "name"),
+    [
+        (np.array(["?", "red", "green", "blue"]), None, "Cohen's kappa"),
+        (np.arange(6.0), "quadratic", "Cohen's kappa, quadratic weights"),
+    ],
+)
+def test_kappa_equals_scikit_learn(named, weights, name):
+    said, true = RNG.integers(1, len(named), 90), RNG.integers(1, len(named), 90)
+    pairs = zip(named[said].tolist(), named[true].tolist(), strict=True)
+    found = kappa(view([single(f"i{at}", "j", a, label=b) for at, (a, b) in enumerate(pairs)], "j"))
+    assert found.estimate == pytest.approx(cohen_kappa_score(said, true, weights=weights))
+    assert found.name == name
+    one_label = [single(f"i{at}", "j", at % 2 == 0, label=True) for at in range(20)]
+    assert kappa(view(one_label, "j")) is None, "no kappa where all labels are one"
 
 
 def test_sensitivity_specificity_and_confusion():
@@ -69,7 +63,7 @@ def test_sensitivity_specificity_and_confusion():
     assert (passing.n_labelled, passing.n_given) == (10, 11)
 
 
-def test_flips_and_first_place():
+def test_flips_first_place_and_repeats_of_the_same_thing_in_the_same_order():
     judgments = []
     for at, (first, second) in enumerate([("A>B", "B>A")] * 6 + [("B>A", "A>B")] * 2 + [("A>B", "A>B")] * 12):
         judgments += [pair(f"i{at}", "j", first), pair(f"i{at}", "j", second, "BA")]
@@ -77,9 +71,6 @@ def test_flips_and_first_place():
     assert (flipped.estimate, flipped.n) == (0.4, 20)
     assert (first_place.estimate, first_place.n) == (0.75, 8)
     assert flips(view([pair("i", "j", "A>B")], "j")) == (None, None)
-
-
-def test_repeats_are_pairs_of_the_same_thing_in_the_same_order():
     judgments = [pair("i", "j", verdict, id=str(at)) for at, verdict in enumerate(("A>B", "A>B", "B>A"))]
     judgments += [pair("k", "j", "A>B", id=f"k{at}") for at in range(2)] + [pair("i", "j", "B>A", "BA")]
     found = repeats(view(judgments, "j"))
@@ -99,21 +90,15 @@ def test_prompt_agreement_leaves_out_repeats_under_one_prompt():
     assert prompt_agreement(view([single("i", "j", True)], "j")) is None
 
 
-def test_means_of_verdicts_and_labels():
+def test_means_use_of_the_scale_and_agreement_with_peers():
     judgments = [single(f"i{at}", "j", at % 4 != 0, label=at % 2 == 0) for at in range(40)]
     mean, label_mean = means(view(judgments, "j"))
     assert (mean.estimate, label_mean.estimate) == (0.75, 0.5)
     assert means(view([pair("i", "j", "A>B")], "j")) == (None, None)
-
-
-def test_scale_use_in_order_of_the_scale():
     judgments = [single(f"i{at}", "j", grade) for at, grade in enumerate((10, 2, 2, 9.5))]
     assert list(scale_use(view(judgments, "j")).items()) == [("2", 2), ("9.5", 1), ("10", 1)]
     many = [single(f"i{at}", "j", float(at)) for at in range(50)]
     assert len(scale_use(view(many, "j"))) == 20
-
-
-def test_peer_agreement():
     judgments = [
         single(f"i{at}", name, verdict)
         for at in range(10)
@@ -141,15 +126,12 @@ def test_groups_control_false_findings():
     assert by_category([single("i", "j", True, label=True, category="c")]) == ()
 
 
-def test_stretches_of_time_have_about_equal_counts():
+def test_stretches_of_time_have_equal_counts_and_contested_items_are_told_apart():
     judgments = [single(f"i{at}", "j", at >= 30, label=True, meta={"time": 1e9 + at}) for at in range(60)]
     found = over_time(view(judgments, "j"))
     assert [one.accuracy.n for one in found] == [10] * 6
     assert [one.accuracy.estimate for one in found] == [0, 0, 0, 1, 1, 1]
     assert found[0].name.startswith("2001-09-09T")
-
-
-def test_contested_items():
     judgments = [single(f"i{at}", "j", at % 2 == 0, labels=[True, True, True]) for at in range(20)]
     judgments += [single(f"k{at}", "j", False, labels=[True, True, False]) for at in range(20)]
     judgments += [single(f"l{at}", "j", False, labels=[True]) for at in range(20)]
@@ -157,11 +139,8 @@ def test_contested_items():
     assert (found.disagreed.estimate, found.agreed.estimate) == (1.0, 0.5)
     assert found.difference.estimate == 0.5
     assert found.agreed.n == 20
-
-
-def test_people_who_prefer_the_same_response_agree_whatever_the_strength():
     judgments = [pair(f"i{at}", "j", "A>B", labels=["A>B", "A>>B"]) for at in range(10)]
-    assert contested(view(judgments, "j")).disagreed is None
+    assert contested(view(judgments, "j")).disagreed is None, "the same preference, whatever the strength, agrees"
 
 
 def people_and_judge(verdict):
@@ -177,13 +156,128 @@ def test_the_ceiling_is_the_agreement_of_people_left_out():
     assert found.agreement.estimate == pytest.approx(60 / 80)
     assert found.annotators == 3
 
-
-def test_the_gap_compares_the_judge_with_the_person_left_out():
     # on contested items the judge agrees with the majority, the person left out does not
     assert ceiling_gap(people_and_judge("pass")).estimate == pytest.approx(0.5)
     assert ceiling_gap(people_and_judge("fail")).estimate == pytest.approx(-0.5)
+    alone = view([single("i", "j", "pass", labels=["pass"])], "j")
+    assert (ceiling_of(alone.table), ceiling_gap(alone)) == (None, None), "one person makes no ceiling"
 
 
-def test_one_person_makes_no_ceiling():
-    found = view([single("i", "j", "pass", labels=["pass"])], "j")
-    assert (ceiling_of(found.table), ceiling_gap(found)) == (None, None)
+def peers(judgments, right=None):
+    return build_peers(table_of(judgments, right))
+
+
+@pytest.mark.parametrize(
+    ("judgments", "mode", "others"),
+    [
+        pytest.param(
+            [single("i", judge, verdict) for judge, verdict in zip("abc", ("pass", "fail", "fail"), strict=True)],
+            [1, 0, 0],
+            [0, NOTHING, NOTHING],
+            id="the majority of the others leaves the judge out",
+        ),
+        pytest.param(
+            [*(pair("i", "a", "A>B", id=str(at)) for at in range(5)), pair("i", "b", "B>A"), pair("i", "c", "B>A"),
+             pair("i", "d", "A>B")],
+            [0, 1, 1, 0],
+            [None, None, None, 1],
+            id="one vote a judge whatever the repeats",
+        ),
+        pytest.param(
+            [pair("i", "a", "A>B"), pair("i", "a", "B>A", "BA"), pair("i", "b", "A>B")],
+            [2, 0],
+            [None, None],
+            id="two answers in two orders are a tie",
+        ),
+        pytest.param(
+            [single("i", "a", "red", id="1"), single("i", "a", "blue", id="2"), single("k", "a", "green")],
+            [NOTHING],
+            [None],
+            id="two categories equally often are nothing",
+        ),
+    ],
+)  # fmt: skip
+def test_one_verdict_a_judge_and_the_majority_of_the_others(judgments, mode, others):
+    found = peers(judgments)
+    assert found.mode[:, 0].tolist() == mode
+    assert [
+        None if own is None else one for one, own in zip(found.others[:, 0].tolist(), others, strict=True)
+    ] == others
+
+
+def test_grades_are_compared_with_the_median_and_two_judges_left_out_together():
+    judgments = [single("i", judge, grade, label=3) for judge, grade in zip("abcd", (1, 3, 4, 5), strict=True)]
+    found = peers(judgments, parse_right("within:1"))
+    assert found.others_number[:, 0].tolist() == [4, 4, 3, 3]
+    np.testing.assert_equal(found.correct[:, 0], [0, 1, 1, 0])
+    assert (found.others == NOTHING).all()
+    judgments = [
+        single("i", judge, verdict) for judge, verdict in zip("abcde", [True, True, False, False, True], strict=True)
+    ]
+    found = peers(judgments)
+    assert found.without(0, 1, 2).tolist() == [0]
+    assert found.without(2, 3, 2).tolist() == [1]
+    assert found.without(0, 2, 2).tolist() == [1]
+
+
+def test_each_person_stands_beside_the_others_with_the_last_of_several_answers_and_ties_of_pairs():
+    found = left_out(table_of([single("i", "j", "pass", labels=["pass", "pass", "fail"])]))
+    # Without one "pass" the other two are tied and not compared; "fail" is compared with two "pass".
+    assert (found.answer.tolist(), found.target.tolist()) == ([0], [1])
+    assert (found.number.tolist(), found.target_number.tolist()) == ([0], [1])
+    found = left_out(
+        table_of([pair("i", "j", "A>B", labels=["A>B", "B>A", "A>B"]), pair("k", "j", "A>B", labels=["A>B"])])
+    )
+    assert found.thing.tolist() == [0, 0, 0]
+    assert found.target.tolist() == [2, 0, 2]  # a tied vote of a pair is a tie
+    judgments = [single("i", "j", "pass", labels=[("ann", "fail"), ("ann", "pass"), ("bob", "fail")])]
+    found = left_out(table_of(judgments))
+    assert (found.answer.tolist(), found.target.tolist()) == ([1, 0], [0, 1])
+    assert len(people([("ann", "pass")])) == 1
+
+
+def test_verdicts_beside_comparisons():
+    judgments = [single(f"i{at}", "j", "pass", labels=["pass"] * (at + 1)) for at in range(3)]
+    found = left_out(table_of(judgments))
+    assert found.thing.tolist() == [1, 1, 2, 2, 2]
+    row, at = found.beside(np.array([2, 0, 1, 1]))
+    assert row.tolist() == [0, 0, 0, 2, 2, 3, 3]
+    assert at.tolist() == [2, 3, 4, 0, 1, 0, 1]
+    assert left_out(table_of([single("i", "j", "pass")])).thing.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("judgments", "reference", "right"),
+    [
+        pytest.param(
+            [pair("i", "a", "A>B", label="B>A"), pair("k", "a", "A>B"), pair("k", "b", "A>B")],
+            "labels",
+            [0, float("nan")],
+            id="labels come before the other judges",
+        ),
+        pytest.param(
+            [single("i", judge, verdict) for judge, verdict in zip("abc", (True, False, False), strict=True)],
+            "majority of the other judges",
+            [0],
+            id="without labels the majority of the others",
+        ),
+        pytest.param([pair("i", "a", "A>B")], "nothing", [float("nan")], id="alone without labels"),
+    ],
+)
+def test_what_a_judge_is_held_against(judgments, reference, right):
+    found = view(judgments, "a")
+    assert found.reference == reference
+    np.testing.assert_equal(found.right, right)
+
+
+def test_first_shown_places_targets_and_how_often_the_others_are_right():
+    found = view([pair("i", "a", "A>B"), pair("i", "a", "A>B", "BA"), pair("k", "a", "A>B", "BA")], "a")
+    assert found.first_shown.tolist() == [0, 1, 1]
+    assert found.things(np.arange(3)) == 2
+    tied = view([pair("i", "a", "A>B", label="A=B"), pair("k", "a", "A>B", label="A>B")], "a")
+    assert tied.has_target.tolist() == [False, True]
+    judgments = [
+        pair("i", judge, verdict, label="A>B") for judge, verdict in zip("abc", ("B>A", "A>B", "B>A"), strict=True)
+    ]
+    assert view(judgments, "a").others_right().tolist() == [0.5]
+    assert view(judgments, "b").others_right().tolist() == [0.0]

@@ -14,7 +14,7 @@ def both(item, first, second):
     return [pair(item, "j", first), pair(item, "j", second, "BA")]
 
 
-def test_position_counts_pairs_that_go_with_the_place():
+def test_position_counts_pairs_that_go_with_the_place_and_in_one_order_needs_labels():
     judgments = [one for at in range(20) for one in both(f"f{at}", "A>B", "B>A")]
     judgments += [one for at in range(4) for one in both(f"s{at}", "B>A", "A>B")]
     judgments += [one for at in range(16) for one in both(f"c{at}", "A>B", "A>B")]
@@ -23,14 +23,8 @@ def test_position_counts_pairs_that_go_with_the_place():
     assert found.evidence.estimate == pytest.approx(16 / 40)
     assert found.evidence.p_value < 0.002
     assert found.check.reference == "nothing"
-
-
-def test_a_tie_in_one_order_counts_half():
-    judgments = [one for at in range(20) for one in both(f"f{at}", "A>B", "A=B")]
-    assert position(view(judgments, "j")).evidence.estimate == pytest.approx(0.5)
-
-
-def test_position_in_one_order_needs_labels():
+    tied = [one for at in range(20) for one in both(f"f{at}", "A>B", "A=B")]
+    assert position(view(tied, "j")).evidence.estimate == pytest.approx(0.5), "a tie in one order counts half"
     judgments = [pair(f"i{at}", "j", "A>B", label=WIN[at % 2 == 0], order="AB") for at in range(40)]
     found = position(view(judgments, "j"))
     assert found.evidence.estimate == pytest.approx(1.0)
@@ -65,21 +59,15 @@ def labelled_pairs(choose):
     return found
 
 
-def test_length_is_seen_given_what_is_right():
+def test_length_is_seen_given_what_is_right_and_of_grades_given_the_label():
     assert length(view(labelled_pairs(lambda truth, longer: longer), "j")).evidence.estimate == pytest.approx(1.0)
     assert length(view(labelled_pairs(lambda truth, longer: not longer), "j")).evidence.estimate == pytest.approx(-1.0)
     assert length(view(labelled_pairs(lambda truth, longer: truth), "j")).evidence.estimate == 0.0
-
-
-def test_longer_responses_that_are_better_are_no_bias():
-    judgments = [
+    better = [
         pair(f"i{at}", "j", WIN[at % 10 != 0], label="A>B" if at % 20 else "B>A", lengths=(9, 4)) for at in range(100)
     ]
-    found = length(view(judgments, "j"))
-    assert found.check.details["error_where_right"] == pytest.approx(5 / 95)
-
-
-def test_length_of_grades_is_partial_given_the_label():
+    found = length(view(better, "j"))
+    assert found.check.details["error_where_right"] == pytest.approx(5 / 95), "longer ones that are better are no bias"
     judgments = []
     for at in range(80):
         label, size = 1 + at % 4, 10 * (1 + at % 7)
@@ -140,21 +128,13 @@ def test_own_family_and_own_answers():
     assert own_answer(view(judgments, "osprey-70b")) is None
     assert own_answer(view(judgments, "osprey-8b")).evidence.estimate == pytest.approx(1.0)
     assert own_family(view(judgments, "kestrel")) is None
-
-
-def test_own_family_of_single_responses():
-    judgments = [
+    singles = [
         single(
-            f"i{at}",
-            "osprey-70b",
-            at % 2 == 0 or at % 8 == 1,
-            label=at % 4 < 2,
-            model="osprey-8b" if at % 2 == 0 else "heron",
+            f"i{at}", "osprey-70b", at % 2 == 0 or at % 8 == 1, label=at % 4 < 2, model=("osprey-8b", "heron")[at % 2]
         )
         for at in range(80)
     ]
-    found = own_family(view(judgments, "osprey-70b"))
-    assert found.evidence.estimate == pytest.approx(0.75)
+    assert own_family(view(singles, "osprey-70b")).evidence.estimate == pytest.approx(0.75)
 
 
 def test_strata_have_few_parts():

@@ -49,16 +49,13 @@ def test_evidence_of_the_fit_is_used_on_new_data(fitted, fresh):
     assert values(fitted.probabilities(alone)) == pytest.approx(whole, abs=1e-12)
 
 
-def test_another_judge_is_refused_unless_told_to(fitted):
+def test_another_judge_is_refused_unless_told_to_and_so_are_missing_signals(fitted):
     other = build_table(crowd(5, prefix="x", skills=SKILLS | {"raven": 0.8}), FREE, report=lambda j: j.judge == "raven")
     with pytest.raises(InputError, match="judgments by raven, but it was fitted on jay, owl, wren"):
         fitted.probabilities(other)
     found = fitted.probabilities(other, allow_other_identity=True)
     assert all(Mark.OTHER_JUDGE in marks for marks in found.marks)
     assert not np.ma.getmaskarray(found.probabilities).any()
-
-
-def test_missing_signals_are_refused(fitted):
     with pytest.raises(InputError, match="peers is not given"):
         fitted.probabilities(build_table(crowd(5, prefix="x"), ["order", "strength"]))
 
@@ -68,7 +65,7 @@ def test_more_signals_than_fitted_on_are_passed_over(fitted, fresh):
     assert values(fitted.probabilities(more)) == pytest.approx(values(fitted.probabilities(fresh)), abs=1e-12)
 
 
-def test_an_unknown_category_is_marked_and_answered_by_its_parent():
+def test_an_unknown_category_or_signal_absence_is_marked_and_the_category_answered_by_its_parent():
     parts = ("Maths/Algebra", "Maths/Sets", "Code/C", "Code/Lisp")
     fitted = fit_calibration(build_table(crowd(60, categories=parts), FREE), repeats=1)
     assert [level.depth for level in fitted.groups[0].levels] == ["full", "parent", "none"]
@@ -79,9 +76,6 @@ def test_an_unknown_category_is_marked_and_answered_by_its_parent():
     mine = np.array(new.categories) == "Maths/Graphs"
     assert np.array_equal(values(found)[mine], parent[mine])
     assert not np.array_equal(values(found)[~mine], parent[~mine])
-
-
-def test_a_signal_that_was_never_absent_is_marked_where_it_is():
     rng = np.random.default_rng(0)
     words = [one.model_copy(update={"rationale": " ".join("w" * int(rng.integers(5, 60)))}) for one in crowd(40)]
     fitted = fit_calibration(build_table(words, ["strength", "format"]), repeats=1)
@@ -128,7 +122,7 @@ def test_questions_with_more_judgments_than_declared_are_outside(fitted, fresh):
     assert not one_judge.crowded(fresh).any(), "two of each question's six are its own"
 
 
-def test_a_guarantee_for_a_category_covers_its_items_alone(fitted):
+def test_a_guarantee_covers_its_category_alone_and_the_ledger_changes_no_digest(fitted):
     held = fitted.with_guarantee(sure(category="Maths"))
     assert held.promise_for("owl", (), "Maths").category == "Maths"
     assert held.promise_for("owl", (), "Law") is None
@@ -137,9 +131,6 @@ def test_a_guarantee_for_a_category_covers_its_items_alone(fitted):
     assert len(both.guarantees) == 2
     assert both.promise_for("owl", (), "Law").category is None
     assert held.outside_guarantee("owl", (), "Law") == ("judge_not_covered",)
-
-
-def test_the_ledger_changes_neither_digest_and_a_file_without_one_keeps_its_bytes(fitted):
     looks = Looks()
     guaranteed_threshold([0.9] * 9, [True] * 9, list("abcdefghi"), target=0.8, delta=0.1, looks=looks)
     looked = fitted.model_copy(update={"looks": looks.ledger})

@@ -35,44 +35,32 @@ def drawn(judges=4, n=600, shared=0.0, seed=3):
     return {f"judge {number}": np.where(takes[number], common, own[number]) for number in range(judges)}
 
 
-def test_independent_judges_count_nearly_in_full():
+def test_the_effective_number_of_independent_copied_correlated_and_cancelling_judges():
     found = panel_independence(table_of(drawn()))
     assert 3.5 < found.effective <= 4
     assert abs(found.mean_correlation) < 0.05
     assert len(found.pairs) == 6
-
-
-def test_copies_of_one_judge_are_one_judge():
     found = panel_independence(table_of(drawn(shared=1.0)))
     assert found.effective == pytest.approx(1)
     assert found.mean_correlation == pytest.approx(1)
-
-
-def test_equal_correlation_gives_the_design_effect_of_a_mean():
     found = panel_independence(table_of(drawn(shared=0.7, n=4000)))
     rho = found.mean_correlation
     assert rho == pytest.approx(0.49, abs=0.05)
     assert found.effective == pytest.approx(4 / (1 + 3 * rho))
-
-
-def test_errors_that_cancel_make_no_more_judges_than_there_are():
     outcomes = np.arange(100) % 2 == 0
     found = panel_independence(table_of({"a": outcomes, "b": ~outcomes}))
     assert found.effective == 2
     assert found.pairs[0].correlation == pytest.approx(-1)
 
 
-def test_a_judge_that_never_errs_is_named_and_left_out():
+def test_a_judge_that_never_errs_is_left_out_and_one_alone_has_no_independence():
     found = panel_independence(table_of({**drawn(judges=2), "sage": np.ones(600, dtype=bool)}))
     assert found.left_out == ("sage",)
-
-
-def test_one_judge_alone_has_no_independence():
     with pytest.raises(InputError, match="at least two judges"):
         panel_independence(table_of(drawn(judges=1)))
 
 
-def test_unanimity_counts_judgments_by_how_their_peers_stand():
+def test_unanimity_counts_judgments_by_how_their_peers_stand_and_needs_peers():
     # On ten items all three are right, on ten more c alone is wrong.
     right = {"a": [True] * 20, "b": [True] * 20, "c": [True] * 10 + [False] * 10}
     found = {one.peers: one for one in unanimity(table_of(right))}
@@ -81,19 +69,13 @@ def test_unanimity_counts_judgments_by_how_their_peers_stand():
     assert (found["balanced"].n, found["balanced"].right.estimate) == (20, 1.0)
     assert found["all for"].right.low < 1
     assert found["all for"].right.low == pytest.approx(wilson(10, 10).low), "ten questions, whatever their judgments"
-
-
-def test_unanimity_without_peers_is_refused():
     with pytest.raises(InputError, match="needs the signal peers"):
         unanimity(table_of(drawn(n=20), signals=["order"]))
 
 
-def test_importance_of_a_single_group_is_refused():
+def test_importance_needs_several_groups_and_the_effective_number_has_an_interval_that_narrows():
     with pytest.raises(InputError, match="at least two groups"):
         importances(table_of(drawn(n=40), signals=["peers"]))
-
-
-def test_the_effective_number_has_an_interval_that_holds_it_and_narrows_with_more_questions():
     few, many = (panel_independence(table_of(drawn(n=n, shared=0.3))) for n in (60, 600))
     for one in (few, many):
         low, high = one.resampled.interval

@@ -85,7 +85,7 @@ def test_the_sentence_is_of_all_kept_judgments_with_its_whole_scope():
     assert "Judgments by jay and owl, taken together and not each judge alone," in said
 
 
-def test_without_a_reference_some_questions_are_set_aside_and_their_labels_play_no_part():
+def test_questions_set_aside_or_with_more_judgments_than_declared_play_no_part_and_are_outside():
     scores, correct, questions = clustered(np.random.default_rng(2))
     found = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1)
     assert found.questions == 85
@@ -93,9 +93,6 @@ def test_without_a_reference_some_questions_are_set_aside_and_their_labels_play_
     used = set(LabelledSample.of(scores, correct, questions).set_aside()[0].names)
     flipped = [right if name in used else not right for right, name in zip(correct, questions, strict=True)]
     assert guaranteed_threshold(scores, flipped, questions, target=0.8, delta=0.1) == found
-
-
-def test_questions_with_more_judgments_than_declared_are_left_out_and_said_to_be_outside():
     asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "most_per_question": 1}
     found = guaranteed_threshold([0.9] * 63, [*RIGHT, False, False, False], [*numbered(60), *"aaa"], **asked)
     assert (found.questions, found.kept, found.errors, found.left_out, found.most_per_question) == (60, 60, 0, 1, 1)
@@ -103,14 +100,11 @@ def test_questions_with_more_judgments_than_declared_are_left_out_and_said_to_be
     assert "1 questions with more judgments are outside of it." in found.meaning()
 
 
-def test_a_score_is_kept_alike_by_the_test_and_by_the_stamp():
+def test_a_score_is_kept_alike_by_test_and_stamp_and_equal_scores_together():
     scores = [0.9 - 4e-10] * 30 + [0.9 - 6e-10] * 30 + [0.95] * 30
     found = guaranteed_threshold(scores, [True] * 90, numbered(90), target=0.85, delta=0.1, reference=[0.9])
     stamp = found.promise().stamp()
     assert found.kept == sum(stamp.keeps(one) for one in scores) == 60
-
-
-def test_equal_scores_are_kept_together():
     scores = [0.9] * 60 + [0.1] * 40
     found = guaranteed_threshold(
         scores, [True] * 60 + [False] * 40, numbered(100), target=0.85, delta=0.1, reference=scores
@@ -120,15 +114,12 @@ def test_equal_scores_are_kept_together():
     assert found.lower == clopper_pearson_lower(60, 60, 0.9).low
 
 
-def test_abstains_and_never_accepts_all_when_nothing_passes():
+def test_abstains_and_never_accepts_all_and_says_outside_a_ledger_that_looks_spend_confidence():
     n = 400
     found = guaranteed_threshold(np.linspace(0.01, 0.99, n), np.arange(n) % 2 == 0, numbered(n), target=0.9, delta=0.1)
     assert isinstance(found, Abstention)
     assert "keeps more than 90 % right" in found.reason
     assert "No threshold can be guaranteed" in found.meaning()
-
-
-def test_an_abstention_outside_a_ledger_says_that_further_looks_spend_confidence():
     found = guaranteed_threshold([0.93] * 20, [True] * 20, numbered(20), target=0.9, delta=0.1, reference=[0.93])
     assert isinstance(found, Abstention)
     assert "at most 20 questions are kept, and below 22 none can pass" in found.reason

@@ -105,14 +105,11 @@ def test_the_fit_minimises_the_penalised_loss_of_the_items(table):
     assert fitted.model.coefficients == pytest.approx(expected, abs=1e-3)
 
 
-def test_equal_rows_are_fitted_once_and_copies_of_judgments_change_nothing(bench, table):
+def test_equal_rows_are_fitted_once_and_other_rows_predicted_by_the_stored_model(bench, table):
     assert bench.cases < len(table) / 2
     doubled = table.select(np.repeat(every(table), 2))
     again = Workbench(doubled, doubled.categories).fit(0.3, every(doubled))
     assert again.model.coefficients == pytest.approx(bench.fit(0.3, every(table)).model.coefficients, abs=1e-6)
-
-
-def test_predictions_on_other_rows_are_those_of_the_stored_model(bench, table):
     train, test = every(table)[: len(table) // 2], every(table)[len(table) // 2 :]
     fitted = bench.fit(0.3, train)
     ((found,),) = bench.fit_predict([0.3], train, [test])
@@ -120,7 +117,7 @@ def test_predictions_on_other_rows_are_those_of_the_stored_model(bench, table):
     assert found == pytest.approx(expected)
 
 
-def test_a_single_judge_without_peers_is_read_by_its_own_signals():
+def test_a_single_judge_is_read_by_its_own_signals_unless_they_contradict_themselves():
     table = table_of(pairs(judges=("expert",)), signals=("order", "strength"))
     bench = Workbench(table, table.categories)
     ((found,),) = bench.fit_predict([0.3], every(table), [every(table)])
@@ -128,9 +125,6 @@ def test_a_single_judge_without_peers_is_read_by_its_own_signals():
     assert not bench.antisymmetric
     assert found[agrees].min() > 0.9
     assert found[~agrees].max() < 0.7
-
-
-def test_a_single_judge_among_peers_signals_contradicting_itself_says_nothing():
     table = table_of(pairs(judges=("expert",)))
     ((found,),) = Workbench(table, table.categories).fit_predict([0.3], every(table), [every(table)])
     contradicted = table.columns["order.agree"].values == 0
@@ -158,7 +152,7 @@ def categories(count=60):
             yield Judgment(id=f"{item.id}-{judge}", item=item, judge=judge, verdict=said)
 
 
-def test_grades_are_read_by_votes_too():
+def test_grades_are_read_by_votes_too_and_without_signals_that_vary_there_is_nothing_to_fit():
     made = [
         Judgment(
             id=f"{number}-{judge}",
@@ -172,9 +166,6 @@ def test_grades_are_read_by_votes_too():
     table = build_table(made, ["peers"]).sorted()
     ((found,),) = Workbench(table, table.categories).fit_predict([1.0], every(table), [every(table)])
     assert found[table.correct].mean() > found[~table.correct].mean() + 0.3
-
-
-def test_without_signals_that_vary_there_is_nothing_to_fit():
     table = table_of(pairs(judges=("expert",), orders=("AB",)), signals=("strength",))
     with pytest.raises(InputError, match="strength is the same over the"):
         Workbench(table, table.categories)

@@ -34,16 +34,13 @@ def test_a_calibration_of_categories_is_better_than_its_judges(categories, fitte
     assert quality.precision_at["40"] > quality.base + 0.08
 
 
-def test_it_answers_for_new_responses_and_its_own_out_of_fold(fitted):
+def test_it_answers_for_new_responses_and_out_of_fold_for_the_very_verdicts_fitted_on(fitted):
     new = build_table(graded(80, seed=5, prefix="new"), None)
     found = fitted.probabilities(new)
     assert set(found.marks) == {()}
     assert precision_at(np.asarray(found.probabilities), new.correct, 0.4) > new.correct.mean() + 0.08
     seen = fitted.probabilities(build_table(graded(120), None))
     assert set(seen.marks) == {(Mark.SEEN,)}
-
-
-def test_a_verdict_that_changed_under_its_id_is_not_the_one_fitted_on(fitted):
     records = graded(120)
     other = "fail" if str(records[0].verdict) == "pass" else "pass"
     records[0] = records[0].model_copy(update={"verdict": Category(other)})
@@ -101,15 +98,12 @@ def test_choices_of_the_best_of_four_are_fitted():
     assert made.quality[""].precision_at["60"] > made.quality[""].base + 0.08
 
 
-def test_kinds_are_never_mixed():
+def test_kinds_are_never_mixed_and_a_rule_must_apply_to_the_kind():
     records = [*graded(3), *graded(2, kind="grade", prefix="n"), *crowd(1)]
     with pytest.raises(InputError, match=r"several kinds \(6 x pairwise, 6 x grade, 9 x category\).*--kind category"):
         build_table(records, ["peers"])
     table = build_table(records, ["peers"], kind="grade")
     assert (len(table), table.left_out) == (6, {"category": 9, "pairwise": 6})
-
-
-def test_a_rule_must_apply_to_the_kind():
     with pytest.raises(InputError, match="the rule within:1 does not apply to verdicts of the kind category"):
         build_table(graded(3), ["peers"], right=Right("within", 1))
 
@@ -159,13 +153,10 @@ def test_responses_of_one_question_are_one_unit(unit, number):
     assert len(set(build_table(records, ["peers"]).by(unit).questions)) == number
 
 
-def test_stated_confidence_is_evidence():
+def test_stated_confidence_is_evidence_and_grades_against_pass_and_fail_have_a_pass_mark():
     records = [one.model_copy(update={"meta": {"confidence": 0.5}}) for one in graded(3)]
     assert build_table(records, None).columns["confidence.stated"].values.tolist() == [0.5] * 9
     assert "confidence" not in build_table(graded(3), None).signals
-
-
-def test_grades_against_pass_and_fail_have_a_pass_mark():
     records = [
         one.model_copy(update={"item": one.item.model_copy(update={"label": Category("pass")})})
         for one in graded(5, kind="grade")

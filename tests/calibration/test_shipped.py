@@ -54,7 +54,7 @@ def test_the_share_of_peers_is_what_was_counted_by_hand(verdicts, agree, peers):
     assert found.probabilities[row] == pytest.approx(by_hand)
 
 
-def test_it_answers_for_any_judge_with_peers_and_promises_nothing():
+def test_it_answers_for_any_judge_with_peers_promises_nothing_and_says_nothing_without_a_peer():
     shipped = load_calibration("shipped")
     found = shipped.probabilities(TABLE)
     assert shipped.is_shipped
@@ -63,9 +63,6 @@ def test_it_answers_for_any_judge_with_peers_and_promises_nothing():
     assert shipped.promise_for(TABLE.judges[0], found.marks[0]) is None
     base = np.full(len(TABLE), TABLE.correct.mean())
     assert log_losses(found.probabilities, TABLE.correct).mean() < log_losses(base, TABLE.correct).mean()
-
-
-def test_without_a_peer_there_is_no_probability():
     found = shipped_prior().predict(build_table(votes("A>B"), ["share"]))
     assert np.ma.getmaskarray(found.probabilities).all()
     assert found.marks == ((Mark.ABSENT_SIGNAL, Mark.TRANSFERRED),)

@@ -65,33 +65,23 @@ def test_evidence_is_computed_over_all_records_and_report_chooses_rows():
     assert np.array_equal(whole.columns["peers.votes"].values[mine], table.columns["peers.votes"].values)
 
 
-def test_no_signal_sees_a_label():
-    assert columns(build_table(crowd(15), FREE)) == columns(build_table(crowd(15, labelled=False), FREE))
-
-
-def test_swapping_the_responses_labels_changes_no_signal():
+def test_labels_the_names_of_responses_and_the_order_of_the_lines_change_no_signal():
     records = crowd(15)
-    first, second = columns(build_table(records, FREE)), columns(build_table(relabelled(records), FREE))
-    assert first.keys() == second.keys()
-    for name, (values, present) in first.items():
-        assert second[name][1] == present
-        assert second[name][0] == pytest.approx(values, abs=1e-12), name
-
-
-def test_the_order_of_the_lines_changes_no_signal():
-    records = crowd(15)
+    found, turned = columns(build_table(records, FREE)), columns(build_table(relabelled(records), FREE))
+    assert found == columns(build_table(crowd(15, labelled=False), FREE))
     shuffled = [records[at] for at in np.random.default_rng(1).permutation(len(records))]
-    assert columns(build_table(records, FREE)) == columns(build_table(shuffled, FREE))
+    assert found == columns(build_table(shuffled, FREE))
+    assert found.keys() == turned.keys()
+    for name, (values, present) in found.items():
+        assert turned[name][1] == present
+        assert turned[name][0] == pytest.approx(values, abs=1e-12), name
 
 
-def test_an_absent_signal_is_masked_and_not_zero():
+def test_an_absent_signal_is_masked_and_a_judge_that_agrees_with_the_others_weighs_more():
     table = build_table([judgment("alone")], FREE)
     assert table.columns["order.missing"].values.tolist() == [1.0]
     assert not table.columns["peers.support"].present[0]
     assert table.columns["peers.none"].values.tolist() == [1.0]
-
-
-def test_a_judge_that_agrees_with_the_others_weighs_more():
     weights = build_table(crowd(80), FREE).scales.reliabilities
     assert weights["owl"].plain > weights["jay"].plain
     assert weights["owl"].strong > weights["owl"].plain
@@ -106,20 +96,14 @@ def test_judges_of_one_family_have_one_voice_in_the_majority():
     assert together["owl"].plain > apart["jay/0"].plain
 
 
-def test_named_families_are_no_peers():
+def test_named_families_are_no_peers_and_a_tie_in_the_other_order_is_no_missing_one():
     records = crowd(10)
     table = build_table(records, FREE, families={"owl": "birds", "wren": "birds", "jay": "crows"})
     owl = table.select(np.array(table.judges) == "owl")
     assert not owl.columns["peers.of:wren"].present.any()
     assert owl.columns["peers.of:jay"].present.all()
-
-
-def test_a_tie_of_the_other_order_is_kept_apart_from_a_missing_one():
     item = judgment("x").item
-    records = [
-        judgment("x"),
-        judgment("y", order=("B", "A"), verdict="A=B").model_copy(update={"item": item}),
-    ]
+    records = [judgment("x"), judgment("y", order=("B", "A"), verdict="A=B").model_copy(update={"item": item})]
     table = build_table(records, ["order"])
     assert [table.columns[name].values[0] for name in ("order.agree", "order.tie", "order.missing")] == [0, 1, 0]
 
@@ -136,7 +120,7 @@ def test_rankings_of_more_responses_support_a_pairwise_verdict():
     assert table.columns["peers.votes"].values.tolist() == [-1.0]
 
 
-def test_reward_margins_are_relative_to_the_verdict_and_absent_where_there_is_no_score():
+def test_reward_margins_and_agents_scores_are_masked_where_there_is_none():
     records = [judgment("a"), judgment("b", verdict="B>A"), judgment("c")]
     scores = [RewardScore(f"item-{name}", "rm", {"A": 3.0, "B": 1.0}) for name in "ab"]
     table = build_table(records, ["rewards"], rewards=scores)
@@ -144,9 +128,6 @@ def test_reward_margins_are_relative_to_the_verdict_and_absent_where_there_is_no
     assert column.present.tolist() == [True, True, False]
     assert column.values[:2] == pytest.approx([np.tanh(1.0), -np.tanh(1.0)])
     assert table.columns["rewards.votes"].values.tolist() == [1.0, -1.0, 0.0]
-
-
-def test_agents_scores_are_masked_where_an_agent_is_silent():
     scores = AgentScores({"a": {"x": 4.0}, "b": {"x": 2.0, "y": 3.0}}, {"x": "m", "y": "n"})
     table = build_table([judgment("a"), judgment("b"), judgment("c")], ["agents"], agent_scores=scores)
     assert table.columns["agents.y"].present.tolist() == [False, True, False]
@@ -154,63 +135,45 @@ def test_agents_scores_are_masked_where_an_agent_is_silent():
 
 
 @pytest.mark.parametrize(
-    ("signals", "message"),
+    ("records", "signals", "message"),
     [
-        (["astrology"], "no such signal"),
-        ([], "no signal is named"),
-        (["rewards"], "needs reward"),
-        (["agents"], "agents"),
-    ],
-)
-def test_signals_that_cannot_be_made_are_refused(signals, message):
-    with pytest.raises(InputError, match=message):
-        build_table([judgment("a")], signals)
-
-
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (judgment("a", item_id="i"), "appears twice"),
-        (judgment("b", item_id="i"), "two different contents"),
+        ([judgment("a")], ["astrology"], "no such signal"),
+        ([judgment("a")], [], "no signal is named"),
+        ([judgment("a")], ["rewards"], "needs reward"),
+        ([judgment("a")], ["agents"], "agents"),
+        ([judgment("a", item_id="i"), judgment("a", item_id="i")], FREE, "appears twice"),
+        ([judgment("a", item_id="i"), judgment("b", item_id="i")], FREE, "two different contents"),
         (
-            judgment("b", item_id="i", question="What is 3 + 3?"),
+            [judgment("a", item_id="i"), judgment("b", item_id="i", question="What is 3 + 3?")],
+            FREE,
             "item 'i' has two different contents: in judgment 'a' and in judgment 'b'",
         ),
     ],
 )
-def test_a_judgment_twice_and_an_item_with_two_contents_are_refused(other, message):
+def test_signals_and_records_of_which_no_table_can_be_made_are_refused(records, signals, message):
     with pytest.raises(InputError, match=message):
-        build_table([judgment("a", item_id="i"), other], FREE)
+        build_table(records, signals)
 
 
-def test_a_reward_model_that_contradicts_itself_is_refused():
-    scores = [RewardScore("item-a", "rm", {"A": 1.0, "B": 0.0}), RewardScore("item-a", "rm", {"A": 2.0, "B": 0.0})]
+def test_a_reward_model_may_not_contradict_itself_and_collected_facts_give_the_same_table():
+    scores = [RewardScore("item-a", "rm", {"A": score, "B": 0.0}) for score in (1.0, 2.0)]
     with pytest.raises(InputError, match="two different scores"):
         build_table([judgment("a")], ["rewards"], rewards=scores)
-
-
-def test_facts_that_are_collected_already_give_the_same_table():
     records = crowd(12)
     mine = np.array([one.judge == "owl" for one in records])
     found = table_of(collected(records), FREE, report=mine)
     expected = build_table(records, FREE, report=lambda one: one.judge == "owl")
     assert columns(found) == columns(expected)
-    assert (found.judgment_ids, found.questions, found.categories) == (
-        expected.judgment_ids,
-        expected.questions,
-        expected.categories,
-    )
+    for name in ("judgment_ids", "questions", "categories"):
+        assert getattr(found, name) == getattr(expected, name)
     assert found.correct.tolist() == expected.correct.tolist()
     assert found.labelled.tolist() == expected.labelled.tolist()
 
 
-def test_scales_from_elsewhere_are_those_that_are_laid_on_afterwards():
+def test_scales_from_elsewhere_are_laid_on_and_groups_without_a_labelled_row_left_out_and_named():
     fitted, records = build_table(crowd(30, seed=4), FREE), crowd(12)
     found = table_of(collected(records), FREE, scales=fitted.scales)
     assert columns(found) == columns(build_table(records, FREE).with_scales(fitted.scales))
-
-
-def test_groups_that_no_labelled_row_has_are_left_out_and_named():
     labelled = [one.model_copy(update={"rationale": ""}) for one in graded(6)]
     others = graded(4, prefix="new", labelled=False)
     table, absent = build_table([*labelled, *others], ["peers", "rationale"], kind="category").without_absent()

@@ -2,12 +2,15 @@
 
 import pytest
 
-from metajudge.cases.run import CaseTotals, Reviewing, judge_case, judge_cases
+from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_case, judge_cases
+from metajudge.decision import case_rubric
 from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, PolicyError
+from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
 from metajudge.webhooks.webhook import Webhook
+from tests.cases.panels import RISK
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply
 from tests.doubles.webhook_receiver import Receiver
 
@@ -35,23 +38,17 @@ def where(tmp_path):
 
 
 class TestJudgeCase:
-    async def test_what_is_no_case_is_named(self):
+    async def test_no_case_no_agent_a_wrong_policy_and_a_spent_budget_are_named(self):
         async with Session([scores()]) as session:
             with pytest.raises(InputError, match=r"the case is not valid: .*stages"):
                 await judge_case(session, {"id": "x", "type": "climate"})
-
-    async def test_a_session_without_agents_asks_nobody(self):
         async with Session() as session:
             with pytest.raises(ConfigurationError, match="no model to ask"):
                 await judge_case(session, CASES[0])
-
-    async def test_an_unknown_policy_and_one_for_verdicts_are_refused(self):
         async with Session([scores()]) as session:
             for policy in ("nothing", "legal_brief"):
                 with pytest.raises(PolicyError):
                     await judge_case(session, CASES[0], policy=policy)
-
-    async def test_a_spent_budget_is_an_error(self):
         async with Session([ends_with(BudgetExceeded("spent"))]) as session:
             with pytest.raises(BudgetExceeded):
                 await judge_case(session, CASES[0])
@@ -67,12 +64,10 @@ class TestJudgeCases:
         assert (totals.decided, totals.actions, totals.end, totals.exit_code) == (4, {"APPROVE": 4}, RunEnd.FINISHED, 0)
         assert "results" not in totals.to_json()
 
-    async def test_a_case_that_is_none_is_named_by_its_place(self):
+    async def test_a_case_that_is_none_is_named_and_the_budgets_end_keeps_what_is_decided(self):
         async with Session([scores()]) as session:
             with pytest.raises(InputError, match="case 2 is a str; give a Case"):
                 await judge_cases(session, [CASES[0], "x"])
-
-    async def test_the_budgets_end_keeps_what_is_decided(self):
         async with Session([ends_with(BudgetExceeded("spent"), after=2)], concurrency=1) as session:
             totals = await judge_cases(session, CASES)
         assert totals.end is RunEnd.BUDGET
@@ -83,11 +78,7 @@ class TestJudgeCases:
         stop, totals = Stop(), CaseTotals(cases=len(CASES))
         async with Session([scores()], store=where, concurrency=1) as session:
             await judge_cases(
-                session,
-                CASES,
-                totals=totals,
-                stop=stop,
-                on_result=lambda _index, _result: stop.ask(RunEnd.INTERRUPTED),
+                session, CASES, totals=totals, stop=stop, on_result=lambda _index, _result: stop.ask(RunEnd.INTERRUPTED)
             )
             (run,) = await session.store.runs()
         assert totals.end is RunEnd.INTERRUPTED
@@ -147,3 +138,26 @@ class TestTheWebhook:
             async with Session([scores()], store=where) as session:
                 totals = await judge_cases(session, CASES[:1], webhook=hook)
         assert (totals.webhook["failed"], totals.exit_code) == (1, 1)
+
+
+# What judging cases would take, against what it takes.
+FLOODS = [flood("a"), flood("b", type="regulatory")]
+
+
+async def test_as_many_calls_as_a_run_sends():
+    config = panel_config({"agents": [{"name": name, "model": "openai:gpt-4o-mini"} for name in "xy"]})
+    estimate = estimate_cases(config, RISK, case_rubric(RISK), FLOODS)
+
+    def script(request):
+        return reply(ANALYSIS if "completeness" in request.system else RELEVANCE)
+
+    models = [ScriptedModel(script, name=name) for name in "xy"]
+    async with Session(models, panel=config) as session:
+        await judge_cases(session, FLOODS, policy=RISK)
+    assert estimate.calls == sum(len(model.requests) for model in models) == 8
+    assert estimate.judgments == 2
+
+
+def test_no_agent_is_refused():
+    with pytest.raises(ConfigurationError, match="no model to ask"):
+        estimate_cases(panel_config({"agents": []}), RISK, case_rubric(RISK), FLOODS)

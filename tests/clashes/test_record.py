@@ -3,18 +3,20 @@ import json
 import pytest
 
 from metajudge.clashes.clash import Clash, Judge
+from metajudge.clashes.concordance import Call, concordance, words
 from metajudge.clashes.files import judgments_of_clash, open_asked
 from metajudge.clashes.record import ClashRecord, recount
 from metajudge.clashes.reviews import wants_person
 from metajudge.clashes.summary import by_category, self_preference
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
+from metajudge.stats.intervals import clopper_pearson_lower, wilson
 from metajudge.types import Ranking
 from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.ranking import fails, panel, question, ranks_by, says
 
 
-async def test_the_verdict_can_be_recomputed_by_hand_from_the_stored_record():
+async def test_verdict_and_labels_can_be_worked_out_again_from_the_record_alone():
     record = await one(question(), panel(ranks_by(LONG), ranks_by(LONG), ranks_by(SHORT)))
     points = {"x": 0, "y": 0}
     for vote in record.votes:
@@ -24,9 +26,6 @@ async def test_the_verdict_can_be_recomputed_by_hand_from_the_stored_record():
     assert points == record.tally.scores == {"x": 2, "y": 1}
     assert (record.status, record.winner) == ("ok", "x")
     assert recount(record) == record.tally
-
-
-async def test_labels_can_be_drawn_again_from_the_record_alone():
     record = await one(question(x="1", y="22", z="333"), panel(*(ranks_by(LONG) for _ in range(3)), seed=9))
     for vote in record.votes:
         drawn = blind(record.answered, seed=record.seed, evaluation=record.evaluation, judge=vote.judge)
@@ -84,7 +83,7 @@ async def test_rankings_become_judgments_by_the_labels_the_judge_saw():
     assert first.item.responses == {"x": "xx", "y": "y", "z": "zzz"}
 
 
-async def test_categories_count_every_evaluation_once_and_name_all_that_won_most():
+async def test_categories_count_every_evaluation_once_and_a_judge_on_its_own_answers_stands_beside():
     maths = [question(f"q{n}").model_copy(update={"category": "maths"}) for n in range(2)]
     split = await one(maths[0], panel(ranks_by(LONG), ranks_by(SHORT)))
     won = await one(maths[1], panel(ranks_by(LONG), ranks_by(LONG)))
@@ -96,12 +95,41 @@ async def test_categories_count_every_evaluation_once_and_name_all_that_won_most
     ]
     assert (rows[0].best, rows[0].won) == (("x",), 1)
     assert by_category([other]) == []
-
-
-async def test_a_judge_on_its_own_answers_beside_the_panel():
     watching = (Judge("y", ranks_by(SHORT), own="y"),)
     clash = Clash(judges=(Judge("a", ranks_by(LONG)), Judge("b", ranks_by(LONG))), observers=watching)
     (found,) = self_preference([await one(question(f"q{n}"), clash) for n in range(4)])
     assert (found.judge, found.share.successes, found.share.n, found.panel) == ("candidate:y", 4, 4, 0)
     assert found.share.low < 0.6  # four of four are no certainty
     assert "4 of 4 evaluations" in found.sentence()
+
+
+# Panel against people: who counts, in which interval, and what may be promised.
+def calls(agreed, n, panel="unanimous", *, source="blind", start=0):
+    return [Call(f"q{start + k}", k < agreed, panel, source) for k in range(n)]
+
+
+def test_shares_and_wilson_intervals_by_prompt_without_calls_after_the_verdict():
+    found = concordance([*calls(17, 20), *calls(6, 10, "divided", start=100)])
+    for row, agreed, n in ((found.overall, 23, 30), (found.unanimous, 17, 20), (found.divided, 6, 10)):
+        expected = wilson(agreed, n)
+        assert (row.successes, row.n) == (agreed, n)
+        assert (row.low, row.high) == pytest.approx((expected.low, expected.high))
+    assert "85.0% [64.0% to 94.8%], 17 of 20 evaluations" in words(found.unanimous)
+    once = concordance(calls(8, 10)).overall
+    thrice = concordance(calls(8, 10) * 3).overall
+    assert (thrice.n, thrice.clusters) == (30, 10)
+    assert thrice.high - thrice.low >= once.high - once.low - 1e-9
+    found = concordance(
+        [*calls(1, 2), *calls(5, 5, source="seen"), Call("z", None, "divided", "blind", "people could not tell")]
+    )
+    assert (found.overall.n, found.seen.n) == (2, 5)
+    assert found.left_out == {"people could not tell": 1}
+    assert found.divided is None
+
+
+class TestPromise:
+    def test_the_lower_bound_of_unanimous_verdicts_by_prompt_and_nothing_promised_of_too_little(self):
+        found = concordance([*calls(19, 20), Call("q0", False, "unanimous", "label")])
+        assert f"at least {clopper_pearson_lower(18, 20).low:.0%}" in found.promise  # q0 fails in one of its two
+        assert "promises nothing here" in concordance(calls(3, 3, "divided")).promise
+        assert "at least 10 are needed" in concordance(calls(9, 9)).promise

@@ -1,14 +1,16 @@
 """A run of clashes over a session: files, totals, how runs end, models from scripts."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from metajudge.clashes.clash import Place
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.run import ClashTotals, clash, clash_item
-from metajudge.clashes.setup import ClashSettings
+from metajudge.clashes.run import ClashTotals, clash, clash_item, estimate_clash
+from metajudge.clashes.setup import ClashSettings, build_clash, repeat_numbers
 from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, ModelTimeoutError
-from metajudge.panels.config import panel_config
+from metajudge.panels.config import PanelConfig, panel_config, with_flags
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
@@ -153,3 +155,104 @@ async def test_what_is_no_item_is_refused(items, message):
     async with Session(judges()) as session:
         with pytest.raises(InputError, match=message):
             await clash(session, items)
+
+
+# From settings to a clash: who is asked, what is hidden, and what it will take.
+LEAK = Item(
+    id="q1",
+    question="Who are you?",
+    responses={"A": "I am gpt-4o by OpenAI.", "B": "I would rather not say."},
+    models={"A": "gpt-4o", "B": "claude-sonnet-4-5"},
+)
+
+
+def named_judges(*names):
+    return [ranks_by(len, name=name) for name in names]
+
+
+class TestBlinding:
+    @pytest.mark.parametrize("path", ["run", "single"])
+    async def test_no_path_leaves_a_name_readable(self, path):
+        model = ranks_by(len, name="ann")
+        async with Session([model]) as session:
+            if path == "run":
+                (record,) = (await clash(session, [LEAK])).records
+            else:
+                record = await clash_item(session, LEAK)
+        prompt = model.requests[0].messages[0].text.lower()
+        assert not [name for name in ("gpt", "openai") if name in prompt]
+        assert record.blinding.hiding
+
+    async def test_ids_of_candidates_and_of_what_the_items_name_are_in_the_key_and_hidden(self):
+        async with Session(named_judges("ann"), panel=panel_config({})) as session:
+            settings = ClashSettings(given=True, candidates=["mine=openrouter:anthropic/claude-haiku-4-5"])
+            made = build_clash(session, settings, [LEAK])
+            readable = build_clash(session, replace(settings, hide_identities=False), [LEAK])
+        assert {"gpt-4o", "claude-sonnet-4-5", "claude-haiku-4-5", "anthropic"} <= set(made.hide_names)
+        assert "mine" not in made.hide_names
+        assert (readable.hide_names, readable.hide_identities) == ((), False)
+        assert Place().key(LEAK, made) != Place().key(LEAK, readable)
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"given": False}, "no candidate"),
+            ({"candidates": ["vllm:m"], "observers": True, "voters": True}, "give one of them"),
+            ({"observers": True}, "name their models"),
+            ({"candidates": ["vllm:m"], "candidate_weight": 1.0}, "needs --voters"),
+            ({"candidates": ["vllm:m", "vllm:m"]}, "candidate m is given more than once"),
+        ],
+    )
+    def test_what_makes_no_sense_together(self, settings, message):
+        with pytest.raises(ConfigurationError, match=message):
+            ClashSettings(**settings).check()
+
+    async def test_a_session_without_agents_has_no_judge_and_an_observer_owns_a_response_only_where_it_has_one(self):
+        async with Session() as session:
+            with pytest.raises(ConfigurationError, match="no model to ask"):
+                await clash(session, [LEAK])
+        async with Session(named_judges("ann")) as session:
+            settings = ClashSettings(given=True, candidates=named_judges("A", "Z"), observers=True)
+            made = build_clash(session, settings, [LEAK])
+        assert [(one.name, one.own) for one in made.observers] == [("A", "A"), ("Z", None)]
+        assert made.candidates == ()
+
+    def test_repeats(self):
+        assert repeat_numbers(3) == [1, 2, 3]
+        assert repeat_numbers((3, 1, 3)) == [1, 3]
+        for wrong in (0, (), (0,), (1001,)):
+            with pytest.raises(ConfigurationError, match="repeats are 1 to"):
+                repeat_numbers(wrong)
+
+
+# The estimate of a clash counts the calls that the run then makes.
+TWO = Item(id="q", question="What is 2 + 2?", responses={"a": "four", "b": "five"})
+THREE = ("openai:gpt-5", "anthropic:claude-opus-4-5", "openai:gpt-4o")
+
+
+@pytest.mark.parametrize(
+    ("changes", "calls"),
+    [
+        ({"given": True}, 3),
+        ({"given": True, "repeats": 4}, 12),
+        ({"given": True, "criteria_model": "openai:gpt-4o-mini", "repeats": 2}, 2 * (1 + 3)),
+        ({"candidates": ("openai:gpt-5", "openai:gpt-4o")}, 2 + 3),
+        ({"candidates": ("openai:gpt-5", "openai:gpt-4o"), "observers": True}, 2 + 3 + 2),
+        ({"candidates": ("openai:gpt-5", "openai:gpt-4o"), "cycles": 3, "repeats": 2}, 3 * (2 + 6)),
+    ],
+)
+def test_every_call_of_the_run_is_counted(changes, calls):
+    found = estimate_clash(ClashSettings(**changes), with_flags(PanelConfig(), THREE), [TWO])
+    assert found.calls == calls
+    assert found.input_tokens > 0 < found.output_tokens
+
+
+def test_a_model_without_a_price_has_no_cost_of_zero_and_senseless_judges_are_refused_before():
+    panel = with_flags(PanelConfig(), ["openai:never-heard-of@http://127.0.0.1:9/v1"])
+    found = estimate_clash(ClashSettings(given=True), panel, [TWO])
+    assert found.cost_usd is None
+    assert found.unpriced == ["never-heard-of"]
+    with pytest.raises(ConfigurationError):
+        estimate_clash(ClashSettings(given=True), with_flags(PanelConfig(), ["openai:a", "openai:a"]), [TWO])

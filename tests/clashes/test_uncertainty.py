@@ -38,15 +38,13 @@ class TestFront:
             said += any(one.standing == "dominated" for one in front)
         assert said <= 12  # 5 % of 120 are 6; 12 or more have a chance of .02
 
-    def test_a_clearly_worse_and_dearer_one_is_dominated_with_its_probability(self):
+    def test_a_clearly_worse_and_dearer_one_is_dominated_and_few_prompts_decide_nothing(self):
         quality = np.tile([[1.0, 0.0]], (30, 1))
         quality[:2] = [0.0, 1.0]
         found = observed(quality)
         first, second = front_by_prompts(figures(found), draws_of(found))
         assert (first.standing, second.standing, second.dominated_by) == ("front", "dominated", ("a",))
         assert second.probability > 0.99
-
-    def test_few_prompts_decide_nothing(self):
         found = observed(np.tile([[1.0, 0.0]], (FEWEST - 1, 1)))
         assert draws_of(found) is None
         assert {one.standing for one in front_by_prompts(figures(found), None)} == {"undecided"}
@@ -92,7 +90,7 @@ class TestChoice:
         CandidateFigures("own", 0.90, None, 1.0),
     )
 
-    def test_the_cheapest_near_the_best_within_the_limits(self):
+    def test_the_cheapest_near_the_best_within_the_limits_or_both_of_equal_costs(self):
         found = choose(self.ROWS, Limits())
         assert (found.chosen, found.best) == (("mid",), "big")
         assert found.excluded == {"own": "its cost is not known"}
@@ -102,8 +100,6 @@ class TestChoice:
         assert slow.chosen == ()
         assert "no candidate is eligible" in slow.sentence()
         assert "big: 3 s an answer" in slow.sentence()
-
-    def test_equal_costs_are_both_named_and_the_probability_is_of_the_resamples(self):
         rows = (CandidateFigures("a", 0.5, 0.001, 1.0), CandidateFigures("b", 0.5, 0.001, 1.0))
         assert choose(rows, Limits()).chosen == ("a", "b")
         found = observed(np.tile([[0.0, 1.0]], (30, 1)))

@@ -2,13 +2,25 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from metajudge.decision import Absent, Action, DecisionInputs, Policy, decide, decide_adjusted, load_policy
+from metajudge.decision import (
+    Absent,
+    Action,
+    DecisionInputs,
+    Policy,
+    decide,
+    decide_adjusted,
+    load_policy,
+    parse_policy,
+)
+from metajudge.decision.columns import decide_column
 from metajudge.errors import InputError
+from tests.decision.policy_texts import band, small
 
 RISK = load_policy("risk_analysis")
 VERDICT = load_policy("verdict")
@@ -40,14 +52,11 @@ def test_every_boundary_of_the_risk_policy(score, confidence, action):
     assert decision.justification == RISK.bands[decision.band].justification
 
 
-def test_float_noise_does_not_move_a_boundary():
+def test_float_noise_moves_no_boundary_and_a_missing_score_goes_to_a_person_first():
     noisy = 8.5 - 1e-12
     assert noisy < 8.5
     assert decide(RISK, noisy, 0.85 - 1e-12).action is Action.APPROVE
     assert decide(RISK, 8.5 - 2e-9, 0.9).action is Action.REVIEW
-
-
-def test_a_missing_score_is_never_a_number_and_goes_to_a_person_first():
     decision = decide(RISK, Absent("two judges timed out"), 0.99)
     assert decision.action is Action.REVIEW_PRIORITY
     assert decision.inputs.value is None
@@ -57,25 +66,16 @@ def test_a_missing_score_is_never_a_number_and_goes_to_a_person_first():
     assert decision.band is None
 
 
-def test_a_missing_confidence_goes_to_a_person_where_it_matters():
+def test_what_is_missing_goes_to_a_person_where_it_matters_and_one_agent_has_its_own_bands():
     decision = decide(RISK, 9.0, Absent("not asked for"))
     assert decision.action is Action.REVIEW_PRIORITY
     assert "not asked for" in decision.justification
-
-
-def test_a_missing_confidence_changes_nothing_where_every_confidence_leads_to_the_same():
     decision = decide(RISK, 6.0, Absent("not asked for"))
     assert decision.action is Action.REJECT
     assert decision.band == 4
-
-
-def test_one_agent_has_no_agreement_and_its_own_bands():
     assert decide(VERDICT, 0.95, Absent("one agent")).action is Action.APPROVE
     assert decide(VERDICT, 0.9499, Absent("one agent")).action is Action.REVIEW
     assert decide(VERDICT, 0.9499, 1.0).action is Action.APPROVE
-
-
-def test_both_missing_is_the_missing_value():
     decision = decide(VERDICT, Absent("no calibration"), Absent("one agent"))
     assert decision.action is Action.REVIEW_PRIORITY
     assert set(decision.inputs.absent) == {"value", "confidence"}
@@ -144,13 +144,10 @@ def test_invented_quotes_count_where_the_policy_says_so(score, confidence, quote
     assert (decision.inputs.quotes, "quotes" in decision.inputs.absent) == (quotes if known else None, not known)
 
 
-def test_a_policy_that_does_not_look_at_quotes_decides_and_records_as_before():
+def test_quotes_decide_only_where_the_policy_looks_at_them():
     assert decide(RISK, 9, 0.9, 0.0) == decide(RISK, 9, 0.9)
     assert "quotes" not in decide(RISK, 9, 0.9, 0.0).model_dump()["inputs"]
     assert RISK.digest == "88bc21282d14991163ebf9b095f0ed19"
-
-
-def test_the_two_policies_for_risks_differ_in_nothing_but_what_quotes_decide():
     assert VERIFIED.cases == RISK.cases
     for score in (0, 6.9, 7, 8.4, 8.5, 10):
         for confidence in (0, 0.79, 0.8, 0.85, 1):
@@ -164,3 +161,42 @@ def test_confidence_is_calibrated_only_where_the_policy_says_so_and_the_stated_o
     assert decision.inputs.stated_confidence == 0.9
     assert decision.inputs.confidence == pytest.approx(1 / (1 + math.exp(1 - 0.5 * math.log(9))))
     assert (decision.action, decide(RISK, 9, 0.9).action) == (Action.REVIEW, Action.APPROVE)
+
+
+# Decisions on many values: each as it is made alone.
+NONE = Absent("agreement needs two agents with a score, and there are 0")
+THREE = [
+    band("REJECT", {"below": 0.4}),
+    band("REVIEW", {"at_least": 0.4, "below": 0.8}, {"below": 0.7}),
+    band("APPROVE", {"at_least": 0.4, "below": 0.8}, {"at_least": 0.7}),
+    band("APPROVE", {"at_least": 0.8}),
+]
+ALONE = [band("REJECT", {"below": 0.4}), band("REVIEW", {"at_least": 0.4})]
+LEARNED = {"recalibration": {"intercept": 0.2, "slope": 0.7}, "confidence": {"intercept": 0.1, "slope": 1.2}}
+POLICIES = {
+    "two bands": small(),
+    "three bands": small(bands=THREE),
+    "bands without confidence": small(bands=THREE, without_confidence=ALONE),
+    "learned": small(bands=THREE, adjustment=LEARNED),
+    "one band": small(bands=[band("REVIEW")]),
+}
+VALUES = np.array([0.0, 0.1, 0.4 - 1e-12, 0.4, 0.4 + 2e-9, 0.5, 0.5, 0.6, 0.8 - 1e-10, 0.8, 0.93, 1.0])
+
+
+@pytest.mark.parametrize("confidence", [NONE, 0.0, 0.65, 0.7, 1.0])
+@pytest.mark.parametrize("text", POLICIES.values(), ids=POLICIES)
+def test_every_decision_is_the_one_made_alone(text, confidence):
+    policy = parse_policy(text, "mine.yaml")
+    values = np.concatenate([VALUES, np.random.default_rng(3).random(40)])
+    found = decide_column(policy, values, confidence)
+    alone = [decide_adjusted(policy, value, confidence, {}, {}) for value in values.tolist()]
+    assert [found.at(row) for row in range(len(values))] == alone
+
+
+def test_a_kind_is_a_stretch_between_two_bounds_of_values_on_the_scale():
+    found = decide_column(parse_policy(POLICIES["three bands"], "mine.yaml"), VALUES, NONE)
+    assert [kind.action for kind in found.kinds] == ["REJECT", "REVIEW_PRIORITY", "APPROVE"]
+    assert found.codes.tolist() == [0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2]
+    with pytest.raises(InputError, match="lies outside 0"):
+        decide_column(parse_policy(small(), "mine.yaml"), np.array([0.5, 1.5]), NONE)
+    assert decide_column(parse_policy(small(), "mine.yaml"), np.zeros(0), NONE).kinds == []

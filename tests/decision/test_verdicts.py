@@ -1,11 +1,16 @@
 """What a policy decides on for a vetted judgment, and how far the agents agree."""
 
+import math
+
 import pytest
+from pydantic import ValidationError
 
 from metajudge.decision import Policy, load_policy
+from metajudge.decision.adjustment import Adjustment, Recalibration
 from metajudge.decision.verdicts import agreement_of, criteria_of, decide_verdict, value_of
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure
 from metajudge.types.decision import Absent
+from metajudge.types.interval import UNIT, Range
 
 SCORE = load_policy("verdict_score")
 PROBABILITY = load_policy("verdict")
@@ -64,29 +69,85 @@ def test_fewer_than_two_scores_have_no_agreement(agents, reason):
     assert reason in found.reason
 
 
-def test_the_value_is_the_final_score_or_the_probability():
+def test_values_absences_criteria_means_and_learned_offsets():
     found = assessment(probability=0.7)
     assert (value_of(SCORE, found), value_of(PROBABILITY, found)) == (4.8, 0.7)
-
-
-def test_an_absent_value_says_why():
     assert "without a calibration" in value_of(PROBABILITY, assessment()).reason
     marked = assessment(probability_marks=("other_judge", "absent_signal"))
     assert value_of(PROBABILITY, marked).reason == "other_judge, absent_signal"
     failed = assessment(final_score=None, failure=Failure(kind="no_verdict", message="cut"))
     assert value_of(SCORE, failed).reason == "no_verdict: cut"
     assert "stopped early" in value_of(SCORE, assessment(final_score=None)).reason
-
-
-def test_criteria_are_means_over_the_agents_that_scored_them():
     found = assessment(agent("a", 4, accuracy=4, clarity=2), agent("b", 5, accuracy=5), agent("c", 3))
     assert criteria_of(found) == {"accuracy": 4.5, "clarity": 2}
-
-
-def test_learned_offsets_are_weighed_by_the_panels_rubric():
     data = {**SCORE.model_dump(mode="json"), "adjustment": {"offsets": {"clarity": -2.0}}}
     found = assessment(agent("a", 4.8, accuracy=5, clarity=4), agent("b", 4.8, accuracy=5, clarity=4))
     decided = decide_verdict(Policy.model_validate(data), found, {"accuracy": 3, "clarity": 1})
     assert (decided.inputs.value, decided.inputs.unadjusted) == (pytest.approx(4.3), 4.8)
     assert "unadjusted" not in decide_verdict(SCORE, found).inputs.model_dump()
     assert decide_verdict(Policy.model_validate(data), found).inputs.value == 4.8, "no weights: nothing to move by"
+
+
+# Corrections learned from people: of a probability, of criteria's scores, of their weights.
+FIVE = Range(low=1, high=5)
+SCORES = {"accuracy": 4.0, "clarity": 2.0}
+WEIGHTS = {"accuracy": 3.0, "clarity": 1.0}
+FOUND = 3.5
+"""Their weighted mean."""
+
+
+def logit(p):
+    return math.log(p / (1 - p))
+
+
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.93])
+def test_a_probability_is_moved_on_its_log_odds(p):
+    moved = Recalibration(intercept=-0.4, slope=0.8).apply(p)
+    assert logit(moved) == pytest.approx(-0.4 + 0.8 * logit(p), abs=1e-7)
+
+
+def test_certainty_is_one_in_a_billion_and_a_slope_that_turns_the_order_around_is_refused():
+    one = Recalibration(intercept=0, slope=0.5)
+    assert one.apply(1.0) == pytest.approx(1 / (1 + math.exp(-0.5 * math.log(1e9))))
+    assert one.apply(0.0) == pytest.approx(1 - one.apply(1.0))
+    assert one.apply(1 - 1e-12) == one.apply(1.0)
+    assert one.apply(1e-12) == one.apply(0.0)
+    assert Recalibration(intercept=0, slope=1e6).apply(1.0) == 1.0
+    assert Recalibration(intercept=0, slope=1e6).apply(0.0) == 0.0
+    with pytest.raises(ValidationError):
+        Recalibration(intercept=0, slope=0)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "value", "moved"),
+    [
+        ({"clarity": 1.0}, FOUND, FOUND + 1.0 / 4),
+        ({"accuracy": -1.0}, FOUND, FOUND - 3.0 / 4),
+        ({"accuracy": 9.0}, FOUND, FOUND + 3.0 / 4),  # each criterion stays on the scale
+        ({"clarity": -9.0}, FOUND, FOUND - 1.0 / 4),
+        ({"clarity": 3.0}, 4.9, 5.0),  # so does the sum, although the value is another mean
+        ({"accuracy": -3.0}, 1.2, 1.0),
+    ],
+)
+def test_an_offset_moves_the_score_by_its_criterions_share(offsets, value, moved):
+    assert Adjustment(offsets=offsets).apply(value, FIVE, SCORES, WEIGHTS) == moved
+
+
+def test_learned_weights_take_the_place_of_the_rubrics():
+    weights = {"accuracy": 1.0, "clarity": 3.0}
+    assert Adjustment(weights=weights).apply(FOUND, FIVE, SCORES, WEIGHTS) == 2.5
+    both = Adjustment(weights=weights, offsets={"clarity": 2.0})
+    assert both.apply(FOUND, FIVE, SCORES, WEIGHTS) == 4.0
+    assert both.apply(FOUND, FIVE, {"accuracy": 4.0}, {}) == 4.0, "normalised over the criteria scored"
+
+
+@pytest.mark.parametrize("criteria", [{}, {"other": 3.0}])
+def test_without_scores_of_known_criteria_offsets_change_nothing(criteria):
+    moved = Adjustment(offsets={"clarity": 1.0, "other": 1.0}).apply(FOUND, FIVE, criteria, WEIGHTS)
+    assert moved == FOUND
+    assert Adjustment().apply(FOUND, FIVE, SCORES, WEIGHTS) == FOUND
+
+
+def test_the_recalibration_comes_first():
+    halved = Recalibration(intercept=0, slope=0.5)
+    assert Adjustment(recalibration=halved).apply(0.9, UNIT, {}, {}) == halved.apply(0.9) != 0.9

@@ -1,11 +1,19 @@
 """Verdicts as options of their items: what agrees with what, and what is a side."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from metajudge.evidence import answer_consensus
+from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
 from metajudge.evidence.answers import MOST_SIDES, is_row, number_of, side_of
+from metajudge.evidence.class_answers import MOST_CLASSES, Cells, cells_of, named_class
+from metajudge.evidence.consensus import Reliability
+from metajudge.evidence.rules import Rules
 from metajudge.types import Category, Grade, Pairwise, Ranking, parse_right, parse_verdict
 from tests.evidence.answers import answers, seen
+from tests.evidence.verdicts import Said, said, table
 
 
 def agreement(made):
@@ -13,7 +21,7 @@ def agreement(made):
     return made.totals(np.ones(len(made.item))) / np.maximum(made.counts(), 1)
 
 
-def test_categories_that_mean_the_same_are_one_answer_and_others_are_rivals():
+def test_equal_categories_grades_within_a_distance_and_sides_of_a_pass_mark_are_one_answer():
     made, rows, _ = answers({"i": [seen("a", True), seen("b", "pass"), seen("c", "fail")]}, "category", "equal")
     assert len(rows) == 3
     share = agreement(made)
@@ -21,15 +29,9 @@ def test_categories_that_mean_the_same_are_one_answer_and_others_are_rivals():
     assert own["a"].tolist() == own["b"].tolist() == [1, 1, 0]
     assert own["c"].tolist() == [0, 0, 1]
     assert made.sides == ("fail", "pass")
-
-
-def test_grades_within_a_distance_agree_and_overlap():
     made, *_ = answers({"i": [seen("a", 1), seen("b", 2), seen("c", 3)]}, "grade", "within:1")
     assert agreement(made).tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
     assert sorted(zip(made.rival_of.tolist(), made.rival.tolist(), strict=True)) == [(0, 2), (2, 0)]
-
-
-def test_a_pass_mark_makes_sides_of_grades():
     made, *_ = answers({"i": [seen("a", 4), seen("b", 3.5), seen("c", 2)]}, "grade", "side:3")
     assert made.sides == ("fail", "pass")
     assert agreement(made)[made.option[0]].tolist() == [1, 1, 0]
@@ -49,7 +51,7 @@ def test_rankings_agree_on_the_first_place_whatever_the_order_shown():
     assert [made.sides[side] for side in made.side[made.option >= 0]] == ["place 2", "place 2"]
 
 
-def test_other_kinds_are_no_options_but_compared_where_the_rule_can():
+def test_other_kinds_are_compared_where_the_rule_can_and_the_order_of_records_changes_nothing():
     made, rows, _ = answers({"i": [seen("a", 4), seen("b", "fail"), seen("c", None)]}, "grade", "side:3")
     assert len(rows) == 1
     assert made.counts()[0].tolist() == [1, 1, 0]
@@ -58,9 +60,6 @@ def test_other_kinds_are_no_options_but_compared_where_the_rule_can():
     equal, *_ = answers({"i": [seen("a", 4), seen("b", "fail")]}, "grade", "equal")
     assert equal.sides == ("", "4")
     assert np.isnan(equal.number).tolist() == [False, True]
-
-
-def test_the_order_of_records_and_items_changes_nothing():
     records = {"i": [seen("a", 1), seen("b", 2), seen("b", 3)], "h": [seen("b", 5)]}
     turned = {name: records[name][::-1] for name in reversed(records)}
     one, other = (answers(some, "grade", "equal")[0] for some in (records, turned))
@@ -68,13 +67,10 @@ def test_the_order_of_records_and_items_changes_nothing():
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
-def test_many_different_grades_share_a_side():
+def test_many_grades_share_a_side_and_chance_agreement_is_measured_on_all_verdicts():
     made, *_ = answers({f"i{n}": [seen("a", n)] for n in range(30)} | {"x": [seen("a", 3)]}, "grade", "equal")
     assert len(made.sides) == MOST_SIDES
     assert {"3", "other"} <= set(made.sides)
-
-
-def test_what_agrees_by_chance_is_measured_on_all_verdicts():
     made, *_ = answers({f"i{n}": [seen("a", 1 if n < 8 else 5)] for n in range(10)}, "grade", "equal")
     assert dict(zip(made.sides, made.chance, strict=True)) == pytest.approx({"1": 0.8, "5": 0.2})
     ranked, *_ = answers({"i": [seen("a", [["A"], ["B", "C", "D"]], "ABCD")]}, "ranking", "top1")
@@ -104,3 +100,133 @@ def test_numbers_of_verdicts():
     assert np.isnan(number_of(Category("blue"), None))
     assert np.isnan(number_of(parse_verdict("A>B"), None))
     assert side_of(None, (), parse_right("equal")) == ""
+
+
+def read(records: dict[str, list[Said]], rules: Rules | None = None) -> list[Cells]:
+    return cells_of(table(records), rules or Rules())
+
+
+def test_classes_of_choices_rankings_pairs_and_words_in_the_order_of_the_records() -> None:
+    records = [said("x", "AB", "A>B"), said("x", "BA", "A>>B"), said("y", "BA", "A=B"), said("z", "AB", None)]
+    (found,) = read({"i": records})
+    assert (found.group, found.judges) == (("choice", 2), ("x", "y"))
+    assert found.answer.tolist() == [[[1, 0, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]]]
+    assert found.centred.tolist() == [[[0.5, -0.5, 0], [0, 0, 0]], [[0.5, -0.5, 0], [0, 0, 0]]]
+    assert found.there.tolist() == [[1, 0], [1, 1]]
+    records = {"i": [said("x", "AB", "A>B"), said("y", "AB", [["B"], ["A"]]), said("z", "ABC", [["C"], ["A", "B"]])]}
+    assert [one.group for one in read(records)] == [("choice", 2), ("choice", 3)]
+    assert [one.group for one in read(records, Rules(parse_right("kendall>=0.5")))] == [("choice", 2)]
+    (found,) = read({"i": [said("x", "AB", "A>B"), said("x", "AC", "A>C")]})
+    assert found.answer.tolist() == [[[1, 0, 0]], [[1, 0, 0]]]
+    (found,) = read({"i": [said("x", "A", 1), said("x", "B", 2)], "h": [said("y", "B", 1), said("y", "A", 2)]})
+    assert np.argwhere(found.answer).tolist() == [[0, 0, 0], [1, 0, 1], [2, 1, 0], [3, 1, 1]]
+    assert found.question.tolist() == [0, 0, 1, 1]
+    records = [said("x", "A", "pass"), said("y", "A", True), said("z", "A", "incorrect"), said("x", "B", "PASS")]
+    (found,) = read({"i": records})
+    assert np.argwhere(found.answer).tolist() == [[0, 0, 1], [0, 1, 1], [0, 2, 0], [1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rule", "named"),
+    [
+        (3, "equal", 3.0),
+        (3, "side:3", True),
+        (2.9, "side:3", False),
+        (3, "within:1", None),
+        ("Good", "equal", True),
+        ("maybe", "equal", "maybe"),
+        ("maybe", "side:3", None),
+        ("A>B", "top1", "A"),
+        ("A=B", "top1", None),
+        ([["C"], ["A"]], "top1", "C"),
+    ],
+)
+def test_the_class_a_verdict_names(verdict: Any, rule: str, named: Any) -> None:
+    assert named_class(parse_verdict(verdict), parse_right(rule)) == named
+
+
+def test_too_many_or_too_few_classes_are_left_out() -> None:
+    assert read({"i": [said(f"x{n}", "A", n) for n in range(MOST_CLASSES + 1)]}) == []
+    assert read({"i": [said("x", "A", True)]}) == []
+
+
+# Consensus on answers: who is worth what without labels, and what the judges say of a verdict.
+def crowd(items=300, seed=0, copies=False):
+    """Three good judges, one that guesses, one that nearly always passes; perhaps a copy of the one that guesses."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for number in range(items):
+        truth = bool(rng.random() < 0.5)
+        guess = bool(rng.random() < 0.5)
+        found[f"i{number}"] = [
+            *(seen(name, truth if rng.random() < 0.9 else not truth) for name in ("good", "fine", "sound")),
+            seen("guess", guess),
+            seen("lenient", True if rng.random() < 0.8 else truth),
+            *([seen("copy", guess)] if copies else []),
+        ]
+    return found
+
+
+def test_judges_that_agree_with_others_weigh_more_and_the_rare_answer_of_a_lenient_one_says_more():
+    made, *_ = answers(crowd(), "category", "equal")
+    weights = answer_reliabilities(made)
+    assert weights["good"].plain > 1
+    assert abs(weights["guess"].plain) < 0.4
+    made, *_ = answers(crowd(), "category", "equal")
+    lenient = answer_reliabilities(made)["lenient"].sides
+    assert lenient["fail"] > lenient["pass"] + 1
+
+
+def test_copies_share_one_vote_and_a_family_has_one_in_the_majority():
+    alone = answer_reliabilities(answers(crowd(), "category", "equal")[0])
+    copied = answer_reliabilities(answers(crowd(copies=True), "category", "equal")[0])
+    assert alone["guess"].share > 0.9
+    assert copied["guess"].share == copied["copy"].share < 0.65
+    assert copied["good"].share > copied["guess"].share
+    items = {f"i{n}": [seen("a", True), seen("b1", False), seen("b2", False), seen("c", True)] for n in range(20)}
+    apart = answer_reliabilities(answers(items, "category", "equal")[0])
+    kin = {"b1": "b", "b2": "b"}
+    together = answer_reliabilities(answers(items, "category", "equal", kin=kin)[0])
+    assert apart["a"].plain < -1, "two judges against one"
+    assert together["a"].plain == pytest.approx(0), "one family against another judge"
+
+
+def test_columns_are_seen_from_the_verdict():
+    items = {"i": [seen("a", 3), seen("b", 3), seen("c", 5), seen("d", None)]}
+    made, rows, who = answers(items, "grade", "equal")
+    weights = {name: Reliability(plain=1.0, strong=1.0, share=1.0, sides={"3": 2.0, "5": 0.5}) for name in "abcd"}
+    found = answer_columns(made, rows, weights)
+    at = {judge: row for row, (_, judge, _) in enumerate(who)}
+    one = {name: column.values[at["a"]] for name, column in found.items()}
+    assert one["peers.support"] == 0  # b agrees, c does not
+    assert one["peers.rival"] == 0.5
+    assert one["peers.log_odds"] == 2.0 - 0.5
+    assert one["consensus.sum"] == 2 - 1
+    assert one["consensus.log_odds"] == 4.0 - 0.5
+    assert one["consensus.missing"] == 0.25
+    assert (one["voices.a"], one["voices.b"], one["voices.c"]) == (1, 1, -1)
+    assert found["peers.support"].values[at["c"]] == -1
+    assert not found["voices.d"].present.any()
+
+
+def test_a_judge_alone_has_no_peers_and_its_own_family_can_be_left_out():
+    made, rows, _ = answers({"i": [seen("a", 3), seen("a", 3)]}, "grade", "equal")
+    found = answer_columns(made, rows, {})
+    assert found["peers.none"].values.tolist() == [1, 1]
+    assert not found["peers.support"].present.any()
+    made, rows, _ = answers(
+        {"i": [seen("a", 3), seen("b", 3), seen("c", 5)]}, "grade", "equal", kin={"a": "k", "b": "k"}
+    )
+    assert answer_columns(made, rows, {})["peers.support"].values[0] == 0
+    assert answer_columns(made, rows, {}, leave_out_kin=True)["peers.support"].values[0] == -1
+
+
+def test_many_judges_speak_as_models_and_too_many_not_at_all(monkeypatch):
+    monkeypatch.setattr(answer_consensus, "MOST_VOICES", 2)
+    items = {"i": [seen(name, 3 if name != "d" else 4) for name in "abcd"]}
+    made, rows, _ = answers(items, "grade", "equal", models={"a": "m", "b": "m", "c": "n", "d": "n"})
+    found = answer_columns(made, rows, {})
+    assert [name for name in found if name.startswith("voices.")] == ["voices.m", "voices.n"]
+    assert found["voices.n"].values[0] == 0
+    made, rows, _ = answers(items, "grade", "equal")
+    assert not any(name.startswith("voices.") for name in answer_columns(made, rows, {}))

@@ -1,14 +1,16 @@
 """Words of many texts at once: as many as one text at a time has."""
 
+import math
 import random
 
 import pytest
 
 from metajudge.evidence import format as module
-from metajudge.evidence.format import word_counts
+from metajudge.evidence.format import explanation_signal, word_counts, words_signal
 from metajudge.evidence.verdicts import collected
 from metajudge.types.judgment import count_words
 from tests.doubles.judgments import judgment
+from tests.evidence.verdicts import TRIPLE, judged, length_ratio
 
 SPACES = [char for char in map(chr, range(0x3100)) if char.isspace()]
 
@@ -49,3 +51,19 @@ def test_only_white_space_outside_of_ascii_is_counted_one_text_at_a_time(monkeyp
 def test_facts_have_the_words_of_their_own_rationales():
     judgments = [judgment(id=f"j{n}", rationale="word " * n) for n in range(150)]
     assert collected(judgments).words.tolist() == list(range(150))
+
+
+class TestFormat:
+    def test_words_explanation_and_the_antisymmetric_length_ratio(self) -> None:
+        assert words_signal(judged("A>B", rationale="two words").words).value == 2
+        assert explanation_signal(19).state == "brief"
+        assert explanation_signal(20).state == "explained"
+        assert explanation_signal(0).value is None
+        assert words_signal(judged("A>B", rationale=" \n").words).state == "no_rationale"
+        longer, shorter = length_ratio(judged("A>B")), length_ratio(judged("B>A"))
+        assert longer.value == pytest.approx(math.log(4 / 2))
+        assert shorter.value == pytest.approx(-math.log(4 / 2))
+        assert (longer.state, shorter.state) == ("longer", "shorter")
+        empty = length_ratio(judged([["C"], ["A", "B"]], item=TRIPLE))
+        assert empty.value == pytest.approx(math.log(1 / 2.5))
+        assert length_ratio(judged("A=B")).value is None

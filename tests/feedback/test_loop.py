@@ -1,5 +1,6 @@
 """The loop over a store: it proposes, a person activates, and everything is on record."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -7,12 +8,18 @@ import pytest
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
-from metajudge.feedback.cases import Direction
-from metajudge.feedback.loop import FeedbackLoop
+from metajudge.feedback.backtest import backtest
+from metajudge.feedback.candidates import ChangeKind, moved_threshold
+from metajudge.feedback.cases import Direction, replayed
+from metajudge.feedback.in_force import FRESH_S, PoliciesInForce
+from metajudge.feedback.loop import ACTIVATION, FeedbackLoop
+from metajudge.feedback.metrics import metrics
 from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
+from metajudge.stats.intervals import wilson
 from metajudge.store import open_store
 from metajudge.types import parse_verdict
-from tests.doubles.decided_cases import crowd
+from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
+from tests.doubles.waiting import Clock
 
 VERDICT = load_policy("verdict")
 USED = PolicyUsed(name=VERDICT.name, digest=VERDICT.digest)
@@ -199,3 +206,130 @@ async def test_the_policies_present_are_those_that_people_decided_about(loop, st
     used = PolicyUsed(name=score.name, digest=score.digest)
     await decided(store, crowd(4, seed=1), used=used)
     assert await loop.policies() == ["verdict_score"]
+
+
+# Which version of a policy decides, remembered until something may have changed it.
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def policies(store, clock):
+    return PoliciesInForce(store, clock)
+
+
+async def activate(store, policy):
+    record = {"digest": policy.digest, "policy": policy.model_dump(mode="json")}
+    await store.audit_log.append(ACTIVATION, policy.name, record, now=1.0)
+
+
+def stricter(policy):
+    data = policy.model_dump(mode="json")
+    data["bands"] = [{**band, "action": "REJECT"} for band in data["bands"]]
+    return type(policy).model_validate(data)
+
+
+async def test_what_is_put_in_force_here_decides_the_very_next_vet(store, policies):
+    first = await policies.named("verdict")
+    new = stricter(first)
+    await activate(store, new)
+    assert (await policies.named("verdict")).digest == new.digest != first.digest
+
+
+async def test_what_another_process_puts_in_force_is_seen_in_time(store, policies, clock):
+    first = await policies.named("verdict")
+    await policies.named("verdict")
+    new = stricter(first)
+    store.audit_log.appended = lambda _kind: 0  # as if this process had not done it
+    await policies.named("verdict")
+    await activate(store, new)
+    assert (await policies.named("verdict")).digest == first.digest
+    clock.now += FRESH_S
+    assert (await policies.named("verdict")).digest == new.digest
+
+
+async def test_one_put_in_force_while_it_is_looked_up_is_not_missed(store, policies):
+    first = await policies.named("verdict")
+    new = stricter(first)
+    looking = asyncio.create_task(policies.named("verdict"))
+    await asyncio.sleep(0)
+    await activate(store, new)
+    await looking
+    assert (await policies.named("verdict")).digest == new.digest
+
+
+async def test_an_unknown_one_stays_an_error(policies):
+    for _ in range(2):
+        with pytest.raises(PolicyError):
+            await policies.named("nothing")
+
+
+# Changes of policy: replayed as decided, fitted in the right direction, refused when they are luck.
+class TestBacktest:
+    def test_a_real_improvement_is_found(self):
+        found = backtest(ChangeKind.THRESHOLD, Direction.TOO_LENIENT, POLICY, crowd(3000, 6, bias=0.15))
+        assert found.better, found.reason
+        assert found.false_approve.high < 0
+
+    @pytest.mark.slow
+    def test_and_holds_on_cases_nobody_fitted_on(self):
+        new = moved_threshold(POLICY, crowd(1000, 6, bias=0.15), Direction.TOO_LENIENT)
+        fresh = crowd(4000, 7, bias=0.15)
+        before, after = metrics(fresh), metrics(replayed(new, fresh))
+        assert after["false_approve_rate"].high < before["false_approve_rate"].low
+
+    def test_deciding_less_is_no_better(self):
+        """A recalibration that approves nothing any more has no false approvals, and is refused for it."""
+        found = backtest(ChangeKind.RECALIBRATION, Direction.TOO_STRICT, POLICY, crowd(1000, 0, noise=None))
+        assert not found.better
+        assert "deciding less is no better" in found.reason or "beyond noise" in found.reason
+
+    def test_the_same_seed_gives_the_same_answer_and_too_few_questions_are_an_error(self):
+        cases = crowd(300, 8)
+        assert backtest(ChangeKind.THRESHOLD, Direction.TOO_LENIENT, POLICY, cases, seed=3) == backtest(
+            ChangeKind.THRESHOLD, Direction.TOO_LENIENT, POLICY, cases, seed=3
+        )
+        with pytest.raises(InputError, match="too few to show that a policy is better"):
+            backtest(ChangeKind.THRESHOLD, Direction.TOO_LENIENT, POLICY, crowd(20, 0))
+
+    def test_cases_of_one_question_stay_on_one_side(self, monkeypatch):
+        """A question's copies would make luck look sure: the fit would know the answers it is tested on."""
+        cases = [replace(one, question=f"q{i % 60}") for i, one in enumerate(crowd(600, 9))]
+        seen = []
+
+        def remembering(_policy, train, _direction):
+            seen.append({one.question for one in train})
+
+        monkeypatch.setattr("metajudge.feedback.backtest.FITS", {ChangeKind.THRESHOLD: remembering})
+        backtest(ChangeKind.THRESHOLD, Direction.TOO_LENIENT, POLICY, cases)
+        held_out = [{f"q{i}" for i in range(60)} - train for train in seen]
+        assert sorted(name for part in held_out for name in part) == sorted(f"q{i}" for i in range(60))
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(1200)
+    def test_pure_noise_is_refused(self):
+        """60 times 1,000 decisions that know nothing: the 95 % limit of wrong proposals is at most 8 %."""
+        kinds, ways = (ChangeKind.THRESHOLD, ChangeKind.RECALIBRATION), (Direction.TOO_LENIENT, Direction.TOO_STRICT)
+        wrong = sum(
+            any(backtest(kind, way, POLICY, cases, seed=seed, tried=4).better for kind in kinds for way in ways)
+            for seed, cases in ((seed, crowd(1000, seed, noise=None)) for seed in range(60))
+        )
+        assert wilson(wrong, 60).high <= 0.08
+
+
+def test_offsets_are_better_where_scores_come_nearer_though_no_action_was_wrong():
+    def one(number, people):
+        fixed = {"criteria": {"accuracy": 3.5 + number % 2}, "criterion_weights": {"accuracy": 1.0}, "score": 3.5}
+        said_so = said(f"c{number}", "modify", scores={"accuracy": people})
+        return case(f"c{number}", "REVIEW", right=False, corrected={"accuracy": people}, decisions=(said_so,), **fixed)
+
+    cases = [one(number, 2.0 + number % 2) for number in range(40)]
+    found = backtest(ChangeKind.OFFSETS, Direction.TOO_LENIENT, SCORES, cases)
+    assert found.better, found.reason
+    assert found.score_error.value == pytest.approx(-1.5)
+    assert found.score_error.active_n == 40
+    luck = [one(number, 3.5 + number % 2 + (-1) ** (number // 2)) for number in range(40)]
+    assert not backtest(ChangeKind.OFFSETS, Direction.TOO_LENIENT, SCORES, luck).better

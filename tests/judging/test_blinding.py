@@ -11,14 +11,11 @@ from metajudge.judging.blinding import Blinding, blind, unblind
 from metajudge.types import Ranking
 
 
-def test_the_order_in_which_candidates_are_given_changes_nothing():
+def test_the_order_given_changes_nothing_and_every_seed_evaluation_and_judge_has_its_own_draw():
     names = ["b", "a", "d", "c"]
     drawn = {blind(order, seed=3, evaluation="e", judge="j") for order in itertools.permutations(names)}
     assert len(drawn) == 1
     assert blind((name for name in names), seed=3, evaluation="e", judge="j") in drawn
-
-
-def test_every_seed_evaluation_and_judge_has_a_draw_of_its_own():
     names = [f"m{n}" for n in range(12)]
     first = blind(names, seed=1, evaluation="e", judge="j").order
     assert blind(names, seed=2, evaluation="e", judge="j").order != first
@@ -27,22 +24,16 @@ def test_every_seed_evaluation_and_judge_has_a_draw_of_its_own():
     assert sorted(first) == sorted(names)
 
 
-def test_all_orders_are_equally_likely():
+def test_all_orders_are_equally_likely_and_rankings_come_back_by_the_stored_map():
     counts = Counter(blind("abc", seed=n, evaluation="e", judge="j").order for n in range(3000))
     assert len(counts) == 6
     chi2 = sum((count - 500) ** 2 / 500 for count in counts.values())
     assert chi2 < 20.5  # five degrees of freedom, p = 0.001
-
-
-def test_a_ranking_of_labels_comes_back_by_the_stored_map():
     stored = Blinding(seed=0, evaluation="e", judge="j", order=("y", "z", "x"))
     assert stored.label_map == {"A0": "y", "A1": "z", "A2": "x"}
     assert unblind(stored, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
     again = Blinding.model_validate_json(stored.model_dump_json())
     assert unblind(again, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
-
-
-def test_tied_candidates_do_not_come_back_in_the_order_shown():
     stored = Blinding(seed=0, evaluation="e", judge="j", order=("z", "a"))
     assert unblind(stored, [["A0", "A1"]]) == Ranking((("a", "z"),))
 

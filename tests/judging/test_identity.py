@@ -137,82 +137,62 @@ def test_subjects_and_ordinary_words_stay(text):
 
 
 class TestKnownCandidates:
-    def test_families_and_makers_of_all_candidates_are_hidden_in_every_text(self):
+    def test_ids_families_and_makers_are_hidden_however_joined_made_up_or_claimed(self):
         texts = {"A": "Anthropic's view; ChatGPT says 4", "B": "OpenAI knows, so does Claude. Claude 3.5 too."}
         found = hide_identities(texts, models=["gpt-4o", "claude-3-opus"])
         joined = " ".join(found.shown.values()).lower()
         assert not [name for name in ("anthropic", "gpt", "openai", "claude") if name in joined]
-
-    def test_the_id_is_hidden_however_it_is_joined(self):
         text = "gpt-3.5-turbo, GPT 3.5 Turbo, openai/gpt-3.5-turbo"
         assert "3.5" not in shown(text, models=["openai/gpt-3.5-turbo"])
-
-    def test_an_id_that_is_made_up_is_hidden_and_so_is_what_a_tuned_model_claims_to_be(self):
         found = hidden("my-tuned-model-7 here. My Tuned Model 7: I am ChatGPT.", models=["my-tuned-model-7"])
         assert found.shown["A"] == f"{HIDDEN_NAME} here. {HIDDEN_NAME}: I am {HIDDEN_NAME}."
         assert [one.kind for one in found.report.hidden] == ["id", "id", "family"]
 
-    def test_a_response_id_that_names_a_model_is_hidden_and_an_ordinary_one_is_not(self):
+    def test_response_ids_claims_and_further_names_are_hidden_and_ordinary_ones_stay(self):
         texts = {"gpt-4o": "gpt-4o says OpenAI made it", "answer-1": "Answer 1 is A. See answer-1, baseline, B."}
         found = hide_identities(texts)
         assert "gpt" not in found.shown["gpt-4o"]
         assert "OpenAI" not in found.shown["gpt-4o"]
         assert found.shown["answer-1"] == texts["answer-1"]
-
-    def test_words_that_are_ordinary_too_stay_beside_a_candidate_of_that_name(self):
         text = "Claude Monet saw a llama by the Amazon; google it, run the command; a nova."
         assert shown(text, models=["claude-3-opus", "llama-3-8b", "nova-pro", "gemini-pro", "command-r"]) == text
-
-    def test_a_claim_in_one_text_hides_that_family_in_the_other(self):
         found = hide_identities({"A": "I am ChatGPT.", "B": "OpenAI forbids it."})
         assert "OpenAI" not in found.shown["B"]
-
-    def test_further_names_are_hidden(self):
         assert shown("Osprey says 4", names=["osprey"]) == f"{HIDDEN_NAME} says 4"
 
 
 class TestQuestion:
-    def test_a_name_the_question_is_about_stays(self):
+    def test_a_name_the_question_is_about_stays_but_neither_a_self_identification_nor_a_maker(self):
         text = "ChatGPT was made by OpenAI."
         assert shown(text, "Who made ChatGPT?", ["gpt-4o"]) == text
         text = "Claude is a first name."
         assert shown(text, "Is Claude a first name?", ["claude-3-opus"]) == text
-
-    def test_a_self_identification_goes_although_the_question_names_it(self):
         found = shown("As ChatGPT by OpenAI, I say: ChatGPT is a product.", "What is ChatGPT?")
         assert found == f"As {HIDDEN_NAME} by {HIDDEN_NAME}, I say: ChatGPT is a product."
-
-    def test_a_person_in_the_question_does_not_protect_the_maker_of_a_model(self):
         found = shown("Monet. Anthropic agrees.", "Who was Claude Monet?", ["claude-3-opus"])
         assert "Anthropic" not in found
 
 
 class TestReport:
-    def test_the_places_are_those_of_the_original_text(self):
+    def test_places_are_of_the_original_text_and_names_left_standing_are_listed_and_counted(self):
         text = "Hm\u0301m. **I am Cl\u200baude**, by Anthropic\u2019s team."
         report = hidden(text).report
         assert [text[one.start : one.end] for one in report.hidden] == [one.text for one in report.hidden]
         assert [(one.kind, one.family) for one in report.hidden] == [("family", "anthropic"), ("maker", "anthropic")]
         assert all(one.candidate == "A" for one in report.hidden)
-
-    def test_what_could_not_be_judged_to_be_a_name_is_listed_with_its_place(self):
         text = "A llama. Llama 3 is mine."
         (left,) = hidden(text, models=["llama-3-8b"]).report.left
         assert (left.text, text[left.start : left.end]) == ("llama", "llama")
         assert "ordinary word" in left.why
-
-    def test_names_left_standing_are_counted_beyond_those_listed(self):
         report = hidden("GPT-4 is better. " * 50).report
         assert (len(report.left), report.left_unlisted) == (LEFT_LISTED, 50 - LEFT_LISTED)
 
-    def test_switched_off_nothing_is_hidden_and_the_report_says_so(self):
+    def test_switched_off_nothing_is_hidden_and_totals_of_a_run_say_so(self):
         found = hidden("I am ChatGPT.", hiding=False)
         assert found.shown["A"] == "I am ChatGPT."
         assert not found.report.hiding
         assert found.report.hidden == ()
         assert [(one.text, one.why) for one in found.report.left] == [("ChatGPT", "hiding is switched off")]
-
-    def test_totals_of_a_run_and_their_sentence(self):
         off = hidden("I am ChatGPT.", hiding=False).report
         totals = blinding_totals([hidden("I am Claude by Anthropic.").report, off, None])
         assert (totals.items, totals.unreported, totals.not_hidden, totals.names, totals.texts) == (2, 1, 1, 2, 1)

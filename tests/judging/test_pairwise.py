@@ -1,23 +1,35 @@
-"""A pairwise judge: verdicts turned back to response ids, one repair, typed failures, no guess."""
+"""Games of pairs and single grades: replies, verdicts combined by rule, and their records."""
+
+import itertools
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+from metajudge.agents import ReplyProblemsError
 from metajudge.errors import (
     BudgetExceeded,
     ConnectionFailedError,
     ContextTooLongError,
     FailureKind,
+    ModelTimeoutError,
     RateLimitedError,
     RefusedError,
 )
+from metajudge.judging.combining import combine
+from metajudge.judging.grading import GradingJudge, parse_grading_reply
 from metajudge.judging.pairwise import PairwiseJudge, orders_of
 from metajudge.judging.records import judgment_of
+from metajudge.judging.replies import MARKS, SCHEMA, parse_pairwise_reply, stated_marks
+from metajudge.judging.support import support
+from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model
-from metajudge.types import Item, Reply, Usage
+from metajudge.types import Item, Judgment, Pairwise, Reply, Usage, parse_verdict
 from tests.doubles.judging import arbitrary, item, prefers, verdict
+from tests.doubles.ranking import fails, says
 
 SWAP = {"A": "B", "B": "A"}
 
@@ -66,31 +78,25 @@ class TestFailures:
         assert (game.verdict, game.no_verdict, game.replied) == (None, None, False)
         assert (game.failure.kind, game.failure.message) == (error.kind, str(error))
 
-    async def test_a_repair_that_cannot_be_sent_is_a_failed_call_and_not_a_bad_answer(self):
+    async def test_a_repair_that_cannot_be_sent_is_a_failed_call_a_spent_budget_raised_a_cost_unknown(self):
         owl, _ = judge("prose", RateLimitedError("slow down", status=429))
         game = await owl.compare(item(), ("A", "B"))
         assert (game.failure.kind, game.replied, game.spent.calls) == (FailureKind.RATE_LIMITED, False, 2)
-
-    async def test_a_spent_budget_is_raised(self):
         owl, _ = judge(BudgetExceeded("spent"))
         with pytest.raises(BudgetExceeded):
             await owl.compare(item(), ("A", "B"))
-
-    async def test_an_unknown_cost_stays_unknown(self):
         owl, _ = judge(Reply("prose", "stop", "m"), verdict())
         game = await owl.compare(item(), ("A", "B"))
         assert game.cost_usd is game.spent.cost_usd is None
 
 
 class TestStoredReplies:
-    async def test_a_stored_reply_costs_nothing_anew_and_gives_the_same_game(self):
+    async def test_a_stored_reply_costs_nothing_anew_and_swapped_twins_share_their_calls(self):
         stored = Reply(verdict("A>>B"), "stop", "m", Usage(9, 0, 0, 4), 0.002, attempts=0, cached=True)
         owl, _ = judge(stored)
         game = await owl.compare(item(), ("A", "B"))
         assert (game.spent.calls, game.spent.cached_calls, game.spent.cost_usd, game.cost_usd) == (0, 1, 0.0, 0.002)
         assert game.replies == 1
-
-    async def test_an_item_and_its_swapped_twin_share_their_calls(self):
         inner = prefers("four")
         owl = PairwiseJudge("owl", wrap_model(inner, resources=Resources(cache=_Memory())))
         twin = item("twin", question=item().question, first="five", second="four")
@@ -135,3 +141,200 @@ class TestIdentities:
         game = await judge.compare(item, ("a", "b"))
         assert model.requests[0].messages == judge.request(item, ("a", "b")).messages
         assert "blinding" not in judgment_of(game).meta
+
+
+# Two games become one verdict by a named rule.
+PAIR = ("A", "B")
+
+
+def combined(rule, *marks):
+    found = combine(PAIR, [None if mark is None else parse_verdict(mark) for mark in marks], rule)
+    return None if found.verdict is None else str(found.verdict)
+
+
+@pytest.mark.parametrize(
+    ("marks", "agree", "total", "strength"),
+    [
+        (("A>B", "A>B"), "A>B", "A>B", "A>B"),
+        (("A>>B", "A>B"), "A>B", "A>B", "A>>B"),
+        (("A>>B", "A>>B"), "A>>B", "A>B", "A>>B"),
+        (("A>B", "B>A"), "A=B", "A=B", "A=B"),
+        (("A>>B", "B>A"), "A=B", "A=B", "A>B"),
+        (("A>B", "A=B"), "A=B", "A>B", "A>B"),
+        (("B>A", "B=A"), "A=B", "B>A", "B>A"),
+        (("A=B", "A=B"), "A=B", "A=B", "A=B"),
+        (("A>B", None), None, "A>B", None),
+        ((None, None), None, None, None),
+    ],
+)
+def test_each_rule_by_hand(marks, agree, total, strength):
+    assert combined("agree", *marks) == agree
+    assert combined("sum", *marks) == total
+    assert combined("strength", *marks) == strength
+
+
+def test_the_order_of_games_and_the_names_change_nothing():
+    marks = ["A>>B", "A>B", "A=B", "B>A", "B>>A", None]
+    turned = {"A": "B", "B": "A"}
+    for rule, one, two in itertools.product(("agree", "sum", "strength"), marks, marks):
+        assert combined(rule, one, two) == combined(rule, two, one)
+        mirror = [None if mark is None else str(parse_verdict(mark).relabelled(turned)) for mark in (one, two)]
+        found, other = combined(rule, one, two), combined(rule, *mirror)
+        if found is None or other is None:
+            assert found is other
+            continue
+        assert parse_verdict(other).support("B", "A") == parse_verdict(found).support("A", "B")
+
+
+# A pairwise judge's reply: read strictly, or refused with what is wrong.
+@pytest.mark.parametrize("mark", MARKS)
+def test_each_of_the_five_verdicts_is_read_and_follows_the_schema(mark):
+    reply = parse_pairwise_reply(verdict(mark, "because"))
+    assert (reply.mark, reply.reasoning) == (mark, "because")
+    Draft202012Validator(dict(SCHEMA.schema)).validate(json.loads(verdict(mark)))
+
+
+def test_the_reasoning_comes_before_the_verdict_and_a_code_fence_and_a_thought_are_tolerated():
+    assert list(SCHEMA.schema["properties"]) == SCHEMA.schema["required"] == ["reasoning", "verdict"]
+    assert parse_pairwise_reply(f"<think>A>>B?</think>```json\n{verdict('B>A')}\n```").mark == "B>A"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the reply is empty"),
+        ("I prefer A. [[A>B]]", "not one JSON object"),
+        (verdict()[:30], "not one JSON object"),
+        (f"{verdict('A>B')}\n{verdict('B>A')}", "not one JSON object"),
+        ('["A>B"]', "a JSON list, not an object"),
+        ('{"reasoning": "x"}', "verdict is missing"),
+        ('{"verdict": "A>B"}', "reasoning is missing"),
+        (verdict("A"), 'verdict must be one of A>>B, A>B, A=B, B>A, B>>A, not "A"'),
+        (verdict("[[A>B]]"), "verdict must be one of"),
+        (verdict("A>>>B"), "verdict must be one of"),
+        (verdict("A > B"), "verdict must be one of"),
+        (verdict("tie"), "verdict must be one of"),
+        ('{"reasoning": "x", "verdict": null}', "not null"),
+        ('{"reasoning": "x", "verdict": 1}', "not 1"),
+        ('{"reasoning": "x", "verdict": ["A>B"]}', "verdict must be one of"),
+        ('{"reasoning": 5, "verdict": "A>B"}', "reasoning must be a string"),
+        ('{"reasoning": "x", "verdict": "A>B", "score": 5}', "unknown property 'score'"),
+        ('{"reasoning": "x", "verdict": "A>B", "verdict": "B>A"}', "verdict is given more than once"),
+    ],
+)
+def test_no_verdict_is_guessed(text, problem):
+    with pytest.raises(ReplyProblemsError) as caught:
+        parse_pairwise_reply(text)
+    assert problem in str(caught.value)
+
+
+def test_the_different_marks_of_a_text_are_found_for_the_reason_alone():
+    assert stated_marks('[[A>B]] ... [[ B >> A ]] {"verdict": "A>B"}') == ["A>B", "B>>A"]
+    assert stated_marks("A>B, clearly") == []
+
+
+# Single responses graded from 1 to 10.
+def said(grade=7):
+    return json.dumps({"reasoning": "Adds up.", "grade": grade})
+
+
+async def test_a_grade_becomes_a_judgment_of_one_response():
+    record = judgment_of(await GradingJudge("j", says(said(7))).grade(item(label="A>B"), "B"))
+    assert (record.id, record.order, record.verdict.value) == ("i1/j/B", ("B",), 7.0)
+    assert isinstance(record.verdict.value, float)
+    assert Judgment.model_validate_json(record.model_dump_json()) == record
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        *((said(grade), "whole number from 1 to 10") for grade in (0, 11, 7.5, "7", None, True)),
+        ('{"reasoning": "x"}', "grade is missing"),
+        ('{"reasoning": "x", "grade": 1, "score": 2}', "unknown property 'score'"),
+    ],
+)
+def test_what_is_no_grade_is_refused(text, problem):
+    with pytest.raises(ReplyProblemsError, match=problem):
+        parse_grading_reply(text)
+
+
+async def test_a_judge_that_gives_no_grade_is_recorded_and_one_that_is_lost_is_not():
+    found = await GradingJudge("j", says("about seven")).grade(item(), "A")
+    record = judgment_of(found)
+    assert record.verdict is None
+    assert "no usable reply" in record.no_verdict
+    lost = await GradingJudge("j", fails(ModelTimeoutError("late"))).grade(item(), "A")
+    assert lost.failure.kind is FailureKind.TIMEOUT
+    with pytest.raises(ValueError, match="gave no judgment"):
+        judgment_of(lost)
+
+
+# Judgment records of games: complete, readable by the readers, the same whether replies were stored or not.
+async def game(reply, order=("A", "B"), pair=None, **options):
+    owl = PairwiseJudge("owl", ScriptedModel([reply, reply], name="gpt-x"), **options)
+    return await owl.compare(pair or item(label="A>B"), order)
+
+
+async def test_a_meta_judge_sees_the_letters_the_judge_saw_and_a_refusal_has_no_verdict():
+    named = item(responses={"x": "sum 4", "y": "sum 5"})
+    prompt = render_request(judgment_of(await game(verdict("A>B"), ("y", "x"), named)))
+    assert prompt.index("## Response A") < prompt.index("sum 5") < prompt.index("## Response B")
+    assert "A>B: A is better than B" in prompt
+    made = judgment_of(await game(Reply("No.", "refusal", "m", Usage(1, 0, 0, 1), 0.0)))
+    assert made.verdict is None
+    assert made.no_verdict == "owl declined to answer: No."
+    assert made.rationale == "No."
+
+
+async def test_a_judge_that_could_not_be_asked_leaves_no_record_and_a_stored_reply_the_same():
+    failed = await game(RateLimitedError("slow down"))
+    with pytest.raises(ValueError, match="rate_limited: slow down"):
+        judgment_of(failed)
+    fresh = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=3)
+    stored = Reply(verdict(), "stop", "m", Usage(9, 0, 0, 4), 0.002, latency_s=1.5, attempts=0, cached=True)
+    assert judgment_of(await game(fresh)) == judgment_of(await game(stored))
+
+
+# Support of verdicts for a verdict: hand-computed, bounded, mirrored.
+
+
+def verdicts(*marks):
+    return [parse_verdict(mark) for mark in marks]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found", "expected"),
+    [
+        ("A>B", ["A>>B", "A>>B"], 1.0),
+        ("A>B", ["A>B", "A>B"], 0.5),
+        ("A>>B", ["A>B", "A>>B"], 0.75),
+        ("A>B", ["A>>B", "B>>A"], 0.0),
+        ("A>B", ["A=B", "B>A"], -0.25),
+        ("B>A", ["A>>B"], -1.0),
+        ("A=B", ["A=B", "A=B"], 1.0),
+        ("A=B", ["A=B", "A>B"], 0.5),
+        ("A=B", ["A>B", "B>A"], 0.0),
+        ("A=B", ["A>>B", "B>>A"], -1.0),
+        ([["A"], ["B"]], ["A>>B", "A>B"], 0.75),
+        ([["A", "B"]], ["A=B"], 1.0),
+    ],
+)
+def test_by_hand(verdict, found, expected):
+    assert support(parse_verdict(verdict), verdicts(*found)) == pytest.approx(expected)
+
+
+@given(st.sampled_from(MARKS), st.lists(st.sampled_from(MARKS), min_size=1, max_size=4))
+def test_it_is_bounded_and_renaming_changes_nothing(mark, marks):
+    verdict, found = parse_verdict(mark), verdicts(*marks)
+    value = support(verdict, found)
+    assert -1 <= value <= 1
+    assert support(verdict.relabelled(SWAP), [one.relabelled(SWAP) for one in found]) == value
+    if not verdict.is_tie:
+        turned = Pairwise(verdict.second, verdict.first, verdict.strength)
+        assert support(turned, found) == pytest.approx(-value)
+
+
+@pytest.mark.parametrize(("verdict", "found"), [("A>B", []), ("A>B", ["A>C"]), ("A>B", ["A>B", "C>B"]), (7, ["A>B"])])
+def test_verdicts_on_other_responses_or_none_support_nothing_and_a_grade_cannot_be_supported(verdict, found):
+    with pytest.raises(ValueError, match="same two responses"):
+        support(parse_verdict(verdict), verdicts(*found))

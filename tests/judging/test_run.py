@@ -3,7 +3,8 @@
 import pytest
 
 from metajudge.errors import BadRequestError, BudgetExceeded, ConfigurationError, InputError
-from metajudge.judging.run import JudgeTotals, judge_item, judge_items
+from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_item, judge_items
+from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
@@ -62,15 +63,13 @@ class TestJudgeItems:
             with pytest.raises(ConfigurationError, match=error):
                 await judge_items(session, ITEMS, **options)
 
-    async def test_a_label_that_is_no_verdict_on_two_is_refused_before_anybody_is_asked(self):
+    async def test_a_label_that_is_no_verdict_on_two_and_three_responses_are_refused_before_asking(self):
         judge = first_shown()
         labelled = item().model_copy(update={"label": None, "labels": (Label(value=Category("good")),)})
         async with Session([judge]) as session:
             with pytest.raises(InputError, match="'i1': label: 'good' is not a verdict on 2 responses"):
                 await judge_items(session, [labelled])
         assert not judge.requests
-
-    async def test_three_responses_are_refused_before_they_are_compared(self):
         three = item().model_copy(update={"responses": {"A": "1", "B": "2", "C": "3"}})
         async with Session([first_shown()]) as session:
             with pytest.raises(InputError, match="'i1' has 3 responses, and two are compared"):
@@ -115,3 +114,38 @@ class TestOneItem:
             with pytest.raises(BudgetExceeded):
                 await judge_item(session, ITEMS[0])
             assert [one.status for one in await session.store.runs()] == ["running"]
+
+
+# What judging would take is what the run then asks; settings of vetting alone do not disturb it.
+TWO = panel_config({"agents": [{"model": "openai:gpt-4o-mini"}, {"model": "anthropic:claude-sonnet-4-5"}]})
+
+
+@pytest.mark.parametrize(
+    ("options", "grade", "calls"),
+    [({}, False, 12), ({"orders": "given"}, False, 6), ({"with_reference": True}, False, 12), ({}, True, 12)],
+)
+async def test_as_many_calls_as_the_run_makes(options, grade, calls):
+    found = estimate_judging(TWO, ITEMS, grade=grade, **options)
+    models = [ScriptedModel(lambda _request: verdict("A>B"), name=name) for name in ("one", "two")]
+    async with Session(models) as session:
+        await (grade_items if grade else judge_items)(session, ITEMS, **options)
+    first_asked = [request for model in models for request in model.requests if len(request.messages) == 1]
+    assert (found.calls, found.judgments) == (calls, calls) == (len(first_asked), calls)
+    assert found.cost_usd > 0
+
+
+def test_a_panel_for_vetting_is_no_obstacle_and_needs_no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    panel = panel_config(
+        {
+            "strategy": "majority_vote",
+            "agents": [{"name": name, "model": "openai:gpt-4o", "role": "r"} for name in "ab"],
+        }
+    )
+    assert estimate_judging(panel, ITEMS).by_agent.keys() == {"a", "b"}
+
+
+def test_two_judges_of_one_name_are_refused():
+    panel = panel_config({"agents": [{"model": "openai:gpt-4o"}] * 2})
+    with pytest.raises(ConfigurationError, match="given more than once"):
+        estimate_judging(panel, ITEMS)

@@ -6,15 +6,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Audit, Decision
-from metajudge.monitor.report import (
-    State,
-    Watched,
-    candidates,
-    labelled,
-    promise_id,
-    report_on,
-    reports_on,
-)
+from metajudge.monitor.report import State, Watched, candidates, labelled, promise_id, report_on, reports_on
 from metajudge.monitor.tally import Tally
 from metajudge.types import GuaranteedThreshold
 
@@ -82,7 +74,7 @@ def test_what_waits_is_right_until_then_and_what_nobody_can_tell_is_left_out():
     assert (found.counts.waiting, found.counts.undecided) == (2, 1)
 
 
-def test_the_states():
+def test_the_states_and_a_recorded_alarm_that_stays():
     assert report_on(watched([])).state is State.TOO_LITTLE
     assert report_on(watched(many(40))).state is State.TOO_LITTLE
     assert report_on(watched(many(300))).state is State.HOLDS
@@ -91,30 +83,21 @@ def test_the_states():
     assert 100 < broken.held.alarm < 200
     assert broken.alarm_at == broken.held.alarm - 0.5
     assert "carry no guarantee" in broken.advice()[0]
-
-
-def test_a_recorded_alarm_stays_whatever_the_audits_say_now():
     found = report_on(watched(many(300), broken_since=123.0))
     assert (found.is_broken, found.alarm_at, found.held.alarm) == (True, 123.0, None)
-
-
-def test_looking_again_with_more_audits_never_changes_an_alarm():
     every = many(300, wrong_from=100)
     alarms = [report_on(watched(every[:n])).held.alarm for n in (100, 200, 300)]
     assert alarms[0] is None
     assert alarms[1] == alarms[2]
 
 
-def test_the_promise_is_of_all_its_judges_and_their_number_bounds_a_question():
+def test_a_promise_is_of_all_its_judges_and_its_precision_of_some_labels_and_all_probabilities():
     both = [one for k in range(120) for one in (audited(f"q{k}", True), audited(f"q{k}", True, judge="b"))]
     found = report_on(watched(both, judges=("a", "b", "c")))
     assert (found.most, found.held.audits) == (3, 120)
     assert report_on(watched(both, judges=("a", "b"), most=5)).most == 5
     with pytest.raises(InputError, match="may be 1 at most"):
         report_on(watched(both), most=1)
-
-
-def test_labels_of_some_and_probabilities_of_all_give_the_precision():
     rest = [decision(f"r{k}", probability=0.6) for k in range(200)]
     found = report_on(watched([*many(100, wrong_from=0, every=5), *rest])).predicted
     assert (found.n, found.clusters) == (100, 100)
@@ -122,20 +105,14 @@ def test_labels_of_some_and_probabilities_of_all_give_the_precision():
     assert report_on(watched(rest)).predicted is None
 
 
-def test_what_was_decided_without_a_sample_counts_for_nothing():
+def test_what_was_decided_without_a_sample_counts_for_nothing_and_broken_promises_come_first():
     doubtful = [replace(one, sampled=False) for one in many(300, wrong_from=0)]
     found = report_on(watched([*doubtful, *many(20)]))
     assert (found.held.audits, found.counts.unsampled, found.predicted.n) == (20, 300, 20)
     assert any("300 of 320" in one for one in found.advice())
-
-
-def test_candidates_are_those_not_drawn_and_labels_those_decided():
     one = watched([audited("q1", True), decision("q2"), decision("q2"), decision("q3", probability=None)])
     assert [found.judgment_id for found in candidates(one)] == ["q2-a"]
     assert labelled(one) == [("a", None)]
-
-
-def test_broken_promises_come_first():
     good, bad = watched(many(200)), watched(many(150, wrong_from=0, every=2))
     assert reports_on([(good, None), (bad, None)]) == [report_on(bad), report_on(good)]
 

@@ -25,25 +25,19 @@ def row(found, name="kemeny", measure="pearson", kind=None):
     return one
 
 
-def test_perfect_agreement_is_one_everywhere():
+def test_agreement_is_of_the_models_in_common_perfect_or_absent_with_the_reason():
     found = compare(ballots(4, phi=0.0), human(*NAMES))
     for measure in ("pearson", "kendall"):
         one = row(found, measure=measure)
         assert one.micro.median.value == pytest.approx(1)
         assert one.macro.value == pytest.approx(1)
         assert one.pooled.value == pytest.approx(1)
-
-
-def test_a_model_the_human_ranking_lacks_is_taken_off_the_ballots_so_that_agreement_stays_perfect():
     found = compare(ballots(4, phi=0.0), human("ant", "cat", "dog", "gnu"))
     assert found.models == ("ant", "cat", "dog")
     assert found.missing == ("bee", "eel", "fox")
     assert found.unknown == ("gnu",)
     assert row(found).micro.median.value == pytest.approx(1)
     assert row(found, "bee").micro.median.value == pytest.approx(1), "who is not ranked may still evaluate"
-
-
-def test_fewer_than_two_models_in_common_is_absent_with_the_reason():
     found = compare(ballots(2), human("ant", "gnu"))
     assert found.absent == "the human ranking 'h' shares 1 models with the ballots; two are needed"
     assert found.rows == ()
@@ -88,15 +82,12 @@ def test_two_models_correlate_by_plus_or_minus_one_only():
     assert (free.micro.n, free.micro.median.value) == (1, 1.0)
 
 
-def test_one_question_gives_figures_without_intervals():
+def test_one_question_gives_no_intervals_and_ties_of_the_best_evaluator_are_told():
     found = compare(ballots(1, phi=0.3), human(*NAMES))
     one = row(found)
     assert one.micro.median.low is None
     assert one.macro.low is None
     assert one.macro.value is not None
-
-
-def test_the_best_single_evaluator_is_the_one_with_the_highest_median_and_ties_are_told():
     given = [*ballots(9, phi=0.9, evaluators=("x", "y"), seed=4), *ballots(9, phi=0.0, evaluators=("good", "best"))]
     found = compare(given, human(*NAMES))
     best = next(one for one in found.best_single if one.measure == "pearson")
@@ -105,16 +96,13 @@ def test_the_best_single_evaluator_is_the_one_with_the_highest_median_and_ties_a
     assert best.difference.value <= 0
 
 
-def test_better_equal_and_worse_add_up_and_the_difference_is_that_of_the_medians():
+def test_better_equal_and_worse_add_up_and_cut_ballots_have_their_own_rows():
     found = compare(ballots(15, phi=0.6, seed=2), human(*NAMES))
     for one in found.differences:
         assert one.better + one.equal + one.worse == one.median.n == 15
         mine = row(found, measure=one.measure).micro.median.value
         alone = row(found, one.evaluator, one.measure).micro.median.value
         assert one.median.value == pytest.approx(mine - alone)
-
-
-def test_cut_ballots_have_their_own_rows_and_the_relative_change():
     found = compare(ballots(15, phi=0.6, seed=2), human(*NAMES), top_k=(1, 6))
     whole, cut, uncut = (row(found, name).micro.median.value for name in ("kemeny", "kemeny, top 1", "kemeny, top 6"))
     assert uncut == pytest.approx(whole)

@@ -18,7 +18,7 @@ def by_question(given):
     return found
 
 
-def test_kemeny_of_each_question_is_the_mean_over_all_best_orders():
+def test_kemeny_of_each_question_is_the_mean_over_all_best_orders_with_ties_and_cut_ballots():
     given = ballots(12, NAMES[:4], phi=0.8, seed=3)
     table = build_table(given)
     found = question_consensus(table)
@@ -31,9 +31,6 @@ def test_kemeny_of_each_question_is_the_mean_over_all_best_orders():
         assert found.optima[q] == len(orders)
         ambiguous += len(orders) > 1
     assert ambiguous > 2, "the profiles must hold cases with several optima"
-
-
-def test_ties_and_cut_ballots_too():
     given = [
         Ballot(question_id="q", evaluator="a", ranking=[["a", "b"], "c"], candidates=["a", "b", "c", "d"]),
         Ballot(question_id="q", evaluator="b", ranking=["d"], candidates=["a", "b", "c", "d"]),
@@ -83,7 +80,7 @@ def test_names_and_their_order_decide_nothing(rule):
     assert {new[name]: place for name, place in whole.places.items()} == pytest.approx(again.places)
 
 
-def test_overall_is_one_vote_of_all_ballots():
+def test_overall_is_one_vote_of_all_ballots_and_opposite_ones_tie_everybody():
     given = ballots(5, NAMES[:4], phi=0.7, seed=8)
     orders = best_orders([one.ranking for one in given], NAMES[:4])
     found = overall_consensus(build_table(given))
@@ -91,9 +88,6 @@ def test_overall_is_one_vote_of_all_ballots():
     assert found.optima == len(orders)
     assert found.ballots == 20
     assert set(found.orders) == set(orders)
-
-
-def test_opposite_ballots_tie_everybody_rather_than_follow_the_alphabet():
     given = [
         Ballot(question_id="q", evaluator="a", ranking=["a", "b", "c"]),
         Ballot(question_id="q", evaluator="b", ranking=["c", "b", "a"]),
@@ -105,14 +99,11 @@ def test_opposite_ballots_tie_everybody_rather_than_follow_the_alphabet():
     assert question_consensus(table).places.tolist() == [[2.0, 2.0, 2.0]]
 
 
-def test_a_model_that_answered_only_some_questions_has_no_place_in_the_others():
+def test_a_model_that_answered_only_some_questions_has_no_place_in_the_others_nor_an_unknown_rule():
     given = [*ballots(2, NAMES[:3]), *(one for one in ballots(4, NAMES[:4], seed=1) if one.question_id > "q1")]
     found = question_consensus(build_table(given))
     assert found.there[:, 3].tolist() == [False, False, True, True]
     assert found.places[0, 3] == 0
-
-
-def test_an_unknown_rule():
     with pytest.raises(ConfigurationError, match=r"no voting rule 'dictator'.*kemeny"):
         question_consensus(build_table(ballots(1)), "dictator")
 

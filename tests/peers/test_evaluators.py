@@ -70,13 +70,10 @@ def test_copies_of_one_evaluator_are_a_clique():
     assert caution.names == ("ant", "bee", "cat")
 
 
-def test_a_human_ranking_of_strangers_gives_no_errors_and_says_so():
+def test_a_human_ranking_of_strangers_gives_no_errors_and_two_evaluators_cannot_be_told_apart():
     pairs, _ = pairs_of(ballots(10), HumanRanking(name="h", ranking=(("gnu",), ("yak",))))
     assert all(one.error_correlation_to_people.value is None for one in pairs.values())
     assert all(one.error_correlation.value is not None for one in pairs.values())
-
-
-def test_two_evaluators_cannot_be_told_apart_from_agreement_alone():
     pairs, independence = pairs_of(ballots(10, evaluators=("x", "y")))
     assert "give at least three" in independence.effective.absent
     assert "give at least three" in pairs["x", "y"].error_correlation.absent
@@ -115,12 +112,9 @@ def test_the_p_value_of_an_order_effect_has_the_variance_that_random_orders_have
     assert _null_variance(table.places[0, 0]) == pytest.approx(np.var(taus), rel=0.08)
 
 
-def test_an_order_that_was_not_recorded_is_absent():
+def test_an_order_that_was_not_recorded_is_absent_and_losses_are_counted_by_kind():
     table = build_table(ballots(3))
     assert evaluator_standings(table, resamples(table))[0].order_effect.absent == "the order shown is not recorded"
-
-
-def test_losses_are_counted_by_kind_also_in_questions_that_do_not_count():
     given = [*ballots(4, evaluators=NAMES[:5]), failed("q0", "fox"), failed("q1", "fox", "refused")]
     given += [failed("q9", "fox")]
     table = build_table(given)

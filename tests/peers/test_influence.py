@@ -27,7 +27,7 @@ def found(said, **options):
 TWO_TO_ONE = {"e1": "abc", "e2": "abc", "e3": "bac"}
 
 
-def test_who_carries_the_result_is_seen_by_leaving_them_out():
+def test_who_carries_the_result_is_seen_by_leaving_them_out_alone_or_together():
     influence = found(TWO_TO_ONE).influence
     by_name = {one.without: one for one in influence.left_out}
     assert influence.order == (("a",), ("b",), ("c",))
@@ -36,9 +36,6 @@ def test_who_carries_the_result_is_seen_by_leaving_them_out():
     assert without.order == (("a", "b"), ("c",))
     assert (without.winner_changes, without.questions_changed, without.questions) == (True, 3, 3)
     assert [(one.model, one.before, one.after) for one in without.moved] == [("b", 2.0, 1.5)]
-
-
-def test_a_coalition_is_left_out_together():
     influence = found(TWO_TO_ONE, without=("e1", "e2")).influence
     last = influence.left_out[-1]
     assert (last.without, last.order) == (("e1", "e2"), (("b",), ("a",), ("c",)))

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from metajudge.errors import AuthError, BudgetExceeded, ModelTimeoutError
+from metajudge.errors import AuthError, BudgetExceeded, InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
 from metajudge.judging.ranking import ranking_request
+from metajudge.peers import read_human_rankings
 from metajudge.peers.protocol import (
     answer_key,
     answer_question,
@@ -54,13 +55,11 @@ def rank(one, answers=ANSWERS, question=QUESTION, seed=0, **options):
 
 
 class TestRanking:
-    def test_the_label_map_leads_back_to_the_models(self):
+    def test_the_label_map_leads_back_to_the_models_whom_the_prompt_never_names(self):
         ballot = rank(peer(in_order))
         assert [one[0] for one in ballot.ranking] == list(ballot.labels.values())
         assert sorted(ballot.candidates) == ["alpha", "beta", "gamma"]
         assert ballot.seed == 0
-
-    def test_no_model_is_named_in_the_prompt_and_the_own_answer_is_among_them(self):
         one = peer(in_order)
         rank(one)
         (request,) = one.model.requests
@@ -89,41 +88,33 @@ class TestRanking:
         assert ballot.ranking is None
         assert ballot.labels is not None
 
-    def test_a_ranking_that_leaves_out_a_label_is_never_completed(self):
+    def test_a_missing_label_is_never_completed_one_answer_not_asked_and_a_spent_budget_no_failure(self):
         bad = json.dumps({"comparison": "", "ranking": "A0 > A1"})
         ballot = rank(peer([bad, bad]))
         assert (ballot.failure.kind, ballot.replied) == ("bad_reply", True)
         assert ballot.meta["reply"] == bad
-
-    def test_one_answer_is_nothing_to_rank_and_nobody_is_asked(self):
         one = peer(in_order)
         ballot = rank(one, {"alpha": "4"})
         assert ballot.failure.kind == "no_evidence"
         assert one.model.requests == []
-
-    def test_a_spent_budget_is_no_failure_of_the_evaluator(self):
         with pytest.raises(BudgetExceeded):
             rank(peer([BudgetExceeded("spent")]))
 
 
 class TestAnswers:
-    def test_a_failure_is_recorded_with_its_kind(self):
+    def test_a_failure_is_recorded_with_its_kind_and_a_model_under_two_names_asked_twice(self):
         answer = asyncio.run(answer_question(QUESTION, peer([AuthError("no key")]), attempt=3))
         assert (answer.text, answer.failure.kind, answer.replied, answer.attempt) == (None, "auth", False, 3)
-
-    def test_the_same_model_under_two_names_is_asked_twice(self):
         first, second = peers_of([(name, ScriptedModel(["x"], name="m"), Parameters()) for name in ("one", "two")])
         assert first.draw != second.draw
         assert answer_key(QUESTION, first) != answer_key(QUESTION, second)
 
 
 class TestKeys:
-    def test_the_order_of_answers_plays_no_part(self):
+    def test_everything_a_ballot_depends_on_changes_its_key_and_neither_order_nor_a_time_out(self):
         assert ballot_key(QUESTION, ANSWERS, peer(), 0) == ballot_key(
             QUESTION, dict(reversed(ANSWERS.items())), peer(), 0
         )
-
-    def test_everything_a_ballot_depends_on_changes_its_key(self):
         base = ballot_key(QUESTION, ANSWERS, peer(), 0)
         others = [
             ballot_key(QUESTION, {**ANSWERS, "beta": "6"}, peer(), 0),
@@ -136,8 +127,6 @@ class TestKeys:
         ]
         assert len({base, *others}) == len(others) + 1
         assert ranking_settings(peer(), 0) != ranking_settings(peer(), 1)
-
-    def test_a_time_out_changes_no_answer_and_no_key(self):
         patient = peer(parameters=Parameters(timeout_s=1.0))
         assert ballot_key(QUESTION, ANSWERS, patient, 0) == ballot_key(QUESTION, ANSWERS, peer(), 0)
 
@@ -165,3 +154,68 @@ class TestIdentities:
         assert blinding_of(earlier) is None
         assert asyncio.run(asked_alike(earlier, QUESTION, answers, one)) is stands
         assert asyncio.run(asked_alike(ballot, QUESTION, answers, one))
+
+
+# Human rankings: every form, and what is no ranking.
+def read(text):
+    (found,) = read_human_rankings([str(text)])
+    return found
+
+
+def write(tmp_path, data, name="arena.json"):
+    path = tmp_path / name
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return path
+
+
+def test_written_out_with_ties_a_name_and_models_that_hold_a_colon():
+    found = read("gpt-4o > claude 3 = gemini/1.5>llama")
+    assert (found.name, found.ranking) == ("human", (("gpt-4o",), ("claude 3", "gemini/1.5"), ("llama",)))
+    found = read("arena: ollama:8b > x")
+    assert (found.name, found.ranking[0]) == ("arena", ("ollama:8b",))
+    assert read("ollama:8b > x").name == "human"
+
+
+def test_from_a_file(tmp_path):
+    assert read(write(tmp_path, ["a", ["b", "c"]])).ranking == (("a",), ("b", "c"))
+    named = read(write(tmp_path, {"name": "experts", "ranking": ["a", "b"]}))
+    assert (named.name, named.models) == ("experts", ("a", "b"))
+
+
+def test_scores_rank_higher_first_and_equal_scores_tie(tmp_path):
+    found = read(write(tmp_path, {"scores": {"a": 1200, "b": 1250.5, "c": 1200}}))
+    assert (found.name, found.ranking) == ("arena", (("b",), ("a", "c")))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"scores": {"a": 1, "b": None}}, "score of 'b' must be a finite number, not None"),
+        ('{"scores": {"a": NaN, "b": 1}}', "NaN is no number"),
+        ({"scores": {"a": True, "b": 1}}, "score of 'a'"),
+        ({"scores": {}}, "scores must be an object"),
+        ({"ranking": ["a", "a"]}, "names 'a' more than once"),
+        ({"ranking": ["a"]}, "fewer than two models"),
+        ({"ranking": ["a", []]}, "is no ranking"),
+        ({"ranking": ["a", "b"], "scores": {}}, "either ranking or scores"),
+        ({"rankings": ["a", "b"]}, "either ranking or scores"),
+        ({"ranking": ["a", "b"], "elo": 1}, "unknown field elo"),
+        ("not json", "is no human ranking"),
+        ("3", "either ranking or scores"),
+    ],
+)
+def test_bad_files_name_the_file_and_say_what_is_accepted(tmp_path, data, message):
+    with pytest.raises(InputError, match=message) as found:
+        read(write(tmp_path, data))
+    assert "arena.json" in str(found.value)
+
+
+@pytest.mark.parametrize("text", ["arena.json", "a", "a > ", "a > a", "> a > b", "x: a"])
+def test_text_that_is_neither_a_file_nor_a_ranking(text):
+    with pytest.raises(InputError, match="Give a file with"):
+        read(text)
+
+
+def test_two_references_of_one_name_are_refused():
+    with pytest.raises(InputError, match="several human rankings are called human"):
+        read_human_rankings(["a > b", "b > a"])

@@ -89,7 +89,7 @@ class TestSets:
 class TestEveryPrompt:
     """Of a panel on the next set: each text sent is of that set."""
 
-    async def test_of_agents_in_a_discussion_with_repairs_and_a_summary(self, published):
+    async def test_of_agents_in_a_discussion_and_of_blind_judges_with_repairs(self, published):
         with LLMServer(score_answer(4), faults=first_reply_is_of_no_use) as server:
             await vet(discussing(server, prompt_version=NEXT))
         seen = [
@@ -100,8 +100,6 @@ class TestEveryPrompt:
         assert all(seen), "a text of an older set was sent"
         assert {name for found in seen for name in found} == {*meta_judge.TEMPLATES, *(f"role_{r}" for r in ROLES)}
         assert sum("repair" in found for found in seen) == 5
-
-    async def test_of_blind_judges_with_repairs(self, published):
         answer = json.dumps({"reasoning": "It adds correctly.", "verdict": "A>B"})
         with LLMServer(lambda _: answer, faults=first_reply_is_of_no_use) as server:
             await vet(config(server, "rejudge", threshold=3.0, prompt_version=NEXT))

@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metajudge.providers.batch_anthropic import AnthropicBatches
+from metajudge.providers.batch_openai import OpenAIBatches
 from metajudge.providers.batch_protocol import BatchAnswer, Ending
 from metajudge.providers.batch_results import read_results
 from metajudge.providers.prices import FlatPrice, find_batch_price, find_price
 from metajudge.providers.spec import AgentSpec
 from metajudge.types import Usage
-from tests.providers.batch_lines import ANTHROPIC, OPENAI
+
+OPENAI = OpenAIBatches(None)
+
+
+ANTHROPIC = AnthropicBatches(None)
 
 
 def openai_line(name, body="fine", status=200):
@@ -19,15 +25,12 @@ def openai_line(name, body="fine", status=200):
     return json.dumps({"id": "x", "custom_id": name, "response": response, "error": None}).encode() + b"\n"
 
 
-def test_answers_are_matched_by_id_whatever_their_order_or_file():
+def test_answers_are_matched_by_id_and_different_ones_to_one_request_count_not_at_all():
     lines = [openai_line(name, name) for name in "abc"]
     for files in ([b"".join(lines)], [b"".join(lines[::-1])], [lines[2], lines[0] + lines[1]]):
         found = read_results(files, "abc", OPENAI.read)
         assert {name: json.loads(one.content) for name, one in found.answers.items()} == {n: n for n in "abc"}
         assert found.oddities() == ""
-
-
-def test_several_equal_answers_count_once_and_different_ones_not_at_all():
     equal = read_results([openai_line("a") * 3], "a", OPENAI.read)
     assert (equal.answers["a"].status, equal.repeated) == (200, 1)
     for first, second in (("x", "y"), ("y", "x")):
@@ -35,15 +38,12 @@ def test_several_equal_answers_count_once_and_different_ones_not_at_all():
         assert (found.answers["a"].ending, found.repeated) == (Ending.CONTRADICTORY, 1)
 
 
-def test_a_file_that_ends_in_the_middle_of_a_line_is_cut_and_one_without_a_last_line_break_is_not():
+def test_a_file_cut_in_the_middle_of_a_line_and_what_no_line_mentions():
     whole = openai_line("a") + openai_line("b")
     assert not read_results([whole.rstrip(b"\n")], "ab", OPENAI.read).cut
     found = read_results([whole[:-30]], "ab", OPENAI.read)
     assert (found.cut, found.unreadable, found.missing) == (True, 1, 1)
     assert found.answers["b"].ending is Ending.MISSING
-
-
-def test_what_no_line_mentions_ended_as_the_batch_did():
     assert read_results([], "a", OPENAI.read, Ending.EXPIRED).answers["a"].ending is Ending.EXPIRED
 
 
@@ -82,16 +82,13 @@ def anthropic_line(name, **result):
     return json.dumps({"custom_id": name, "result": result}).encode() + b"\n"
 
 
-def test_anthropics_errors_get_the_status_they_have_live():
+def test_errors_get_the_status_and_reason_they_have_live():
     for kind, status in (("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)):
         error = {"type": "error", "error": {"type": kind, "message": "m"}}
         line = json.loads(anthropic_line("a", type="errored", error=error))
         assert ANTHROPIC.read(line)[1].status == status
     assert ANTHROPIC.read(json.loads(anthropic_line("a", type="canceled")))[1].ending is Ending.CANCELED
     assert ANTHROPIC.read(json.loads(anthropic_line("a", type="unheard_of"))) is None
-
-
-def test_openais_errors_keep_their_status_and_reason():
     expired = {"custom_id": "a", "response": None, "error": {"code": "batch_expired", "message": "late"}}
     broken = {"custom_id": "a", "response": None, "error": {"code": "other", "message": "oh"}}
     assert OPENAI.read(expired) == ("a", BatchAnswer(None, ending=Ending.EXPIRED))
@@ -113,12 +110,9 @@ def test_the_big_two_take_half(provider, model):
     assert batch.cost(Usage(10_000, 0, 0, 1_000)) == pytest.approx(live.cost(Usage(10_000, 0, 0, 1_000)) / 2)
 
 
-def test_a_users_own_price_is_halved_too_where_the_provider_takes_half():
+def test_a_users_own_price_is_halved_too_and_an_unknown_one_stays_unknown():
     own = FlatPrice.of(1.0, 10.0)
     assert find_batch_price(AgentSpec("m", "openai", "m"), own).cost(USAGE) == pytest.approx(own.cost(USAGE) / 2)
     assert find_batch_price(AgentSpec("m", "together", "m"), own).cost(USAGE) == pytest.approx(own.cost(USAGE))
-
-
-def test_an_unknown_price_stays_unknown():
     assert find_batch_price(AgentSpec("m", "openai", "nobody-knows")) is None
     assert find_batch_price(AgentSpec("m", "ollama", "m")) is None

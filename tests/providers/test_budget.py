@@ -91,10 +91,7 @@ def test_a_budget_that_is_no_positive_number_is_refused(limit):
 
 @pytest.mark.parametrize(
     ("error", "spent"),
-    [
-        (ConnectionFailedError("refused", sent=False), Amount()),
-        (AuthError("wrong", status=401), Amount(calls=1)),
-    ],
+    [(ConnectionFailedError("refused", sent=False), Amount()), (AuthError("wrong", status=401), Amount(calls=1))],
 )
 async def test_calls_that_were_not_answered_give_their_reservation_back(error, spent):
     budget = Budget(usd=1.0)

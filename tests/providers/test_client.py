@@ -2,16 +2,21 @@
 
 import asyncio
 import gc
+import gzip
+import re
 import warnings
 from types import SimpleNamespace
 
 import aiohttp
 import httpx2
+import orjson
 import pytest
 
 from metajudge.errors import BadReplyError, ConnectionFailedError, NotFoundError
 from metajudge.providers.client import ClientPool, EndpointClient
 from metajudge.providers.model import Endpoint, Parameters
+from metajudge.providers.retry import RetryPolicy
+from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
 from tests.doubles.llm_server import LLMServer
 from tests.doubles.model_requests import KEY, MemoryLedger, ask, completion, mocked, model_at
@@ -153,3 +158,145 @@ async def test_cancelling_a_call_under_way_is_recorded_and_leaves_the_client_usa
             assert (await model.complete(ask())).text
         assert server.count == resources.meter.sent == len(ledger.calls) == 2
         assert [call.status for call in ledger.calls] == ["failed", "ok"]
+
+
+# What is sent is what the official SDKs would have sent, their description of the machine apart.
+OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+GATEWAY = "https://gateway.example:8443/v1?region=eu"
+OWN = (("X-Own", "1"), ("Authorization", "Bearer mine"), ("user-agent", "a proxy's"))
+VERSION = re.compile(r"Python \d+(\.\d+)*")
+
+
+def recording(seen):
+    def handler(request):
+        seen.append(request)
+        return httpx2.Response(200, json={})
+
+    return handler
+
+
+async def sent_by_us(protocol, url, key, path, *, own=(), **content):
+    seen = []
+    client = EndpointClient(Endpoint(protocol, url), key, "K", pool_size=4, **mocked(recording(seen)))
+    await client.exchange(path, client.asked("m"), timeout_s=7, headers=own, **content)
+    return seen[0]
+
+
+def sent_by_the_sdk(protocol, url, key, path, *, own=(), body=None, file=None):
+    """What the SDK's generic methods send: without their telemetry, and to other hosts without the account."""
+    seen = []
+    http = httpx2.Client(transport=httpx2.MockTransport(recording(seen)))
+    options = {"headers": dict(own)}
+    if protocol == "openai":
+        import openai
+
+        left_out = () if url == OFFICIAL["openai"] else ("OpenAI-Organization", "OpenAI-Project")
+        headers = dict.fromkeys(left_out, openai.omit)
+        sdk = openai.OpenAI(api_key=key or "no-key", base_url=url, http_client=http, default_headers=headers)
+    else:
+        import anthropic
+
+        headers = {} if url == OFFICIAL["anthropic"] else {"x-api-key": key or "no-key"}
+        sdk = anthropic.Anthropic(api_key=key or "no-key", base_url=url, http_client=http, default_headers=headers)
+    if file is not None:
+        options["headers"]["Content-Type"] = "multipart/form-data"
+        sent = {"body": {"purpose": "batch"}, "files": {"file": (*file, "application/jsonl")}}
+        sdk.post(url + path, cast_to=httpx2.Response, options=options, **sent)
+    elif body is not None:
+        sdk.post(url + path, cast_to=httpx2.Response, options=options, content=body)
+    else:
+        sdk.get(url + path, cast_to=httpx2.Response, options=options)
+    return seen[0]
+
+
+def comparable(request):
+    """Method, address, headers in order, body; versions of the SDKs and boundaries of forms replaced."""
+    boundary = re.search(r"boundary=(\w+)", request.headers.get("content-type", ""))
+    mark = boundary[1] if boundary else "no boundary"
+    raw = [(name.decode().lower(), value.decode()) for name, value in request.headers.raw]
+    headers = [
+        (name, VERSION.sub("Python *", value.replace(mark, "*")))
+        for name, value in raw
+        if not name.startswith("x-stainless-")
+    ]
+    return request.method, str(request.url), headers, request.content.replace(mark.encode(), b"*")
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+@pytest.mark.parametrize("official", [True, False])
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.parametrize("own", [(), OWN])
+async def test_every_request_is_the_one_the_sdk_builds(monkeypatch, protocol, official, key, own):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project")
+    monkeypatch.setenv(f"{protocol.upper()}_CUSTOM_HEADERS", "x-gateway: 1\nno header\nx-tenant: t")
+    url = OFFICIAL[protocol] if official else GATEWAY
+    for path, content in (
+        ("/messages", {"body": '{"n": "zwölf"}'.encode()}),
+        ("/batches?limit=100&after=x", {}),
+        ("/files", {"file": ("lines.jsonl", b'{"custom_id": 1}\n')}),
+    ):
+        ours = comparable(await sent_by_us(protocol, url, key, path, own=own, **content))
+        theirs = comparable(sent_by_the_sdk(protocol, url, key, path, own=own, **content))
+        assert ours == theirs
+
+
+async def test_settings_of_one_call_never_reach_another():
+    seen = []
+    one = EndpointClient(Endpoint("openai", GATEWAY), KEY, "K", pool_size=4, **mocked(recording(seen)))
+    for header, timeout_s in ((("x-own", "1"), 5.0), (("x-own", "2"), 5.0), (None, 5.0), (None, 60.0)):
+        headers = () if header is None else (header,)
+        await one.post("/path", b"{}", one.asked("m"), Parameters(headers=headers, timeout_s=timeout_s))
+    assert [request.headers.get("x-own") for request in seen] == ["1", "2", None, None]
+    assert [request.extensions["timeout"].sock_connect for request in seen] == [2.5, 2.5, 2.5, 10.0]
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+async def test_a_servers_cookies_go_back_to_it_and_to_no_other(protocol):
+    with LLMServer(headers={"set-cookie": "turn=1; Path=/"}) as server, LLMServer() as other:
+        async with Resources() as resources:
+            model, elsewhere = (model_at(one.url, resources, protocol) for one in (server, other))
+            for text in "abc":
+                await model.complete(ask(text))
+            await elsewhere.complete(ask())
+    assert [request.headers.get("cookie") for request in server.requests] == [None, "turn=1", "turn=1"]
+    assert "cookie" not in other.requests[0].headers
+
+
+async def test_a_large_compressed_answer_arrives_whole_and_one_that_is_not_compressed_as_it_says_is_bad():
+    text = "x" * 3_000_000
+    with LLMServer(headers={"content-encoding": "gzip"}, encode=gzip.compress) as server:
+        async with Resources() as resources:
+            reply = await model_at(server.url, resources).complete(ask(text))
+    assert reply.text
+    assert server.requests[0].headers["content-length"] == str(len(server.requests[0].raw))
+    assert server.bodies[0]["messages"][-1]["content"] == text
+    with LLMServer(headers={"content-encoding": "gzip"}) as server:
+        async with Resources(retry=RetryPolicy(attempts=1)) as resources:
+            with pytest.raises(BadReplyError, match="not valid HTTP"):
+                await model_at(server.url, resources).complete(ask())
+
+
+@pytest.mark.parametrize(
+    ("proxies", "used"),
+    [
+        ({"HTTP_PROXY": "{proxy}"}, True),
+        ({"all_proxy": "{proxy}"}, True),
+        ({"HTTPS_PROXY": "{proxy}"}, False),
+        ({"HTTP_PROXY": "{proxy}", "NO_PROXY": "models.example"}, False),
+    ],
+)
+async def test_the_environments_proxy_is_asked_in_the_hosts_place(monkeypatch, proxies, used):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with LLMServer(answer=lambda body: "{}") as server:
+        for name, value in proxies.items():
+            monkeypatch.setenv(name, value.format(proxy=server.url.removeprefix("http://")))
+        spec = parse_agent_spec("openai:m@http://models.example/v1")
+        client = EndpointClient(spec.endpoint, KEY, "K", pool_size=1, **mocked(lambda _: httpx2.Response(200, json={})))
+        if used:
+            client = EndpointClient(spec.endpoint, KEY, "K", pool_size=1)
+        await client.post("/path", orjson.dumps({"model": "m", "messages": []}), client.asked("m"), Parameters())
+        await client.aclose()
+    assert [request.path for request in server.requests] == (["http://models.example/v1/path"] if used else [])

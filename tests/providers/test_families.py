@@ -1,8 +1,14 @@
 """Families: read off ids as providers, routers, benchmarks and people write them."""
 
 import pytest
+from genai_prices import Usage as LibraryUsage
+from genai_prices import calc_price
 
+from metajudge.errors import ConfigurationError
 from metajudge.providers.families import FAMILIES, family_of, kinships
+from metajudge.providers.prices import FlatPrice, TieredPrice, find_price
+from metajudge.providers.spec import parse_agent_spec
+from metajudge.types import Usage
 
 KNOWN = {
     "openai": "gpt-4o-mini gpt-4o-2024-08-06 gpt4o GPT-4 o1-mini-2024-09-12 o3 o4-mini-high chatgpt-4o-latest ChatGPT-0301 "
@@ -41,21 +47,17 @@ def test_an_unknown_model_is_its_own_family_whatever_its_size_and_date(model):
     assert family_of(model) == "osprey"
 
 
-def test_unknown_models_whose_prompts_are_named_alike_are_not_one_family():
-    assert family_of("heron/CoT") != family_of("ibis/CoT")
-
-
 @pytest.mark.parametrize("model", ["commander-7b", "grokking-1b", "metaphor", "gptq-model", "philosopher", "yield"])
 def test_a_name_inside_another_word_is_no_family(model):
     assert family_of(model) not in FAMILIES
 
 
-@pytest.mark.parametrize("model", ["", "42", "7b", "-", "/", "2024-08-06"])
-def test_odd_ids_have_some_family_and_do_no_harm(model):
-    assert isinstance(family_of(model), str)
+def test_odd_ids_have_some_family_and_prompts_named_alike_are_not_one():
+    assert all(isinstance(family_of(model), str) for model in ("", "42", "7b", "-", "/", "2024-08-06"))
+    assert family_of("heron/CoT") != family_of("ibis/CoT")
 
 
-def test_kin_are_told_for_judge_and_candidates_once_each():
+def test_kin_are_told_for_judge_and_candidates_once_each_and_strangers_are_none():
     panel = [("mini", "gpt-4o-mini"), ("sonnet", "claude-sonnet-4-5"), ("other", "qwen2.5-72b")]
     found = kinships(panel, "openrouter/openai/o3/vanilla", ["claude-3-haiku", "claude-3-opus", "gpt-4"])
     assert [(one.agent, one.family, one.role) for one in found] == [
@@ -64,7 +66,64 @@ def test_kin_are_told_for_judge_and_candidates_once_each():
         ("sonnet", "anthropic", "candidate"),
     ]
     assert str(found[0]) == "mini is of the openai family, and so is the judge"
-
-
-def test_strangers_are_not_kin():
     assert kinships([("mini", "gpt-4o-mini")], "claude-3-haiku", ["glm-4.7"]) == []
+
+
+# Dollars equal the price library's, for flat and tiered prices, cached tokens included.
+MODELS = [
+    ("openai:gpt-4o-mini", "openai"),
+    ("openai:gpt-4o", "openai"),
+    ("openai:o1-mini", "openai"),
+    ("openai:gpt-5", "openai"),
+    ("anthropic:claude-sonnet-4-5", "anthropic"),
+    ("anthropic:claude-3-haiku-20240307", "anthropic"),
+    ("gemini:gemini-2.5-pro", "google"),
+    ("gemini:gemini-1.5-flash", "google"),
+    ("deepseek:deepseek-chat", "deepseek"),
+    ("mistral:mistral-large-latest", "mistral"),
+    ("groq:llama-3.1-8b-instant", "groq"),
+]
+USAGES = [
+    Usage(1, 0, 0, 1),
+    Usage(1234, 0, 0, 567),
+    Usage(50_000, 40_000, 0, 10),
+    Usage(50_000, 10_000, 20_000, 900),
+    Usage(128_000, 0, 0, 1),
+    Usage(128_001, 0, 0, 1),
+    Usage(200_000, 0, 0, 1),
+    Usage(200_001, 0, 0, 1),
+    Usage(900_000, 300_000, 100_000, 60_000),
+]
+
+
+@pytest.mark.parametrize(("text", "provider"), MODELS)
+def test_prices_equal_the_librarys(text, provider):
+    spec = parse_agent_spec(text)
+    price = find_price(spec)
+    assert price is not None
+    for usage in USAGES:
+        expected = calc_price(
+            LibraryUsage(
+                input_tokens=usage.input_tokens,
+                cache_read_tokens=usage.cached_tokens,
+                cache_write_tokens=usage.cache_write_tokens,
+                output_tokens=usage.output_tokens,
+            ),
+            spec.model,
+            provider_id=provider,
+        )
+        assert price.cost(usage) == pytest.approx(float(expected.total_price), abs=1e-9), usage
+
+
+def test_prices_are_tiered_or_none_and_never_zero_where_nobody_knows_them_and_the_users_own_count():
+    assert isinstance(find_price(parse_agent_spec("gemini:gemini-2.5-pro")), TieredPrice)
+    for text in ("openai:no-such-model-at-all", "ollama:llama3", "vllm:gpt-4o-mini@http://127.0.0.1:1"):
+        assert find_price(parse_agent_spec(text)) is None
+    assert FlatPrice.of(2.0, 8.0).cost(Usage(1_000_000, 400_000, 100_000, 500_000)) == pytest.approx(6.0)
+    assert FlatPrice.of(0, 0).cost(Usage(5, 0, 0, 5)) == 0.0
+
+
+@pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])
+def test_a_price_that_is_no_price_is_refused(price):
+    with pytest.raises(ConfigurationError, match="zero or more dollars"):
+        FlatPrice.of(price, 1.0)

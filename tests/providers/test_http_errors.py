@@ -42,12 +42,7 @@ CASES = [
     (405, {"detail": "Method Not Allowed"}, NotFoundError, "base URL"),
     (404, {"error": "model 'llama9' not found"}, NotFoundError, "llama9"),
     (301, b"", NotFoundError, "redirects to https://elsewhere"),
-    (
-        400,
-        openai("maximum context length is 128000 tokens", code="context_length_exceeded"),
-        ContextTooLongError,
-        "larger",
-    ),
+    (400, openai("maximum context length is 128000", code="context_length_exceeded"), ContextTooLongError, "larger"),
     (400, anthropic("prompt is too long: 210001 tokens > 200000 maximum"), ContextTooLongError, "210001"),
     (400, {"error": {"message": "the request exceeds the available context size"}}, ContextTooLongError, "Shorten"),
     (413, anthropic("Request exceeds the maximum size", "request_too_large"), ContextTooLongError, "Shorten"),
@@ -84,13 +79,10 @@ def test_each_error_body_has_its_type_and_says_model_url_and_remedy(status, body
     assert (error.status, error.sent) == (status, True)
 
 
-def test_an_empty_account_is_not_asked_again_and_again():
+def test_an_empty_account_is_not_asked_again_and_an_echoed_key_is_never_repeated():
     spent = error_from_response(429, {}, orjson.dumps(openai("quota", "insufficient_quota")), ASKED)
     limited = error_from_response(429, {}, orjson.dumps(openai("Rate limit reached")), ASKED)
     assert (spent.retryable, limited.retryable) == (False, True)
-
-
-def test_a_key_that_a_server_echoes_is_never_repeated():
     for echoed in (KEY, "sk-proj-****6789", "sk-ant-api03-AbCdEf123456", "gsk_AbCdEf123456"):
         error = error_from_response(401, {}, orjson.dumps(openai(f"Incorrect API key provided: {echoed}.")), ASKED)
         assert echoed not in str(error)
@@ -100,13 +92,10 @@ def test_a_key_that_a_server_echoes_is_never_repeated():
     assert "plain-secret-word" not in odd.excerpt("token plain-secret-word rejected")
 
 
-def test_a_long_body_is_cut_and_put_on_one_line():
+def test_a_long_body_is_cut_and_the_wait_a_provider_asks_for_is_read_in_each_form():
     text = ASKED.excerpt(("word\n" * 1000).encode())
     assert len(text) == 200
     assert "\n" not in text
-
-
-def test_the_wait_a_provider_asks_for_is_read_in_each_form():
     assert retry_after({"retry-after": "7"}) == 7.0
     assert retry_after({"retry-after": "0.25"}) == 0.25
     assert retry_after({"retry-after-ms": "1500", "retry-after": "2"}) == 1.5
@@ -122,11 +111,8 @@ def test_a_wait_that_makes_no_sense_is_none(value):
     assert retry_after({"retry-after-ms": value}) is None
 
 
-def test_what_is_no_matter_of_the_network_stays_what_it_is():
+def test_what_is_no_matter_of_the_network_stays_and_a_broken_connection_is_no_late_answer():
     assert error_from_exception(KeyError("defect"), ASKED, 1.0) is None
-
-
-def test_a_broken_connection_is_told_from_a_late_answer():
     cut = error_from_exception(ConnectionResetError("reset by peer"), ASKED, 1.0)
     late = error_from_exception(TimeoutError(), ASKED, 1.5)
     assert isinstance(cut, ConnectionFailedError)

@@ -9,7 +9,9 @@ from metajudge.providers.limits import AdaptiveSlots, LimitedModel, Limits, Limi
 from metajudge.providers.model import Endpoint, Message, ModelRequest
 from metajudge.providers.retry import RetryingModel
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.providers.usage_estimate import UsageEstimate
+from metajudge.providers.usage_estimate import UsageEstimate, characters
+from metajudge.types import Usage
+from tests.doubles.model_requests import ask
 from tests.doubles.waiting import Clock
 
 REQUEST = ModelRequest("s", (Message("user", "q"),))
@@ -31,15 +33,12 @@ class Counted(ScriptedModel):
         return await super().complete(request)
 
 
-async def test_concurrency_is_bounded_over_all_endpoints():
+async def test_concurrency_is_bounded_over_endpoints_and_over_the_agents_of_one():
     gauge = {"now": 0, "most": 0}
     limits = Limits(LimitSettings(concurrency=5))
     models = [LimitedModel(Counted(where, gauge=gauge), limits, UsageEstimate()) for where in (HERE, THERE)]
     await asyncio.gather(*(models[i % 2].complete(REQUEST) for i in range(40)))
     assert gauge["most"] == 5
-
-
-async def test_an_endpoint_is_bounded_across_the_agents_that_ask_it():
     limits = Limits(LimitSettings(concurrency=50), {HERE: LimitSettings(per_endpoint=3)})
     gauge, elsewhere = {"now": 0, "most": 0}, {"now": 0, "most": 0}
     here = [LimitedModel(Counted(HERE, gauge=gauge), limits, UsageEstimate()) for _ in range(2)]
@@ -65,7 +64,7 @@ async def test_a_failed_or_cancelled_call_gives_its_slot_back():
         assert (await model.complete(REQUEST)).text == "fine"
 
 
-async def test_starts_are_spread_over_the_minute():
+async def test_starts_are_spread_over_the_minute_at_most_one_seconds_worth_at_once():
     clock = Clock(100.0)
     rate = Rate(60, clock=clock, sleep=clock.sleep)
     starts = []
@@ -73,9 +72,6 @@ async def test_starts_are_spread_over_the_minute():
         await rate.take(1)
         starts.append(clock.now - 100)
     assert starts == pytest.approx([0, 1, 2, 3, 4])
-
-
-async def test_at_most_one_seconds_worth_starts_at_once_also_after_a_pause():
     clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     clock.now += 1000
@@ -85,16 +81,13 @@ async def test_at_most_one_seconds_worth_starts_at_once_also_after_a_pause():
     assert clock.now - begin == pytest.approx(2.0)
 
 
-async def test_a_call_larger_than_the_burst_starts_on_a_full_bucket_and_is_paid_for_by_the_next():
+async def test_a_call_larger_than_the_burst_is_paid_for_by_the_next_and_a_wrong_estimate_corrected():
     clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     await rate.take(100)
     assert clock.now == 100
     await rate.take(1)
     assert clock.now == pytest.approx(100 + 10 - 0.9)
-
-
-async def test_a_wrong_estimate_of_tokens_is_corrected():
     clock = Clock(100.0)
     rate = Rate(600, clock=clock, sleep=clock.sleep)
     await rate.take(100)
@@ -138,14 +131,11 @@ async def take_and_release(slots, limited, times=1):
         slots.release(await slots.acquire(), limited)
 
 
-async def test_a_few_refusals_among_good_answers_change_nothing():
+async def test_a_few_refusals_change_nothing_and_many_ask_fewer_at_once_and_never_none():
     slots = AdaptiveSlots(64)
     for i in range(400):
         await take_and_release(slots, i % 5 == 0)
     assert slots.allowed == 64
-
-
-async def test_where_the_provider_keeps_refusing_fewer_are_asked_at_once_and_never_none():
     slots = AdaptiveSlots(64)
     await take_and_release(slots, True, 8)
     assert slots.allowed == 32
@@ -155,15 +145,12 @@ async def test_where_the_provider_keeps_refusing_fewer_are_asked_at_once_and_nev
     assert slots.allowed == 64
 
 
-async def test_refusals_of_calls_that_started_before_the_halving_do_not_halve_again():
+async def test_refusals_halve_once_bind_what_is_in_flight_and_an_empty_account_slows_nothing():
     slots = AdaptiveSlots(64)
     marks = [await slots.acquire() for _ in range(64)]
     for mark in marks:
         slots.release(mark, True)
     assert slots.allowed == 32
-
-
-async def test_fewer_slots_really_bound_what_is_in_flight():
     limits = Limits(LimitSettings(concurrency=16))
     slots = limits.at(HERE).slots
     await take_and_release(slots, True, 16)
@@ -171,9 +158,6 @@ async def test_fewer_slots_really_bound_what_is_in_flight():
     await asyncio.gather(*(LimitedModel(model, limits, UsageEstimate()).complete(REQUEST) for _ in range(4)))
     assert slots.allowed <= 5
     assert model.gauge["most"] <= 5
-
-
-async def test_an_empty_account_is_no_reason_to_go_slower():
     spent = RateLimitedError("insufficient_quota")
     spent.retryable = False
     limits = Limits(LimitSettings(concurrency=16))
@@ -182,7 +166,7 @@ async def test_an_empty_account_is_no_reason_to_go_slower():
     assert limits.at(HERE).slots.allowed == 16
 
 
-async def test_who_waits_for_one_endpoints_minute_keeps_no_other_from_being_asked():
+async def test_a_wait_for_a_rate_keeps_no_other_endpoint_and_when_cancelled_takes_nothing():
     limits = Limits(LimitSettings(concurrency=2), {HERE: LimitSettings(requests_per_minute=1)})
     slow = LimitedModel(Counted(HERE), limits, UsageEstimate())
     waiting = [asyncio.create_task(slow.complete(REQUEST)) for _ in range(10)]
@@ -193,9 +177,6 @@ async def test_who_waits_for_one_endpoints_minute_keeps_no_other_from_being_aske
         task.cancel()
     results = await asyncio.gather(*waiting, return_exceptions=True)
     assert sum(isinstance(result, asyncio.CancelledError) for result in results) == 9
-
-
-async def test_a_cancelled_wait_for_a_rate_takes_nothing_and_blocks_nobody():
     clock = Clock(100.0)
     rate = Rate(6, clock=clock, sleep=asyncio.sleep)
     await rate.take(1)
@@ -221,3 +202,22 @@ async def test_no_slot_is_held_during_the_wait_before_a_retry():
     assert (await asyncio.wait_for(other.complete(REQUEST), 2)).text == "early"
     told.set()
     assert (await first).text == "late"
+
+
+# Estimates err on the high side and learn.
+def test_estimates_of_input_and_output_follow_what_was_seen_and_sent():
+    assert characters(ask("1234", system="123456", schema=None)) == 10
+    assert characters(ask("1234", system="123456")) == 1010
+    assert UsageEstimate().of(ask(max_tokens=7)).output_tokens == 7
+    assert UsageEstimate(lambda p: 4096).of(ask()).output_tokens == 4096
+    estimate = UsageEstimate()
+    assert estimate.of(ask()).output_tokens == 1024
+    estimate.learn(ask(), Usage(10, 0, 0, 3000))
+    estimate.learn(ask(), Usage(10, 0, 0, 5))
+    assert estimate.of(ask()).output_tokens == 6000
+    estimate, request = UsageEstimate(), ask("x" * 3000, schema=None, system="")
+    assert estimate.of(request).input_tokens == 1016
+    estimate.learn(request, Usage(6000, 0, 0, 1))
+    assert estimate.of(request).input_tokens == 6016
+    estimate.learn(request, Usage(10, 0, 0, 1))
+    assert estimate.of(request).input_tokens == 6016

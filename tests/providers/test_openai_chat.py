@@ -4,13 +4,17 @@ import httpx2
 import orjson
 import pytest
 
-from metajudge.errors import BadReplyError, OverloadedError, ServerError
+from metajudge.errors import BadReplyError, OverloadedError, ProviderError, RateLimitedError, ServerError
+from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect
 from metajudge.providers.openai_chat import read_usage, request_body
 from metajudge.providers.retry import RetryPolicy
+from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
+from metajudge.providers.streaming import build_streaming_model
 from metajudge.types import Usage
+from tests.doubles.llm_server import LLMServer
 from tests.doubles.model_requests import KEY, ask, completion, mocked, model_at
 
 ONCE = RetryPolicy(attempts=1)
@@ -91,16 +95,13 @@ async def test_a_body_that_is_no_json_object_is_a_bad_reply(content):
         await exchange(ask(), httpx2.Response(200, content=content, headers={"content-type": "text/html"}))
 
 
-async def test_a_gateways_error_inside_a_success_is_that_error():
+async def test_a_gateways_error_inside_a_success_is_that_error_and_white_space_is_ignored():
     with pytest.raises(ServerError, match=r"HTTP 502 .*Provider returned error"):
         await exchange(ask(), {"error": {"message": "Provider returned error", "code": 502}})
     with pytest.raises(OverloadedError):
         await exchange(ask(), {"error": {"message": "busy", "code": 503}, "choices": []})
     with pytest.raises(BadReplyError):
         await exchange(ask(), {"error": "something"})
-
-
-async def test_white_space_that_keeps_a_connection_alive_is_ignored():
     padded = b"\n\n   \n" + orjson.dumps(completion())
     reply, _ = await exchange(ask(), httpx2.Response(200, content=padded))
     assert reply.text == '{"score": 5}'
@@ -109,28 +110,97 @@ async def test_white_space_that_keeps_a_connection_alive_is_ignored():
 @pytest.mark.parametrize(
     "usage", [None, {}, "many", {"prompt_tokens": "3", "completion_tokens": 1}, {"prompt_tokens": 3}, []]
 )
-def test_an_unusable_report_is_no_usage_and_never_zero_tokens(usage):
+def test_an_unusable_report_is_no_usage_and_never_zero_tokens_and_deepseeks_name_is_known(usage):
     assert read_usage(usage) is None
+    known = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
+    assert read_usage(known) == Usage(9, 4, 0, 1)
 
 
-def test_deepseeks_name_for_cached_tokens_is_known():
-    usage = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
-    assert read_usage(usage) == Usage(9, 4, 0, 1)
-
-
-@pytest.mark.parametrize("answer", [completion(""), completion(None), {**completion(), "choices": []}])
-async def test_a_useless_answer_that_was_billed_says_what_it_took(answer):
+@pytest.mark.parametrize(
+    ("answer", "usage"),
+    [
+        *((one, Usage(10, 0, 0, 5)) for one in (completion(""), completion(None), {**completion(), "choices": []})),
+        ({"choices": [], "usage": None}, None),
+    ],
+)
+async def test_a_useless_answer_says_what_it_took_where_it_was_billed(answer, usage):
     with pytest.raises(BadReplyError) as failed:
         await exchange(ask(), answer)
-    assert failed.value.usage == Usage(10, 0, 0, 5)
-
-
-async def test_a_useless_answer_without_a_report_has_no_usage():
-    with pytest.raises(BadReplyError) as failed:
-        await exchange(ask(), {"choices": [], "usage": None})
-    assert failed.value.usage is None
+    assert failed.value.usage == usage
 
 
 async def test_lone_surrogates_are_replaced_and_sent():
     _, sent = await exchange(ask("half \ud83d of it"), completion())
     assert orjson.loads(sent.content)["messages"][-1]["content"] == "half \ufffd of it"
+
+
+# Streamed answers of both protocols over a real socket: text, usage, time to the first token, faults.
+BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
+REQUEST = ModelRequest("", (Message("user", "Say something."),), None, Parameters(max_tokens=50))
+
+
+async def streamed(server, provider, *, times=1, attempts=1):
+    async with Resources(limits=LimitSettings(concurrency=4), retry=RetryPolicy(attempts=attempts)) as resources:
+        spec = parse_agent_spec(f"{provider}:gpt-4o-mini@{server.url}")
+        model = build_streaming_model(spec, resources=resources)
+        return [await model.complete(REQUEST) for _ in range(times)][-1]
+
+
+@BOTH
+async def test_a_streamed_answer_is_whole_and_its_first_token_is_timed(provider):
+    with LLMServer(answer=lambda _body: "One, two — three.", latency_s=0.05) as server:
+        reply = await streamed(server, provider)
+        (body,) = server.bodies
+    assert body["stream"] is True
+    assert (reply.text, reply.finish) == ("One, two — three.", "stop")
+    assert 0.04 < reply.first_token_s <= reply.latency_s
+    assert reply.usage.input_tokens > 0
+    assert reply.usage.output_tokens == len("One, two — three.") // 4
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "faults"), [("", ()), ("whole", ["no_stream"]), ("", ["no_stream"])])
+async def test_an_empty_answer_and_one_in_one_piece_are_answers_without_a_first_token(provider, text, faults):
+    with LLMServer(answer=lambda _body: text, faults=faults) as server:
+        reply = await streamed(server, provider)
+    assert (reply.text, reply.finish, reply.first_token_s) == (text, "stop", None)
+
+
+async def test_a_server_that_refuses_to_stream_is_asked_for_the_whole_answer():
+    with LLMServer(answer=lambda _body: "whole", faults=lambda _request: "unsupported:stream") as server:
+        reply = await streamed(server, "openai", times=2, attempts=2)
+        assert ["stream" in body for body in server.bodies] == [True, False, False]
+    assert (reply.text, reply.first_token_s) == ("whole", None)
+
+
+@BOTH
+async def test_a_refusal_and_a_cut_answer_are_told_apart(provider):
+    with LLMServer(answer=lambda _body: "A long text.", faults=["truncated_content"]) as server:
+        assert (await streamed(server, provider)).finish == "length"
+    with LLMServer(answer=lambda _body: "x", faults=["refusal"]) as server:
+        assert (await streamed(server, provider)).finish == "refusal"
+
+
+@BOTH
+@pytest.mark.parametrize(("fault", "error"), [("truncated_body", ProviderError), ("html", BadReplyError)])
+async def test_a_stream_that_breaks_off_and_a_page_are_no_answer(provider, fault, error):
+    with LLMServer(answer=lambda _body: "A long text.", faults=[fault]) as server, pytest.raises(error):
+        await streamed(server, provider)
+
+
+@pytest.mark.slow
+@BOTH
+async def test_errors_are_typed_and_retried(provider):
+    with LLMServer(answer=lambda _body: "fine", faults=["429", "500", None]) as server:
+        reply = await streamed(server, provider, attempts=3)
+        assert (reply.text, reply.attempts, server.count) == ("fine", 3, 3)
+    with LLMServer(faults=["429"]) as server, pytest.raises(RateLimitedError):
+        await streamed(server, provider)
+
+
+@BOTH
+async def test_lines_may_be_long_and_end_in_two_characters(provider):
+    text = "zwölf " * 100_000
+    with LLMServer(answer=lambda _body: text, encode=lambda body: body.replace(b"\n", b"\r\n")) as server:
+        reply = await streamed(server, provider)
+    assert reply.text == text

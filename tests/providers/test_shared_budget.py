@@ -12,10 +12,13 @@ from functools import partial
 
 import pytest
 
-from metajudge.errors import BudgetExceeded, ConfigurationError
+from metajudge.errors import BudgetExceeded, ConfigurationError, DayBudgetExceeded, StoreUnavailableError
 from metajudge.providers import shared_budget
 from metajudge.providers.budget import Amount, Budget
+from metajudge.providers.budget_book import DAY_S, BudgetBook
+from metajudge.providers.daily_budget import DailyBudget
 from metajudge.providers.shared_budget import SharedBudget, open_budget
+from metajudge.store import limits, open_store
 
 CALL = Amount(0.01, 1, 100)
 
@@ -198,9 +201,6 @@ def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path):
         SharedBudget(tmp_path / "text", calls=1)
     with pytest.raises(ConfigurationError, match="cannot be used"):
         SharedBudget(tmp_path / "nowhere" / "b.sqlite", calls=1)
-
-
-def test_a_file_without_a_limit_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="limits nothing"):
         open_budget(file=tmp_path / "b.sqlite")
     assert type(open_budget(usd=1.0)) is Budget
@@ -222,3 +222,126 @@ def test_a_file_that_another_process_opens_at_the_same_moment_is_opened(tmp_path
     budget = SharedBudget(tmp_path / "b.sqlite", usd=1.0)
     assert Busy.refusals == 0
     assert budget.spent.usd == 0
+
+
+NOON = 20_000 * DAY_S + DAY_S / 2
+
+
+def test_calls_in_flight_and_spending_share_the_limit():
+    book = BudgetBook()
+    assert book.reserve("a", 0.6, 1.0, NOON).granted
+    assert not book.reserve("b", 0.6, 1.0, NOON).granted
+    assert book.reserve("a", 0.6, 1.0, NOON).granted, "asked again it changes nothing"
+    assert book.state(NOON).held == 0.6
+    book.settle("a", 0.1, NOON)
+    found = book.reserve("b", 0.6, 1.0, NOON)
+    assert (found.granted, found.spent, found.ends_in_s) == (True, 0.1, DAY_S / 2)
+    assert not book.reserve("c", 0.4, 1.0, NOON).granted
+
+
+def test_what_a_dead_process_set_aside_is_returned_and_a_day_begins_anew_at_midnight():
+    book = BudgetBook()
+    book.reserve("dead", 1.0, 1.0, NOON, 10)
+    book.renew(["dead", "unknown"], NOON + 5, 10)
+    assert not book.reserve("b", 1.0, 1.0, NOON + 14, 10).granted
+    assert book.reserve("b", 1.0, 1.0, NOON + 15, 10).granted
+    book.settle("dead", 0.5, NOON + 16)
+    assert book.state(NOON + 16).spent == 0.5
+    book = BudgetBook()
+    before = NOON + DAY_S / 2 - 1
+    book.reserve("a", 0.2, 1.0, before)
+    book.settle("b", 0.8, before)
+    assert not book.reserve("c", 0.1, 1.0, before).granted
+    found = book.state(before + 1)
+    assert (found.spent, found.held, found.ends_in_s) == (0.0, 0.2, DAY_S)
+    assert BudgetBook.from_json(book.to_json()) == book
+
+
+ONE = Amount(0.4, 1, 10)
+
+
+@pytest.fixture
+async def keeper(tmp_path):
+    store = await open_store(tmp_path / "s.db")
+    yield store.limits
+    await store.close()
+
+
+def opened(keeper, usd=1.0):
+    budget = DailyBudget(usd)
+    budget.keeper = keeper
+    return budget
+
+
+async def test_two_processes_share_a_keeper_and_a_waiting_call_gets_what_comes_back(keeper):
+    one, other = opened(keeper), opened(keeper)
+    await one.reserve(ONE)
+    await other.reserve(ONE)
+    waiting = asyncio.create_task(other.reserve(ONE))
+    await asyncio.sleep(0.03)
+    assert not waiting.done(), "it would fit but for the calls in flight"
+    one.settle(ONE, Amount(0.1, 1, 10))
+    await waiting
+    for budget in (other, other):
+        budget.settle(ONE, Amount(0.3, 1, 10))
+    await other.flush(5)
+    with pytest.raises(DayBudgetExceeded, match=r"\$0.7000 of \$1 is spent") as raised:
+        await one.reserve(ONE)
+    assert 0 < raised.value.ends_in_s <= DAY_S
+    state = await one.state()
+    assert (round(state.spent, 9), state.held) == (0.7, 0.0)
+    await one.flush(5)
+
+
+async def test_a_call_that_is_cancelled_while_it_waits_holds_nothing(keeper):
+    budget = opened(keeper)
+    await budget.reserve(Amount(0.9, 1, 10))
+    waiting = asyncio.create_task(budget.reserve(ONE))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    budget.settle(Amount(0.9, 1, 10), Amount())
+    await budget.flush(5)
+    assert (await budget.state()).held == 0
+
+
+async def test_a_cost_is_told_until_the_keeper_has_heard_it(keeper):
+    failures = [1, 2]
+    settle = keeper.settle_usd
+
+    async def unreliable(ticket, usd):
+        if failures:
+            failures.pop()
+            raise StoreUnavailableError("no database")
+        await settle(ticket, usd)
+
+    async def at_once(_seconds):
+        await asyncio.sleep(0)
+
+    keeper.settle_usd = unreliable
+    budget = DailyBudget(1.0, sleep=at_once)
+    budget.keeper = keeper
+    await budget.reserve(ONE)
+    budget.settle(ONE, ONE)
+    await budget.flush(5)
+    assert (await budget.state()).spent == 0.4
+
+
+async def test_a_restart_finds_the_day_s_spending_until_the_next_day(tmp_path, monkeypatch):
+    now = [20_000 * DAY_S + 10.0]
+    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    store = await open_store(tmp_path / "s.db")
+    await store.limits.reserve_usd("a", 0.5, 1.0)
+    await store.limits.reserve_usd("b", 0.5, 1.0)
+    await store.limits.settle_usd("a", 0.25)
+    await store.close()
+    store = await open_store(tmp_path / "s.db")
+    state = await store.limits.spent_usd()
+    assert (state.spent, state.held) == (0.25, 0.5)
+    now[0] += 11.0
+    state = await store.limits.spent_usd()
+    assert (state.spent, state.held) == (0.25, 0.0), "what a process that ended had set aside is held for ever"
+    now[0] += DAY_S
+    assert (await store.limits.spent_usd()).spent == 0
+    await store.close()

@@ -7,11 +7,7 @@ import sys
 
 import pytest
 
-from metajudge.errors import (
-    ConnectionFailedError,
-    ModelTimeoutError,
-    ProviderError,
-)
+from metajudge.errors import ConnectionFailedError, ModelTimeoutError, ProviderError
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import parse_agent_spec
@@ -103,15 +99,12 @@ async def test_no_fault_makes_a_storm_leaks_the_key_or_escapes_untyped(protocol,
     assert KEY not in " ".join(said)
 
 
-async def test_agents_that_ask_the_same_model_share_what_is_known_about_it():
+async def test_agents_of_one_model_share_what_is_known_and_a_dead_url_costs_no_call():
     with LLMServer(faults=lambda _: "no_json_schema") as server:
         async with resources() as shared:
             for _ in range(3):
                 await model_at(server, "openai", shared).complete(ask())
         assert server.count == 4
-
-
-async def test_a_dead_url_is_unsent_and_costs_no_call():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # bound but not listening: nobody else can take the port
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -183,7 +176,7 @@ async def test_a_provider_that_keeps_limiting_is_asked_less_at_once_until_all_is
         assert server.count < 3 * 200
 
 
-async def test_closing_twice_is_harmless_and_leaves_no_socket():
+async def test_closing_twice_is_harmless_and_a_key_over_plain_http_to_another_host_is_said():
     with LLMServer() as server:
         shared = resources()
         await model_at(server, "openai", shared).complete(ask())
@@ -196,9 +189,6 @@ async def test_closing_twice_is_harmless_and_leaves_no_socket():
                 break
             await asyncio.sleep(0.01)
         assert (server.connections, server.count) == (0, 2)
-
-
-async def test_a_key_over_plain_http_to_another_host_is_said():
     async with resources() as shared:
         build_model(parse_agent_spec("openai:m@http://gateway.example"), resources=shared)
         build_model(parse_agent_spec("openai:m@http://127.0.0.1:9"), resources=shared)

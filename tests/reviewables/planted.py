@@ -176,10 +176,7 @@ def case_review(**changes):
         "reviewers": 2,
         "criteria": {"depth": 4.125},
         "scale": (0.0, 10.0),
-        "content": {
-            "risk": {"context": "CONTEXT-5", "output": "OUTPUT-6"},
-            RESULT: result.model_dump(mode="json"),
-        },
+        "content": {"risk": {"context": "CONTEXT-5", "output": "OUTPUT-6"}, RESULT: result.model_dump(mode="json")},
     }
     return Review(**fields | changes)
 

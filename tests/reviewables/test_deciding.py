@@ -10,6 +10,7 @@ from metajudge.reviewables.clashes import ClashReviewable
 from metajudge.reviewables.deciding import carries_over, import_answers
 from metajudge.reviewables.files import COLUMNS, export_rows, read_answers, write_rows
 from metajudge.reviewables.judgments import JudgmentReviewable
+from metajudge.reviewables.labels import by_label, by_name, in_reviewers_words, labels_for, shown_order
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviews.review import Outcome, ReviewState, ReviewStatus
 from metajudge.store import open_store
@@ -33,7 +34,7 @@ def values(one, *, blind=False):
 
 
 class TestWithoutAVerdict:
-    def test_there_is_nothing_to_approve(self):
+    def test_there_is_nothing_to_approve_but_a_verdict(self):
         one = about_judgment(verdict=None, no_verdict="refused")
         assert values(one) == ["modify", "cannot_tell"]
         for outcome in ("approve", "reject"):
@@ -41,8 +42,6 @@ class TestWithoutAVerdict:
                 one.decide("ada", Answer(outcome), decided_at=1.0)
         made = one.decide("ada", Answer(verdict="R1"), decided_at=1.0)
         assert (made.outcome, made.verdict.winner) == (Outcome.MODIFY, one.labels["R1"])
-
-    def test_a_verdict_can_be_approved(self):
         assert values(about_judgment()) == ["approve", "reject", "modify", "cannot_tell"]
         assert values(about_judgment(), blind=True) == ["cannot_tell"]
 
@@ -148,3 +147,55 @@ def test_a_name_in_a_file_is_read_without_the_space_around_it(tmp_path):
     (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1,   ,approve\n")
     with pytest.raises(InputError, match=r"in\.csv:2: '   ' is not a valid reviewer name"):
         read_answers(tmp_path / "in.csv")
+
+
+def test_labels_belong_to_the_item_and_orders_to_the_reviewer_whatever_a_response_is_called():
+    drawn = {tuple(labels_for("AB", f"item {n}").items()) for n in range(20)}
+    assert drawn == {(("R1", "A"), ("R2", "B")), (("R1", "B"), ("R2", "A"))}
+    assert labels_for("BA", "item") == labels_for("AB", "item")
+    first = [shown_order({"R1": "A", "R2": "B"}, "r", f"p{n}")[0] for n in range(400)]
+    assert 150 < first.count("R1") < 250
+    assert shown_order({"R1": "A", "R2": "B"}, "r", None) == ["R1", "R2"]
+    assert set(labels_for(["R1", "R2"], "x")) == {"S1", "S2"}
+
+
+LABELS = {"R1": "b", "R2": "a", "R3": "c"}
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        ("R2", "a>b=c"),
+        ("R1=R2=R3", "b=a=c"),
+        ("R3 > R1 = R2", "c>b=a"),
+        ("R1>>R2", "b>>a"),
+        ("a>b=c", "a>b=c"),
+        ("R9>R1", "R9>R1"),
+    ],
+)
+def test_a_winner_a_tie_or_a_whole_ranking_by_labels(written, named):
+    assert by_name(written, LABELS) == named
+
+
+def test_names_become_labels_again():
+    assert by_label("c>b=a", LABELS) == "R3>R1=R2"
+
+
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("Assistant A is right.", "Assistant A [R2] is right."),
+        ("Responses A and B differ.", "Responses A and B [R2, R1] differ."),
+        ("**Response B**'s proof", "**Response B [R1]**'s proof"),
+        ("[[A>>B]]", "[[A>>B]] [R2>>R1]"),
+        ("assistant a b", "assistant a b"),
+        ("A model answers. A is a letter.", "A model answers. A is a letter."),
+        ("Réponse B", "Réponse B [R1]"),
+    ],
+)
+def test_the_judges_labels_are_translated(text, translated):
+    assert in_reviewers_words(text, {"A": "R2", "B": "R1"}) == translated
+
+
+def test_labels_of_several_characters_are_translated_everywhere():
+    assert in_reviewers_words("A0 beats A1, not A10", {"A0": "R2", "A1": "R1"}) == "A0 [R2] beats A1 [R1], not A10"

@@ -3,10 +3,28 @@
 import pytest
 
 from metajudge.errors import InputError
+from metajudge.reviews.agreement import Ruling, label_of, reviewer_agreement, settlement_of, verdict_is_right
 from metajudge.reviews.deciding import check_corrections, decision_from, in_kind_of
-from metajudge.reviews.review import Outcome
-from metajudge.types import Category, Grade, Judgment, parse_verdict
-from tests.reviews.decisions import ONE, REVIEW, said
+from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState, ReviewStatus
+from metajudge.reviews.seen import KIND, Onlooker, has_seen, remember_seen
+from metajudge.store import open_store
+from metajudge.types import Category, Grade, Judgment, parse_right, parse_verdict
+from tests.doubles.judgments import judgment
+
+ONE = judgment("j1", verdict="A>B")
+
+
+REVIEW = Review(
+    review_id="r1", subject_id="j1", subject_digest=ONE.digest, item_id=ONE.item.id, action="REVIEW", opened_at=1.0
+)
+
+
+def said(outcome, reviewer="ada", verdict=None):
+    scores = {"accuracy": 2.0} if outcome == "modify" and verdict is None else None
+    found = None if verdict is None else parse_verdict(verdict)
+    return HumanDecision(
+        review_id="r1", reviewer=reviewer, outcome=outcome, verdict=found, scores=scores, decided_at=2.0
+    )
 
 
 def decide(outcome=None, verdict=None, scores=(), **options):
@@ -14,11 +32,9 @@ def decide(outcome=None, verdict=None, scores=(), **options):
 
 
 class TestDecision:
-    def test_plain(self):
+    def test_plain_and_modified_with_verdict_and_scores(self):
         found = decide("reject", reason="wrong sum")
         assert (found.outcome, found.reason, found.blind) == (Outcome.REJECT, "wrong sum", False)
-
-    def test_modify_with_verdict_and_scores(self):
         found = decide("modify", "B>>A", ["accuracy=2", "clarity=4.5"])
         assert (str(found.verdict), found.scores) == ("B>>A", {"accuracy": 2.0, "clarity": 4.5})
 
@@ -96,3 +112,141 @@ class TestSingleResponses:
         check_corrections(review, found)
         with pytest.raises(InputError, match="off the scale"):
             check_corrections(review, in_kind_of(review, said("modify", verdict="7")))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "own", "rule", "right"),
+    [
+        ("A>B", "A>>B", None, True),
+        ("A>B", "A=B", None, False),
+        ("A>B", "B>A", None, False),
+        (4, 4, None, True),
+        (4, 5, None, False),
+        (4, 5, "within:1", True),
+        (4, 5, "top1", False),  # a rule of other kinds does not apply to grades
+        ("pass", True, None, True),
+        ("pass", "fail", None, False),
+        (4, "pass", None, None),
+        (4, "pass", "side:3", True),
+    ],
+)
+def test_a_corrected_verdict_says_by_the_rule_whether_the_judge_was_right(verdict, own, rule, right):
+    decision = said("modify", verdict=own)
+    found = verdict_is_right(decision, parse_verdict(verdict), None if rule is None else parse_right(rule))
+    assert found is right
+
+
+@pytest.mark.parametrize(
+    ("outcome", "right"), [("approve", True), ("reject", False), ("cannot_tell", None), ("modify", None)]
+)
+def test_an_outcome_says_whether_the_judge_was_right(outcome, right):
+    assert verdict_is_right(said(outcome), ONE.verdict) is right
+
+
+def test_the_majority_decides_and_a_draw_is_no_label():
+    yes, no = said("approve"), said("reject")
+    ben, cy = said("reject", "ben"), said("approve", "cy")
+    assert label_of([yes, ben, cy], ONE.verdict) is True
+    assert label_of([yes, ben], ONE.verdict) is None
+    assert label_of([yes, no, ben, cy], ONE.verdict) is False, "of one reviewer the last decision counts"
+    assert label_of([yes, cy, said("reject", "adjudicator")], ONE.verdict) is False
+    assert label_of([], ONE.verdict) is None
+
+
+class TestAgreement:
+    def state(self, **outcomes):
+        decisions = tuple(said(outcome, name) for name, outcome in outcomes.items())
+        return ReviewState(review=REVIEW, status=ReviewStatus.DECIDED, decisions=decisions)
+
+    def test_of_reviewers_on_shared_reviews(self):
+        states = [
+            *[self.state(ada="approve", bob="approve")] * 4,
+            *[self.state(ada="reject", bob="reject")] * 4,
+            *[self.state(ada="approve", bob="reject")] * 2,
+            self.state(ada="approve"),
+        ]
+        found = reviewer_agreement(states)
+        assert (found.shared, found.unanimous) == (10, 8)
+        # observed .8; chance .6 x .4 + .4 x .6 = .48
+        assert found.pairs["ada", "bob"].estimate == pytest.approx((0.8 - 0.48) / (1 - 0.48))
+        assert found.by_reviewer["ada"] == {"approve": 7, "reject": 4}
+
+    def test_without_shared_reviews_there_is_none(self):
+        found = reviewer_agreement([self.state(ada="approve")])
+        assert (found.alpha, found.pairs, found.shared) == (None, {}, 0)
+
+
+# Who was shown what the machine said.
+async def test_a_person_is_known_by_name_or_by_session_and_never_by_having_neither(tmp_path):
+    store = await open_store(tmp_path / "s.duckdb")
+    log = store.audit_log
+    await remember_seen(log, ["j1"], Onlooker(None, "s1"), now=1.0)
+    await remember_seen(log, ["j1"], Onlooker("ada", "s2"), now=2.0)
+    known = [Onlooker("ada"), Onlooker(None, "s1"), Onlooker("bob", "s1"), Onlooker("ada", "s9")]
+    assert [await has_seen(log, "j1", one) for one in known] == [True] * 4
+    strangers = [Onlooker(), Onlooker("bob"), Onlooker("bob", "s3"), Onlooker(None, "s3")]
+    assert [await has_seen(log, "j1", one) for one in strangers] == [False] * 4
+    assert not await has_seen(log, "j2", Onlooker("ada"))
+    await store.close()
+
+
+async def test_it_is_kept_once_and_not_listed_among_what_was_decided(tmp_path):
+    store = await open_store(tmp_path / "s.duckdb")
+    for _ in range(3):
+        await remember_seen(store.audit_log, ["j1", "j2"], Onlooker("ada", "s"), now=1.0)
+    assert len(await store.audit_log.entries(KIND)) == 2
+    assert await store.show("j1") is None
+    await store.close()
+
+
+# What several people's decisions come to: a majority, never one voice of several, never a tie settled by order.
+def decisions(*said):
+    """``approve``, ``reject``, ``cannot_tell``, ``scores``, or a verdict that corrects."""
+    found = []
+    for number, one in enumerate(said):
+        data = {"outcome": one}
+        if one == "scores":
+            data = {"outcome": "modify", "scores": {"accuracy": 2.0}}
+        elif one not in ("approve", "reject", "cannot_tell"):
+            data = {"outcome": "modify", "verdict": one}
+        found.append(HumanDecision(review_id="r", reviewer=f"p{number}", decided_at=float(number), **data))
+    return found
+
+
+def settled(verdict, *said, reviewers=1):
+    given = settlement_of(decisions(*said), None if verdict is None else parse_verdict(verdict), reviewers)
+    return None if given is None else (given.ruling, None if given.verdict is None else given.verdict.to_json())
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["approve"], (Ruling.RIGHT, None)),
+        (["reject"], (Ruling.WRONG, None)),
+        (["cannot_tell"], (Ruling.CANNOT_TELL, None)),
+        (["scores"], (Ruling.CANNOT_TELL, None)),
+        (["B>A"], (Ruling.CORRECTED, "B>A")),
+        (["A=B"], (Ruling.CORRECTED, "A=B")),
+        (["A>B"], (Ruling.RIGHT, "A>B")),
+        (["A>>B"], (Ruling.RIGHT, None)),
+        (["approve", "reject"], (Ruling.DIVIDED, None)),
+        (["reject", "approve"], (Ruling.DIVIDED, None)),
+        (["approve", "cannot_tell"], (Ruling.RIGHT, None)),
+        (["approve", "approve", "reject"], (Ruling.RIGHT, None)),
+        (["approve", "approve", "A>B"], (Ruling.RIGHT, None)),
+        (["B>A", "B>>A", "approve"], (Ruling.CORRECTED, "B>A")),
+        (["B>>A", "B>A", "approve"], (Ruling.CORRECTED, "B>A")),
+        (["B>A", "reject", "approve"], (Ruling.WRONG, None)),
+        (["B>A", "A=B"], (Ruling.WRONG, None)),
+    ],
+)
+def test_the_majority_decides_and_a_tie_of_voices_decides_nothing(said, expected):
+    assert settled("A>>B", *said, reviewers=len(said)) == expected
+
+
+def test_one_voice_of_two_settles_nothing_and_a_persons_verdict_or_ranking_stands():
+    assert settled("A>B", "reject", reviewers=2) is None
+    assert settled("A>B", reviewers=1) is None
+    assert settled(None, "A>B") == (Ruling.CORRECTED, "A>B")
+    assert settled(None, "cannot_tell") == (Ruling.CANNOT_TELL, None)
+    assert settled([["A"], ["B"], ["C"]], [["B"], ["A"], ["C"]]) == (Ruling.CORRECTED, [["B"], ["A"], ["C"]])

@@ -30,7 +30,7 @@ def test_every_yaml_rubric_is_listed_and_named_after_its_file():
     assert [rubric.name for rubric in list_rubrics()] == list(BUILTIN_RUBRICS)
 
 
-def test_a_built_in_rubric_belongs_to_a_prompt_set():
+def test_a_built_in_rubric_belongs_to_a_prompt_set_numbered_from_one():
     for name in BUILTIN_RUBRICS:
         first, second = load_rubric(name, prompt_set=1), load_rubric(name, prompt_set=2)
         assert first.digest != second.digest
@@ -41,9 +41,6 @@ def test_a_built_in_rubric_belongs_to_a_prompt_set():
     assert [rubric.digest for rubric in list_rubrics(prompt_set=1)] == [
         load_rubric(name, prompt_set=1).digest for name in BUILTIN_RUBRICS
     ]
-
-
-def test_a_prompt_set_is_numbered_from_one():
     with pytest.raises(RubricError, match="prompt_set must be 1 or more, not 0"):
         load_rubric("short", prompt_set=0)
 
@@ -81,15 +78,12 @@ def test_what_each_rubric_scores():
         assert rubric.scale.points == (1, 2, 3, 4, 5)
 
 
-def test_a_fine_scale_needs_levels_at_its_ends_only():
+def test_a_fine_scale_needs_levels_at_its_ends_only_and_json_may_write_keys_as_strings():
     fine = {"low": 0, "high": 10}
     ends = criterion("first", levels={0: "worst", 10: "best", 5: "middling"})
     assert read(document(scale=fine, criteria=[ends])).criteria[0].levels[10] == "best"
     with pytest.raises(RubricError, match=r"criteria\[0\]\.levels: no description for 10"):
         read(document(scale=fine, criteria=[criterion("first", levels={0: "worst"})]))
-
-
-def test_a_json_file_may_write_level_keys_as_strings():
     rubric = validate_rubric_text(json.dumps(as_json(document())), "mine.json")
     assert rubric == read(document())
 
@@ -191,14 +185,11 @@ def test_a_wrong_rubric_is_refused_with_its_place(data, message):
     assert message in str(raised.value)
 
 
-def test_all_problems_are_reported_at_once():
+def test_all_problems_are_reported_at_once_and_an_unknown_name_lists_close_matches():
     with pytest.raises(RubricError) as raised:
         read(document(title=3, criteria=[criterion("A", weight=0)]))
     lines = str(raised.value).splitlines()
     assert [line.split(": ")[1] for line in lines] == ["title", "criteria[0].name", "criteria[0].weight"]
-
-
-def test_an_unknown_name_lists_the_known_ones_and_close_matches():
     with pytest.raises(RubricError, match=r"unknown rubric 'shrot'; built in are short, long, .*did you mean short\?"):
         load_rubric("shrot")
 
@@ -244,7 +235,7 @@ def test_the_schema_refuses_what_the_loader_refuses(data):
     assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(as_json(data))
 
 
-def test_the_schema_accepts_what_the_loader_accepts():
+def test_the_schema_accepts_what_the_loader_accepts_and_the_rubric_in_the_readme_is_valid():
     for data in (
         document(),
         document(kind="holistic", criteria=None),
@@ -255,9 +246,64 @@ def test_the_schema_accepts_what_the_loader_accepts():
     ):
         assert isinstance(read(data), Rubric)
         jsonschema.Draft202012Validator(SCHEMA).validate(as_json(data))
-
-
-def test_the_rubric_in_the_readme_is_valid():
     text = FOLDER.joinpath("README.md").read_text("utf-8")
     example = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert [validate_rubric_text(one, "README.md").name for one in example] == ["my_rubric"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("# only a comment\n", "the file is empty"),
+        ("- a\n- b\n", "a rubric is a mapping with name"),
+        ("just words", "(found 'just words')"),
+        ("name: [unclosed", "not valid YAML"),
+        ("a: 1\n---\nb: 2\n", "not valid YAML"),
+        ("name: a\ntitle: b\nname: c\n", "line 3: key 'name' was already given on line 1"),
+        ("criteria:\n- {name: a, weight: 1, weight: 2}\n", "line 2: key 'weight' was already given on line 2"),
+        ("criteria:\n- levels:\n    1: a\n    1: b\n", "line 4: key '1' was already given on line 3"),
+        ("name: !!python/object/apply:os.system ['true']\n", "not valid YAML: could not determine a constructor"),
+        ("? [a, b]\n: 1\n", "mine.yaml: "),
+        ("a: &x [*x]\n", "mine.yaml: "),
+        ("[" * 3000, "mine.yaml: "),
+        ("name: 2024-99-99\n", "mine.yaml: "),
+        ("name: \x00\n", "not valid YAML"),
+    ],
+)
+def test_text_that_is_no_rubric_is_refused(text, message):
+    with pytest.raises(RubricError) as raised:
+        validate_rubric_text(text, "mine.yaml")
+    assert message in str(raised.value)
+    assert len(str(raised.value)) < 2000
+
+
+def test_nested_aliases_do_not_blow_up_the_message():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    with pytest.raises(RubricError) as raised:
+        validate_rubric_text("\n".join([*lines, "name: *a11", "title: *a11"]), "bomb.yaml")
+    assert len(str(raised.value)) < 5000
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(RubricError, match=r"none\.yaml: cannot read the rubric: No such file"):
+        load_rubric(tmp_path / "none.yaml")
+    with pytest.raises(RubricError, match="cannot read the rubric"):
+        load_rubric(tmp_path)
+    with pytest.raises(RubricError, match="cannot read the rubric"):
+        load_rubric("a\0b.yaml")
+
+
+def test_a_file_that_is_not_utf8_is_named_with_the_byte(tmp_path):
+    path = tmp_path / "latin.yaml"
+    path.write_bytes("name: caf\u00e9".encode("latin-1"))
+    with pytest.raises(RubricError, match=r"latin\.yaml: not UTF-8 \(byte 9\)"):
+        load_rubric(path)
+
+
+def test_a_huge_file_is_refused(tmp_path):
+    path = tmp_path / "huge.yaml"
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(RubricError, match="more than 1,000,000 bytes"):
+        load_rubric(path)

@@ -31,14 +31,11 @@ def test_digests_of_stored_results_stay_as_they_are(name, digest):
     assert load_rubric(name, prompt_set=1).digest == digest
 
 
-def test_a_criterion_that_judges_a_rationale_is_part_of_the_digest_and_an_unmarked_one_is_not():
+def test_criteria_that_judge_a_rationale_are_in_the_digest_and_left_out_for_a_verdict_alone():
     plain = read(document())
     unmarked = read(document(criteria=[criterion("first", judges_rationale=False), criterion("second")]))
     marked = read(document(criteria=[criterion("first", judges_rationale=True), criterion("second")]))
     assert plain.digest == unmarked.digest != marked.digest
-
-
-def test_for_a_verdict_alone_the_criteria_that_judge_a_rationale_are_left_out():
     short = load_rubric("short")
     alone = short.for_verdict_alone()
     assert alone.scored_names == ("accuracy", "fairness", "relevance")
@@ -55,26 +52,17 @@ def test_a_rubric_stays_the_same_where_no_criterion_or_every_one_judges_a_ration
     assert rubric.for_verdict_alone() is rubric
 
 
-def test_rubrics_of_the_first_set_and_without_criteria_are_the_same_for_a_verdict_alone():
+def test_digests_are_of_what_is_asked_for_and_no_copy_keeps_an_old_one():
     for rubric in (*list_rubrics(prompt_set=1), load_rubric("baseline"), load_rubric("risk_analysis")):
         assert rubric.for_verdict_alone() is rubric
-
-
-def test_what_a_rubric_of_cases_asks_for_is_part_of_its_digest():
     cases = load_rubric("risk_analysis")
     assert cases.subject == "case"
     assert cases.digest != cases.model_copy(update={"asks": ()}).digest
     with pytest.raises(RubricError, match="only a rubric with subject 'case' may ask"):
         read(document(asks=["confidence"]))
-
-
-def test_weights_that_normalise_alike_give_one_digest():
     base = read(document())
     assert base.with_weights({"first": 20, "second": 20}).digest == base.digest
     assert load_rubric("short", "short").digest == load_rubric("short").digest
-
-
-def test_a_copy_with_other_content_never_keeps_the_old_digest_or_weights():
     base = read(document())
     assert base.digest
     assert base.weights["first"] == 0.5

@@ -61,21 +61,15 @@ def test_a_settled_decision_survives_whatever_the_rest_answers_or_fails_to(rule,
                 break
 
 
-def test_at_the_end_of_the_scale_an_absent_member_cannot_vote():
+def test_bounds_hold_every_completion_and_a_rejection_without_a_quorum_has_no_score():
     decision = decide_majority([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 5.0, [[True, False, False], [False] * 3])
     assert decision.settled.tolist() == [True, False]  # without any answer there is no decision
     assert decision.final.tolist() == [1.0, None]
     assert [*(one[0] for one in decision.bounds), decision.status[0]] == [1.0, 1.0, "assessed"]
-
-
-def test_bounds_hold_every_completion():
     decision = decide_average([[5.0, 0.0, 0.0]], T, [0.5, 0.3, 0.2], [[True, False, False]])
     assert [one[0] for one in decision.bounds] == pytest.approx([0.5 * 5 + 0.5 * 1, 5.0])
     assert decision.final.tolist() == [None]
     assert decision.accepted.tolist() == [None]
-
-
-def test_a_rejection_that_stands_without_a_quorum_has_bounds_and_no_score():
     decision = decide_average([[1.0, 0.0]], T, None, [[True, False]])
     assert decision.accepted.tolist() == [False]
     assert decision.final.tolist() == [None]
@@ -83,14 +77,11 @@ def test_a_rejection_that_stands_without_a_quorum_has_bounds_and_no_score():
     assert decision.status.tolist() == ["assessed"]
 
 
-def test_an_average_renormalised_over_a_majority_is_marked():
+def test_an_average_renormalised_over_a_majority_is_marked_and_never_contradicts_a_settled_one():
     decision = decide_average([[5.0, 4.8, 0.0]], T, None, [[True, True, False]])
     assert decision.status.tolist() == ["renormalised"]
     assert decision.accepted.tolist() == [True]
     assert decision.final[0] == pytest.approx(4.9)
-
-
-def test_a_renormalised_score_never_contradicts_a_settled_decision():
     generator = np.random.default_rng(7)
     values = generator.choice(GRID, size=(4000, 3))
     valid = generator.random((4000, 3)) < 0.7

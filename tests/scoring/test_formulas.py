@@ -16,26 +16,18 @@ EXACT = [Fraction(20, 100), Fraction(20, 100), Fraction(15, 100), Fraction(1, 10
 
 
 class TestAgentScores:
-    def test_equation_3_by_hand(self):
+    def test_equation_3_by_hand_with_any_weights_and_criteria_that_do_not_apply(self):
         # .2*5 + .2*4 + .15*3 + .1*2 + .15*1 + .1*5 + .1*4 = 1 + .8 + .45 + .2 + .15 + .5 + .4
         assert agent_scores([[[5, 4, 3, 2, 1, 5, 4]]], WEIGHTS)[0, 0] == pytest.approx(3.5)
-
-    def test_shape_is_judgments_by_agents(self):
         scores = agent_scores(np.full((4, 2, 7), 3), WEIGHTS)
         assert scores.shape == (4, 2)
         np.testing.assert_allclose(scores, 3)
-
-    def test_weights_need_not_sum_to_one(self):
         np.testing.assert_allclose(agent_scores([[[1, 5]]], [1, 3]), [[4.0]])
-
-    def test_a_criterion_that_does_not_apply_leaves_numerator_and_denominator(self):
         # (1*9 + 1.5*8 + 1*9 + 1.5*10) / 5 = 45 / 5, not 45 / 9.5
         weights = [1.0, 1.5, 1.0, 1.0, 1.2, 1.5, 1.0, 1.3]
         scores = [[[9, 8, 9, 0, 0, 10, 0, 0]]]
         applies = [[[True, True, True, False, False, True, False, False]]]
         assert agent_scores(scores, weights, applies)[0, 0] == pytest.approx(9.0)
-
-    def test_an_entry_that_does_not_apply_is_not_looked_at(self):
         scores = [[[4.0, np.nan]]]
         assert agent_scores(scores, [1, 1], [[[True, False]]])[0, 0] == 4.0
 
@@ -60,30 +52,22 @@ class TestAgentScores:
 
 
 class TestWeightedAverage:
-    def test_equation_1_by_hand(self):
+    def test_equation_1_by_hand_and_agents_that_weigh_the_same_by_default(self):
         scores, status = weighted_average([[4.0, 5.0, 3.0]], [0.5, 0.3, 0.2])
         assert scores[0] == pytest.approx(4.1)
         assert status.tolist() == ["assessed"]
-
-    def test_agents_weigh_the_same_by_default(self):
         scores, _ = weighted_average([[4.0, 5.0], [1.0, 2.0]])
         np.testing.assert_allclose(scores, [4.5, 1.5])
 
-    def test_missing_answers_renormalise_and_are_marked(self):
+    def test_missing_answers_renormalise_over_a_majority_or_a_configured_quorum_and_are_marked(self):
         scores, status = weighted_average([[4.0, 5.0, 0.0]], [0.5, 0.3, 0.2], [[True, True, False]])
         assert scores[0] == pytest.approx((0.5 * 4 + 0.3 * 5) / 0.8)
         assert status.tolist() == ["renormalised"]
-
-    def test_half_a_panel_is_no_majority(self):
         scores, status = weighted_average([[5.0, 0.0]], valid=[[True, False]])
         assert status.tolist() == ["unscored"]
         assert scores.tolist() == [None]
-
-    def test_a_configured_quorum_replaces_the_majority(self):
         _, status = weighted_average([[5.0, 0.0]], valid=[[True, False]], quorum=1)
         assert status.tolist() == ["renormalised"]
-
-    def test_nobody_answered(self):
         scores, status = weighted_average([[0.0, 0.0]], valid=[[False, False]])
         assert (scores.tolist(), status.tolist()) == ([None], ["unscored"])
 
@@ -94,16 +78,12 @@ class TestWeightedAverage:
 
 
 class TestMajorityVote:
-    def test_equation_2_by_hand(self):
+    def test_equation_2_by_hand_two_of_two_and_half_of_four(self):
         scores, status = majority_vote([[4.6, 4.7, 1.0], [4.6, 4.5, 4.4]])
         assert scores.tolist() == [5.0, 1.0]
         assert status.tolist() == ["assessed", "assessed"]
-
-    def test_of_two_agents_both_must_exceed(self):
         scores, _ = majority_vote([[5.0, 4.0], [4.6, 4.6], [4.0, 4.0]])
         assert scores.tolist() == [1.0, 5.0, 1.0]
-
-    def test_half_of_four_is_no_majority(self):
         assert majority_vote([[5.0, 5.0, 1.0, 1.0]])[0].tolist() == [1.0]
 
     def test_m_counts_the_configured_panel(self):
@@ -115,14 +95,10 @@ class TestMajorityVote:
         assert scores.tolist() == [5.0, None]
         assert status.tolist() == ["assessed", "unscored"]
 
-    def test_a_vote_that_missing_answers_cannot_turn_stands(self):
+    def test_a_vote_stands_that_missing_answers_cannot_turn_and_none_at_all_decides_nothing(self):
         scores, status = majority_vote([[1.0, 0.0]], valid=[[True, False]])
         assert (scores.tolist(), status.tolist()) == ([1.0], ["assessed"])
-
-    def test_no_answer_at_all_decides_nothing_even_where_nothing_could_pass(self):
         assert majority_vote([[0.0]], 5.0, [[False]])[1].tolist() == ["unscored"]
-
-    def test_the_ends_are_the_scales(self):
         assert majority_vote([[9.0], [2.0]], 7.5, scale=(0, 10))[0].tolist() == [10.0, 0.0]
 
     @pytest.mark.parametrize("threshold", [0.9, 5.1, 6])
@@ -149,10 +125,8 @@ class TestExactThreshold:
             truth = sum(w * s for w, s in zip(EXACT, row.tolist(), strict=True)) > Fraction(9, 2)
             assert bool(exceeds(one, 4.5)) is truth
 
-    def test_the_mean_of_two_agents_at_exactly_4_5(self):
+    def test_the_mean_of_two_agents_at_exactly_4_5_and_float_noise_do_not_pass(self):
         scores, _ = weighted_average([[4.4, 4.6], [4.2, 4.8], [4.5 + 2e-9, 4.5]])
         assert exceeds(scores, 4.5).tolist() == [False, False, True]
-
-    def test_float_noise_does_not_pass(self):
         assert not exceeds(0.4 + 3.7 + 0.4, 4.5)
         assert 0.4 + 3.7 + 0.4 > 4.5  # the noise is there

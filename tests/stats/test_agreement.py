@@ -65,15 +65,12 @@ def test_cohen_golden(table: list[list[int]], kappa: float, low: float, high: fl
     assert "observed margins" in found.method
 
 
-def test_fleiss_golden() -> None:
+def test_fleiss_and_krippendorff_golden_and_by_hand() -> None:
     ratings = [[label for label, count in enumerate(row) for _ in range(count)] for row in SUBJECTS]
     found = fleiss_kappa(ratings)
     assert found.estimate == pytest.approx(0.20993070442195522, rel=1e-10)  # printed as .210
     assert (found.observed, found.expected) == pytest.approx((0.378, 0.213), abs=5e-4)
     assert found.bounded.low < 0.21 < found.bounded.high
-
-
-def test_krippendorff_golden() -> None:
     nominal, ordinal = krippendorff_alpha(UNITS), krippendorff_alpha(UNITS, "ordinal")
     interval = krippendorff_alpha(UNITS, "interval")
     assert interval.estimate == pytest.approx(0.849, abs=5e-4)  # printed; irrCAC 0.4.4, quadratic weights: 0.84911
@@ -83,9 +80,6 @@ def test_krippendorff_golden() -> None:
     assert nominal.n == ordinal.n == 11
     for found in (nominal, ordinal):
         assert 0 <= found.expected <= found.observed <= 1
-
-
-def test_two_raters_without_gaps_alpha_by_hand() -> None:
     # Krippendorff (2011), section A: ten units, two observers, binary; alpha = .095
     first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
     found = krippendorff_alpha(list(zip(first, second, strict=True)))
@@ -145,14 +139,11 @@ def test_jackknife_interval_covers_about_as_often_as_it_says() -> None:
     assert 0.89 <= covered / 200 <= 0.99
 
 
-def test_too_few_items_have_no_interval_but_a_reason() -> None:
+def test_too_few_items_have_no_interval_but_a_reason_and_ordinal_words_need_their_order() -> None:
     found = krippendorff_alpha([[1, 1], [2, 1]])
     assert found.estimate is not None
     assert found.bounded is None
     assert "too few" in found.reason
-
-
-def test_ordinal_words_need_their_order() -> None:
     units = [["low", "mid"], ["high", "high"], ["low", "low"]]
     with pytest.raises(InputError, match="give it as categories"):
         krippendorff_alpha(units, "ordinal")
@@ -202,7 +193,7 @@ def test_brennan_prediger_golden(table: list[list[int]], kappa: float) -> None:
     assert "uniform" in found.method
 
 
-def test_chance_of_a_uniform_draw_counts_unused_categories() -> None:
+def test_chance_of_a_uniform_draw_counts_unused_categories_and_an_interval_scale_refuses_words() -> None:
     same = ["A", "A", "B", "A"]
     two, three = (brennan_prediger(same, ["A", "A", "B", "B"], names) for names in (["A", "B"], ["A", "B", "tie"]))
     assert (two.estimate, three.estimate) == pytest.approx((0.5, 0.625))
@@ -210,9 +201,6 @@ def test_chance_of_a_uniform_draw_counts_unused_categories() -> None:
         brennan_prediger(same, same, ["A", "C"])
     with pytest.raises(InputError, match="two at least"):
         brennan_prediger(["A"], ["A"], ["A"])
-
-
-def test_an_interval_scale_refuses_words() -> None:
     with pytest.raises(InputError, match="needs numbers"):
         krippendorff_alpha([["low", "high"]], "interval")
 

@@ -34,7 +34,7 @@ def test_with_few_clusters_it_covers_the_mean_nearly_as_often_as_it_says(cluster
     assert 0.91 <= np.mean([found.low <= 0 <= found.high for found in drawn]) <= 0.98
 
 
-def test_clusters_of_identical_copies_give_the_interval_of_the_clusters() -> None:
+def test_neither_copies_nor_names_nor_the_order_of_clusters_change_the_interval() -> None:
     values = rng().random(60)
     once = bootstrap_mean(values, rng=rng())
     copied = bootstrap_mean(np.repeat(values, 5), np.repeat(np.arange(60), 5).tolist(), rng=rng())
@@ -42,22 +42,16 @@ def test_clusters_of_identical_copies_give_the_interval_of_the_clusters() -> Non
     assert (copied.n, copied.clusters) == (300, 60)
     naive = bootstrap_mean(np.repeat(values, 5), rng=rng())
     assert naive.high - naive.low < 0.6 * (copied.high - copied.low)
-
-
-def test_names_and_order_of_clusters_change_nothing() -> None:
     values, clusters = rng().random(40), [f"q{i // 2}" for i in range(40)]
     one = bootstrap_mean(values, clusters, rng=rng())
     other = bootstrap_mean(values, [f"another {name}" for name in clusters], rng=rng())
     assert (one.low, one.high) == (other.low, other.high)
 
 
-def test_resamples_in_which_nothing_is_kept_are_counted_not_zero() -> None:
+def test_resamples_in_which_nothing_is_kept_are_counted_and_differences_are_paired() -> None:
     found = bootstrap_ratio([1, 0, 0, 0], [1, 0, 0, 0], rng=rng(), resamples=1000)
     assert found.undefined == pytest.approx(1000 * 0.75**4, abs=60)
     assert (found.low, found.high) == (1.0, 1.0)
-
-
-def test_difference_is_paired() -> None:
     correct = rng().random(300) < 0.7
     ones = np.ones(300)
     same = bootstrap_difference(Ratio(correct, ones), Ratio(correct, ones), rng=rng())

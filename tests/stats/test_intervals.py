@@ -1,20 +1,18 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from metajudge.errors import InputError
-from metajudge.stats.interval_estimate import Estimate
+from metajudge.stats.interval_estimate import Estimate, check_counts, normal_quantile
 from metajudge.stats.intervals import binomial_test, clopper_pearson, clopper_pearson_lower, two_proportion_z, wilson
+from metajudge.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 
-INTERVALS: list[Callable[[int, int, float], Estimate]] = [
-    wilson,
-    clopper_pearson,
-    clopper_pearson_lower,
-]
+INTERVALS: list[Callable[[int, int, float], Estimate]] = [wilson, clopper_pearson, clopper_pearson_lower]
 COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
@@ -38,13 +36,10 @@ def test_golden_intervals(successes: int, n: int, score: tuple[float, float], ex
     assert (found.n, found.confidence, found.estimate) == (n, 0.95, successes / n)
 
 
-def test_one_sided_bounds_are_the_ends_of_the_wider_two_sided_interval() -> None:
+def test_one_sided_bounds_are_ends_of_the_two_sided_interval_with_a_closed_form_without_errors() -> None:
     # statsmodels 0.15: proportion_confint(435, 656, 0.10, "beta")
     assert clopper_pearson_lower(435, 656, 0.95).low == pytest.approx(0.6314890865502985, rel=1e-9)
     assert clopper_pearson_lower(435, 656).high == 1.0
-
-
-def test_one_sided_bounds_without_a_single_error_have_a_closed_form() -> None:
     assert clopper_pearson_lower(22, 22, 0.9).low == pytest.approx(0.1 ** (1 / 22), rel=1e-12)
     # 22 are the fewest that can show .90 with confidence .90: ceil(ln .1 / ln .9)
     assert clopper_pearson_lower(22, 22, 0.9).low >= 0.9 > clopper_pearson_lower(21, 21, 0.9).low
@@ -161,3 +156,45 @@ def test_binomial_refuses_what_is_no_test() -> None:
         binomial_test(1, 2, 0.5, "larger")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="n is 0"):
         binomial_test(0, 0)
+
+
+P = [0.01, 0.04, 0.03, 0.005]
+
+
+def test_holm_by_hand():
+    # sorted .005 .01 .03 .04 times 4, 3, 2, 1, each at least the one before
+    assert holm(P) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_benjamini_hochberg_equals_scipy():
+    from scipy.stats import false_discovery_control
+
+    rng = np.random.default_rng(0)
+    p = rng.random(40) ** 2
+    assert benjamini_hochberg(p) == pytest.approx(false_discovery_control(p))
+    assert benjamini_yekutieli(p) == pytest.approx(false_discovery_control(p, method="by"))
+
+
+def test_order_is_kept_none_exceeds_one_and_no_tests_give_no_values():
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+    assert benjamini_hochberg(P) == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert len(holm([])) == len(benjamini_hochberg([])) == len(benjamini_yekutieli([])) == 0
+
+
+@pytest.mark.parametrize("wrong", [[1.2], [-0.1], [float("nan")]])
+def test_refuses_what_is_no_p_value(wrong):
+    with pytest.raises(InputError, match="p values"):
+        holm(wrong)
+
+
+@pytest.mark.parametrize(("confidence", "quantile"), [(0.95, 1.959964), (0.9, 1.644854), (0.99, 2.575829)])
+def test_normal_quantiles_are_two_sided(confidence, quantile):
+    assert normal_quantile(confidence) == pytest.approx(quantile, abs=1e-6)
+
+
+def test_the_ends_are_counts_and_the_name_is_the_callers():
+    check_counts(0, 1)
+    check_counts(1, 1)
+    check_counts(2.0, 3)
+    with pytest.raises(InputError, match="errors must lie"):
+        check_counts(5, 3, "errors")

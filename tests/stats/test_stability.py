@@ -77,16 +77,13 @@ def test_equal_confidence_is_not_settled_by_ids_or_order():
     assert "drawn at random" in one.rule
 
 
-def test_unknown_confidence_is_retested_first_and_a_missing_one_is_refused():
+def test_unknown_confidence_is_retested_first_and_winners_are_stable_by_difficulty():
     classes = dict.fromkeys("ab", StabilityClass.STABLE_RIGHT)
     assert choose_third_run(classes, {"a": 0.0, "b": None}, 1).chosen == ("b",)
     with pytest.raises(InputError, match="no confidence is given for b"):
         choose_third_run(classes, {"a": 0.0}, 1)
     with pytest.raises(InputError, match="size"):
         choose_third_run(classes, {"a": 0.0, "b": 0.0}, -1)
-
-
-def test_winner_stability_by_difficulty():
     winners = {"p1": ["x", "x", "x"], "p2": ["x", "y", "x"], "p3": ["tie", "x"], "p4": [None, "x"], "p5": ["y", "y"]}
     found = winner_stability(winners)
     assert (found.n, found.stable_prompts, found.split_prompts) == (4, ("p1", "p5"), ("p2", "p3"))
@@ -101,7 +98,7 @@ def test_winner_stability_by_difficulty():
         winner_stability_by(winners, {})
 
 
-def test_kendall_across_cycles():
+def test_kendall_across_cycles_and_digests_that_tell_whether_answers_were_made_anew():
     cycles = [{"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 3}]
     found = kendall_across(cycles)  # 1/3, -1, -1/3 by counting pairs
     assert (found.mean, min(found.taus), max(found.taus)) == pytest.approx((-1 / 3, -1, 1 / 3))
@@ -111,9 +108,6 @@ def test_kendall_across_cycles():
     assert kendall_across([{"a": 1, "b": 2}]).reason
     with pytest.raises(InputError, match="same candidates"):
         kendall_across([{"a": 1, "b": 2}, {"a": 1}])
-
-
-def test_digests_tell_whether_answers_were_made_anew():
     found = count_digests(
         {("p", "x"): ["1", "2", "3"], ("p", "y"): ["1", "1"], ("q", "x"): ["1", "2", "1"], ("q", "y"): ["1", None]}
     )

@@ -17,16 +17,7 @@ from metajudge.scoring.decisions import decide_average, decide_majority
 from metajudge.strategies import Panel, StrategyName, Vetter
 from tests.doubles.judging import shown_texts, verdict
 from tests.doubles.judgments import judgment
-from tests.strategies.brute_force import (
-    STRENGTH,
-    Expected,
-    Rule,
-    above,
-    agent_score,
-    asked_in_turn,
-    decided,
-    support,
-)
+from tests.strategies.brute_force import STRENGTH, Expected, Rule, above, agent_score, asked_in_turn, decided, support
 
 PANELS = 4_000
 KINDS = ("single", "weighted_average", "majority_vote", "panel_discussion", "rejudge")

@@ -132,19 +132,13 @@ class TestMissingAnswers:
 
 
 class TestPanel:
-    def test_the_rubric_is_no_part_of_it(self):
-        one, other = panel(agent(says("A>B", "B>A"))), panel(agent(says("A>B", "B>A"), rubric=load_rubric("short")))
-        assert one.digest == other.digest
-        assert one.rubric_digest is None
-
-    def test_a_role_is_refused(self):
-        with pytest.raises(ConfigurationError, match="without a role, but mini has one"):
-            panel(agent(says("A>B", "B>A"), role="critic"))
-
-    def test_two_temperatures_are_two_answers_and_binary_rubrics_do_not_matter(self):
-        binary = load_rubric("binary")
-        model = says("A>B", "B>A")
-        other = agent(model, "b", rubric=binary, parameters=Parameters(temperature=0.0))
-        built = panel(agent(model, rubric=binary), other)
+    def test_what_makes_another_panel_and_a_role_that_is_refused(self):
+        model, binary = says("A>B", "B>A"), load_rubric("binary")
+        one, other = panel(agent(model)), panel(agent(model, rubric=load_rubric("short")))
+        assert (one.digest, one.rubric_digest) == (other.digest, None), "the rubric is no part of it"
+        colder = agent(model, "b", rubric=binary, parameters=Parameters(temperature=0.0))
+        built = panel(agent(model, rubric=binary), colder)
         assert [one.name for one in built.agents] == ["mini", "b"]
         assert built.digest != panel(agent(model, rubric=binary)).digest
+        with pytest.raises(ConfigurationError, match="without a role, but mini has one"):
+            panel(agent(model, role="critic"))

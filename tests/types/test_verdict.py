@@ -1,11 +1,26 @@
-"""Verdicts: what is accepted, what it means, and that labels can be exchanged without changing it."""
+"""Verdicts, what counts as right, and whether grades are on one scale."""
 
 import json
 
 import pytest
 from pydantic import BaseModel
 
-from metajudge.types import VERDICT_KINDS, Category, Pairwise, Ranking, Verdict, kind_of, parse_verdict
+from metajudge.types import (
+    VERDICT_KINDS,
+    Category,
+    Grade,
+    Item,
+    Pairwise,
+    Ranking,
+    Right,
+    Verdict,
+    default_right,
+    is_right,
+    kind_of,
+    parse_right,
+    parse_verdict,
+)
+from metajudge.types.grade_scales import FEWEST, Grades, GradeScales, one_scale
 
 
 class Holder(BaseModel):
@@ -76,14 +91,12 @@ def test_a_word_or_a_boolean_is_a_category():
 
 
 class TestMeaning:
-    def test_winner_and_tie(self):
+    def test_winners_ties_signed_support_and_relabelling_there_and_back(self):
         assert parse_verdict("B>>A").winner == "B"
         assert parse_verdict("A=B").winner is None
         assert parse_verdict("A=B").is_tie
         assert parse_verdict([["A", "B"], ["C"]]).winner is None
         assert not parse_verdict([["A", "B"], ["C"]]).is_tie
-
-    def test_support_is_signed_and_antisymmetric(self):
         verdict = parse_verdict("B>>A")
         assert verdict.support("B", over="A") == 2
         assert verdict.support("A", over="B") == -2
@@ -92,10 +105,131 @@ class TestMeaning:
         assert ranking.support("C", over="A") == 1
         assert ranking.support("A", over="C") == -1
         assert ranking.support("A", over="B") == 0
-
-    def test_relabelling_there_and_back_changes_nothing(self):
         swap = {"A": "B", "B": "A"}
         for value in ("A>>B", "A=B", [["A"], ["B"]], 4.0):
             verdict = parse_verdict(value)
             assert verdict.relabelled(swap).relabelled(swap) == verdict
         assert parse_verdict("A>>B").relabelled(swap) == parse_verdict("B>>A")
+
+
+# The one rule of what counts as right.
+@pytest.mark.parametrize("text", ["equal", "top1", "within:0.5", "within:0", "side:3", "side:-1", "kendall>=0.6"])
+def test_a_rule_reads_what_it_writes(text):
+    assert str(parse_right(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "near", "equal:1", "within", "within:", "within:-1", "side:x", "side:nan", "side:inf", "kendall>=2", "top1:"]
+)  # fmt: skip
+def test_other_rules_are_refused_with_what_is_accepted(text):
+    with pytest.raises(ValueError, match=r"within:T .*side:PASSMARK"):
+        parse_right(text)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict", "label", "right"),
+    [
+        ("equal", "A>>B", "A>B", True),
+        ("equal", "A=B", "A=B", True),
+        ("equal", "A>B", "A=B", False),
+        ("top1", "A>B", "A=B", None),
+        ("top1", "A=B", "A>B", False),
+        ("top1", ["A", "B", "C"], ["A", "C", "B"], True),
+        ("top1", [["A", "B"], "C"], ["A", "C", "B"], False),
+        ("equal", ["A", "B", "C"], ["A", "C", "B"], False),
+        ("equal", ["A", "B"], ["A", "C"], None),
+        ("kendall>=0.3", ["A", "B", "C"], ["A", "C", "B"], True),
+        ("kendall>=0.4", ["A", "B", "C"], ["A", "C", "B"], False),
+        ("equal", 0.1 + 0.2, 0.3, True),
+        ("within:0.1", 0.4, 0.3, True),
+        ("within:1", 3, 5, False),
+        ("within:1", 3, "pass", None),
+        ("side:3", 3, 5, True),
+        ("side:3", 2, 5, False),
+        ("side:3", 4, "pass", True),
+        ("side:3", True, 2, False),
+        ("side:3", "blue", 2, None),
+        ("equal", True, "pass", True),
+        ("equal", "C", "I", False),
+        ("equal", "Blue", "blue", True),
+        ("equal", 1, True, None),
+    ],
+)
+def test_what_is_right(rule, verdict, label, right):
+    assert is_right(parse_verdict(verdict), parse_verdict(label), parse_right(rule)) is right
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdicts", "labels", "rule"),
+    [
+        ("pairwise", ["A>B"], ["A>B"], "top1"),
+        ("ranking", [["A", "B"]], [], "top1"),
+        ("grade", [1, 2], [5], "equal"),
+        ("grade", [1, 2.5], [5], "within:0.4"),
+        ("grade", [1, 2], ["pass"], "side:1.5"),
+        ("grade", [2], [True], "side:2"),
+        ("category", ["pass"], [1, 5], "side:3"),
+        ("category", ["pass"], [True], "equal"),
+    ],
+)
+def test_the_default_fits_the_data(kind, verdicts, labels, rule):
+    found = default_right(kind, map(parse_verdict, verdicts), map(parse_verdict, labels))
+    assert str(found) == rule
+    assert found.applies(kind)
+
+
+def test_a_pass_mark_is_no_rule_for_pairs():
+    assert not Right("side", 3).applies("pairwise")
+
+
+# Whether grades are on one scale, at the edges of each rule.
+def grades(low, high, items=FEWEST):
+    return Grades(low, high, set(range(items)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ((1, 10), (1, 5), False),
+        ((0, 1), (1, 5), False),
+        ((0.1, 0.9), (1, 5), False),
+        ((1, 7), (1, 5), False),
+        ((0, 100), (1, 5), False),
+        ((1, 3), (1, 5), False),
+        ((1, 4), (1, 5), True),
+        ((0.0, 0.5), (0, 1), True),
+        ((20, 60), (0, 100), True),
+        ((0, 4), (1, 5), False),
+        ((0, 5), (1, 5), True),
+        ((2, 4), (1, 5), True),
+        ((-1, 1), (0, 1), False),
+        ((-1, 5), (1, 5), True),
+        ((5, 5), (1, 10), True),
+        ((0, 250), (0, 100), False),
+    ],
+)
+def test_two_ranges(first, second, same):
+    one, other = grades(*first), grades(*second)
+    assert one_scale(one, other) is one_scale(other, one) is same
+    assert one_scale(grades(*first, items=FEWEST - 1), other), "so few may have used a part of a scale"
+
+
+def test_judges_and_people_of_unlike_scales_and_a_declared_scale_that_is_that_of_all():
+    found = GradeScales()
+    for at in range(FEWEST):
+        item = Item(id=f"i{at}", question="?", responses={"A": "x"}, label=Grade(1 + at % 5))
+        found.add("ten", Grade(1 + at), item)
+        found.add("five", Grade(1 + at % 5), item)
+        found.add("late", None, item)
+    assert found.unlike_people() == ["ten"]
+    assert found.groups() == {"five": 0, "ten": 1}
+    assert [one.split(":")[0] for one in found.sentences()] == [
+        "Two scales are not compared",
+        "Judges on two scales are not compared with each other",
+    ]
+    assert "ten grades from 1 to 10, people from 1 to 5" in found.sentences()[0]
+    found = GradeScales()
+    for at in range(FEWEST):
+        item = Item(id=f"i{at}", question="?", responses={"A": "x"}, label=Grade(1 + at % 5), scale=(1, 10))
+        found.add("ten", Grade(1 + at), item)
+    assert (found.unlike_people(), found.sentences()) == ([], [])

@@ -52,13 +52,10 @@ async def compared(calibration, judgments, policy, broken=frozenset(), panel=PAN
     """Both ways: all at once, and one after the other."""
     own = await own_assessments(judgments)
     overlay = None if calibration is None else Probabilities.of_facts(calibration, collected(judgments), **options)
-    different = list(
-        dict.fromkeys(one.model_copy(update={"judgment_id": "", "signals": None}).model_dump_json() for one in own)
-    )
-    codes = np.array(
-        [different.index(one.model_copy(update={"judgment_id": "", "signals": None}).model_dump_json()) for one in own]
-    )
-    first = [own[int(np.argmax(codes == code))] for code in range(len(different))]
+    forms = [one.model_copy(update={"judgment_id": "", "signals": None}).model_dump_json() for one in own]
+    different = list(dict.fromkeys(forms))
+    codes = np.array([different.index(form) for form in forms])
+    first = [own[forms.index(form)] for form in different]
     rows = np.arange(len(own))[::-1]  # in any order
     of = {"probabilities": overlay, "rows": rows, "policy": policy, "broken": broken}
     column = annotated_column(first, codes[rows], lambda _: panel, **of)
@@ -73,12 +70,9 @@ async def compared(calibration, judgments, policy, broken=frozenset(), panel=PAN
 @pytest.mark.parametrize("name", ["none", "verdict", "verdict_score", "learned"])
 @pytest.mark.parametrize("promised", [False, True])
 async def test_each_is_what_it_is_alone(calibration, name, promised):
-    policy = None if name == "none" else load_policy(name) if name != "learned" else None
-    if name == "learned":
-        policy = parse_policy(small(bands=BANDS, adjustment=LEARNED), "mine.yaml")
-    fitted = calibration
-    if promised:
-        fitted = guaranteed(guaranteed(calibration, 0.75), 0.5, ("owl",))
+    learned = parse_policy(small(bands=BANDS, adjustment=LEARNED), "mine.yaml")
+    policy = {"none": None, "learned": learned}.get(name) if name in ("none", "learned") else load_policy(name)
+    fitted = guaranteed(guaranteed(calibration, 0.75), 0.5, ("owl",)) if promised else calibration
     together, alone = await compared(fitted, MIXED, policy)
     assert together == alone
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
@@ -102,16 +96,13 @@ async def test_without_a_calibration_a_policy_decides_on_scores_alone():
     assert len({one.decision.action for one in together}) > 1
 
 
-async def test_a_broken_promise_decides_on_nothing(calibration):
+async def test_a_broken_promise_decides_on_nothing_and_judges_not_fitted_on_only_where_allowed(calibration):
     both = guaranteed(guaranteed(calibration, 0.5, ("owl",)), 0.5, ("wren",))
     broken = {promise_id(both.digest, next(one for one in both.promises if one.judges == ("owl",)).stamp())}
     together, alone = await compared(both, MIXED, load_policy("verdict"), broken)
     assert together == alone
     assert {one.judge for one in together if one.guarantee} == {"wren"}
     assert any("promise_broken" in one.probability_marks for one in together)
-
-
-async def test_judges_not_fitted_on_are_answered_where_that_is_allowed(calibration):
     together, alone = await compared(calibration, MIXED, load_policy("verdict"), allow_other_identity=True)
     assert together == alone
     other = next(one for one in together if one.judge == "stork")

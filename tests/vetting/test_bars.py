@@ -16,12 +16,9 @@ from metajudge.vetting.summary import VetSummary
 from tests.preferences.vetted import assessment, judgment
 
 
-def test_the_bar_itself_is_enough_despite_float_noise():
+def test_the_bar_itself_is_enough_despite_float_noise_and_nothing_kept_is_no_precision_of_one():
     assert Reached(Bar("precision", 0.1 + 0.2), 3, 10).passed
     assert not Reached(Bar("precision", 0.31), 3, 10).passed
-
-
-def test_nothing_kept_is_not_a_precision_of_one():
     missed = Reached(Bar("precision", 0.0), 0, 0)
     assert not missed.passed
     assert missed.to_json()["value"] is None
@@ -40,19 +37,15 @@ def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_s
     assert (kept.share, kept.passed, kept.unsure, kept.to_json()["interval"]) == (0.3, False, False, None)
 
 
-def test_unlabelled_input_is_refused_before_anything_is_asked():
-    unlabelled = [SimpleNamespace(correct=None)] * 2
-    with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
-        check_labels([Bar("precision", 0.5)], unlabelled)
-    check_labels([Bar("kept", 0.5)], unlabelled)
-    check_labels([Bar("precision", 0.5)], [*unlabelled, SimpleNamespace(correct=False)])
-
-
-def test_labels_in_words_count_for_grades_by_the_rule_of_the_input():
+def test_input_without_labels_by_the_rule_of_the_input_is_refused_before_anything_is_asked():
+    unlabelled, labelled = [SimpleNamespace(correct=None)] * 2, SimpleNamespace(correct=False)
     item = Item(id="q", question="?", responses={"A": "x"}, labels=(Label(value=Category("pass")),))
     graded = Judgment(id="j", item=item, judge="g", verdict=Grade(4.0))
-    with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
-        check_labels([Bar("precision", 0.5)], [graded])
+    for given in (unlabelled, [graded]):
+        with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
+            check_labels([Bar("precision", 0.5)], given)
+    check_labels([Bar("kept", 0.5)], unlabelled)
+    check_labels([Bar("precision", 0.5)], [*unlabelled, labelled])
     check_labels([Bar("precision", 0.5)], [graded], {"grade": parse_right("side:3")})
 
 
@@ -79,7 +72,7 @@ def counted():
     return labels, summary
 
 
-def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
+def test_copies_of_one_question_make_no_interval_narrow_also_in_plain_data(counted):
     labels, _ = counted
     independent, found = wilson(90, 120), labels.rows()["kept"].share
     assert (found.successes, found.n, found.clusters) == (90, 120, 20)
@@ -89,9 +82,6 @@ def test_copies_of_one_question_do_not_make_the_interval_narrow(counted):
         "  kept under the guarantee   60 of 60 right, precision 100.0 % (72.2 to 100.0, 10 questions)"
     )
     assert "30 of 60 right" in other
-
-
-def test_plain_data_keep_their_old_names_and_say_intervals_by_question(counted):
     labels, summary = counted
     data = _by_labels(labels)
     assert (data["all"], data["all_correct"], data["kept"], data["kept_correct"]) == (120, 90, 120, 90)

@@ -37,14 +37,11 @@ def test_what_counts_as_right_is_one_rule_for_both_runs(rule, said, right):
     assert [one.correct["a"], other.correct["b"]] == right
 
 
-def test_kinds_that_the_rule_is_not_for_keep_their_default():
+def test_kinds_that_the_rule_is_not_for_keep_their_default_and_a_rule_for_none_is_refused():
     labelled = {"a": graded("a", 4, 5), "b": graded("b", "pass", True)}
     one, _, rules = by_labels(Side("one", {}, labelled=labelled), Side("two", {}), parse_right("within:1"))
     assert {kind: str(found) for kind, found in rules.items()} == {"grade": "within:1", "category": "equal"}
     assert one.correct == {"a": True, "b": True}
-
-
-def test_a_rule_for_other_verdicts_is_refused():
     with pytest.raises(InputError, match="top1 does not apply"):
         by_labels(Side("one", {}, labelled={"a": graded("a", 4, 5)}), Side("two", {}), parse_right("top1"))
 
@@ -73,7 +70,7 @@ def test_the_order_of_the_runs_only_turns_the_signs():
     assert there.kept.low <= there.kept.value <= there.kept.high
 
 
-def test_mcnemar_is_left_out_where_judgments_of_one_item_hang_together():
+def test_mcnemar_is_left_out_where_judgments_hang_together_and_precision_is_of_the_labelled_kept():
     first = side("one", *(assessment(f"j{n}", True, item=f"i{n // 2}") for n in range(20)))
     second = side("two", *(assessment(f"j{n}", n % 4 > 1, item=f"i{n // 2}") for n in range(20)))
     found = compare(first, second)
@@ -81,9 +78,6 @@ def test_mcnemar_is_left_out_where_judgments_of_one_item_hang_together():
     assert (found.kept.n, found.kept.items) == (20, 10)
     alone = (one._replace(item_id=one.judgment_id) for one in first.results.values())
     assert compare(side("one", *alone), second).kept.p_value is not None
-
-
-def test_precision_is_of_the_labelled_judgments_kept():
     correct = {f"j{n}": n % 2 == 0 for n in range(10)}
     first = side("one", *(assessment(f"j{n}", True) for n in range(12)), correct=correct)
     second = side("two", *(assessment(f"j{n}", n % 2 == 0) for n in range(12)))
@@ -99,29 +93,20 @@ def test_absent_figures_say_why_and_are_no_zeros():
     assert found.score.to_json().keys() == {"n", "items", "why_absent"}
     assert "no-early-exit" in found.score.why_absent
     assert "the second keeps none" in found.precision.why_absent
-    assert (
-        "no label"
-        in compare(side("one", assessment("a", True)), side("two", assessment("a", True))).precision.why_absent
-    )
-
-
-def test_one_item_has_no_interval():
-    found = compare(side("one", assessment("a", True, 3.0)), side("two", assessment("a", False, 5.0)))
-    assert (found.score.value, found.score.low) == (2.0, None)
-    assert "one item" in found.score.why_absent
+    unlabelled = compare(side("one", assessment("a", True)), side("two", assessment("a", True)))
+    assert "no label" in unlabelled.precision.why_absent
+    alone = compare(side("one", assessment("a", True, 3.0)), side("two", assessment("a", False, 5.0)))
+    assert (alone.score.value, alone.score.low) == (2.0, None)
+    assert "one item" in alone.score.why_absent
 
 
 def test_the_same_id_with_another_content_is_not_paired():
     first = side("one", assessment("a", True), assessment("b", True))
     second = side("two", assessment("a", False, digest="other"), assessment("b", True))
     assert (compare(first, second).paired, compare(first, second).changed_content) == (1, 1)
-    with pytest.raises(InputError, match="1 share an id"):
-        compare(first, side("two", assessment("a", False, digest="other")))
-
-
-def test_nothing_in_common_is_an_error():
-    with pytest.raises(InputError, match="no judgment in common"):
-        compare(side("one", assessment("a", True)), side("two", assessment("b", True)))
+    for other, message in (("a", "1 share an id"), ("c", "no judgment in common")):
+        with pytest.raises(InputError, match=message):
+            compare(side("one", assessment("a", True)), side("two", assessment(other, False, digest="other")))
 
 
 @pytest.mark.parametrize(("unit", "number", "word"), [(None, 2, "question"), ("item", 4, "")])

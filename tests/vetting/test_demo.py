@@ -28,10 +28,8 @@ def test_it_keeps_exactly_what_vetting_keeps():
     vetted = vet(judgments)
     kept = {one.judgment_id for one in vetted if one.accepted}
     found = demonstrate()
-    assert (found.rows["kept"].n, found.rows["kept"].right) == (
-        len(kept),
-        sum(bool(one.correct) for one in judgments if one.id in kept),
-    )
+    right = sum(bool(one.correct) for one in judgments if one.id in kept)
+    assert (found.rows["kept"].n, found.rows["kept"].right) == (len(kept), right)
     assert found.rows["discarded"].n == sum(one.accepted is False for one in vetted)
     scores = {one.judgment_id: one.final_score for one in vetted}
     for example in (found.example_kept, found.example_discarded, *found.fooled):
@@ -74,11 +72,7 @@ def test_the_report_of_the_sample_stands_where_it_says_and_overwrites_no_other_f
 
 
 def test_it_loads_no_engine_and_no_database():
-    code = (
-        "import sys; import metajudge.vetting.demo as d; d.demonstrate(); print([m for m in HEAVY if m in sys.modules])"
-    )
     heavy = ["duckdb", "openai", "anthropic", "sklearn", "aiohttp", "metajudge.vetting.engine"]
-    done = subprocess.run(
-        [sys.executable, "-c", code.replace("HEAVY", str(heavy))], capture_output=True, text=True, check=True
-    )
+    code = "import sys; import metajudge.vetting.demo as d; d.demonstrate(); print([m for m in {} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code.format(heavy)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

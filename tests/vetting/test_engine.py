@@ -53,7 +53,7 @@ class TestPython:
         _, results = await run([always(5)], everything)
         assert [one.judgment_id for one in results] == [one["id"] for one in everything]
 
-    async def test_data_that_is_no_judgment_names_the_field_instead_of_an_attribute_error(self):
+    async def test_what_is_no_judgment_no_open_engine_or_no_name_of_its_own_is_named(self):
         async with Engine() as engine:
             with pytest.raises(InputError, match="the judgment is not valid: missing field 'item'"):
                 await engine.vet({"id": "j-1", "judge": "j", "verdict": "A>B"})
@@ -61,12 +61,8 @@ class TestPython:
                 await engine.vet("A>B")
             with pytest.raises(InputError, match="judgment 2 is not valid"):
                 await engine.vet_all([judgment(), {"id": "j-2"}])
-
-    async def test_an_engine_that_is_not_entered(self):
         with pytest.raises(ConfigurationError, match="not open"):
             await Engine([always(5)]).vet(judgment())
-
-    def test_two_models_of_one_name(self):
         with pytest.raises(ConfigurationError, match="same name"):
             Engine([always(5), always(5)])
 

@@ -38,48 +38,52 @@ def paired(number, judge="x", order=("A", "B"), verdict="A>B", **more):
 
 
 class TestFreeEvidence:
-    def test_one_judge_in_one_order_cannot_reach_the_threshold_and_is_told_so(self):
+    def test_one_judge_in_one_order_is_out_of_reach_and_one_that_contradicts_itself_doubtful(self):
         (reason,) = summary_of([paired(n) for n in range(40)]).reasons
         assert reason.code == "out_of_reach"
         assert "one judge in one order reaches 3.49 at most" in reason.text
         assert "a score above 4.5 is needed" in reason.text
         assert "undecided, not doubtful" in reason.text
         assert reason.next == "metajudge vet INPUT --agent openai:gpt-4o-mini"
-
-    def test_a_judge_that_contradicts_itself_is_doubtful(self):
         orders = (("A", "B"), "A>B"), (("B", "A"), "B>A")
         summary = summary_of([paired(n, order=order, verdict=verdict) for n in range(4) for order, verdict in orders])
         (reason,) = summary.reasons
         assert (summary.rejected, summary.unscored) == (8, 0)
         assert "undecided" not in reason.text, "both orders are evidence"
 
-    def test_within_reach_of_a_lower_threshold_it_is_not_said(self):
-        assert codes(summary_of([paired(n) for n in range(4)], threshold=3.2)) == ["undecided"]
+    KEPT = tuple(paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A")))
 
-    def test_judgments_that_nobody_else_judged_are_not_called_doubtful(self):
-        kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
-        summary = summary_of([*kept, paired(1), paired(2)])
+    @pytest.mark.parametrize(
+        ("given", "options", "said"),
+        [
+            pytest.param([paired(n) for n in range(4)], {"threshold": 3.2}, ["undecided"], id="a lower threshold"),
+            pytest.param(
+                [*KEPT, paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")],
+                {},
+                [],
+                id="an own tie or a contradiction is evidence",
+            ),
+            pytest.param(
+                [paired(n, judge, order) for n in range(3) for judge in "xyz" for order in (("A", "B"), ("B", "A"))],
+                {},
+                [],
+                id="what keeps judgments needs no explanation",
+            ),
+        ],
+    )
+    def test_reasons_where_there_is_evidence(self, given, options, said):
+        assert codes(summary_of(given, **options)) == said
+
+    def test_too_few_other_judges_or_no_verdict_leave_judgments_undecided_not_doubtful(self):
+        summary = summary_of([*self.KEPT, paired(1), paired(2)])
         (reason,) = summary.reasons
         assert (summary.accepted, reason.code) == (6, "undecided")
         assert (summary.unscored, summary.rejected) == (2, 0)
         assert "2 judgments unscored, no other judge compared these responses" in reason.text
-
-    def test_an_own_tie_or_a_contradiction_is_evidence(self):
-        kept = [paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
-        tied, contradicted = paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")
-        assert codes(summary_of([*kept, tied, contradicted])) == []
-
-    def test_one_other_judge_is_too_few_for_grades_and_leaves_them_undecided(self):
         summary = summary_of([graded("a"), graded("b").model_copy(update={"item": graded("a").item, "judge": "y"})])
         (reason,) = summary.reasons
         assert (reason.code, summary.unscored, summary.rejected) == ("undecided", 2, 0)
         assert "the other judges who graded it are too few" in reason.text
-
-    def test_what_keeps_judgments_needs_no_explanation(self):
-        judges = [paired(n, judge, order) for n in range(3) for judge in "xyz" for order in (("A", "B"), ("B", "A"))]
-        assert summary_of(judges).reasons == []
-
-    def test_no_verdict_at_all(self):
         empty = [
             Judgment.model_validate({**paired(n).model_dump(), "verdict": None, "no_verdict": "cut"}) for n in (1, 2)
         ]
@@ -107,7 +111,7 @@ def unscored(name, message, kind=FailureKind.CONNECTION):
 
 
 class TestAgents:
-    def test_the_most_frequent_failure_is_named_with_its_message(self):
+    def test_the_most_frequent_failure_is_named_and_messages_do_not_fill_the_memory(self):
         found = gathered(*(unscored(f"{n}", "refused by host h") for n in range(7)), unscored("late", "late"))
         (reason,) = explain(found)
         assert (
@@ -115,13 +119,9 @@ class TestAgents:
         )
         assert reason.text.endswith("refused by host h")
         assert reason.next == "metajudge check AGENTS"
-
-    def test_messages_that_all_differ_do_not_fill_the_memory(self):
         found = gathered(*(unscored(f"{n}", f"request {n}") for n in range(MOST_MESSAGES + 500)))
         assert len(found.failures) <= MOST_MESSAGES + 1
         assert explain(found)[0].code == "agents_failed"
-
-    def test_a_run_that_was_stopped_before_any_result_says_nothing(self):
         assert explain(Gathered()) == []
 
     @pytest.mark.parametrize(("score", "told"), [(4.0, True), (4.5, True), (3.0, False), (2.0, False)])

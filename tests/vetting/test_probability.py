@@ -84,7 +84,7 @@ def completed(overlay, owns, broken=frozenset()):
 
 
 class TestProbabilities:
-    async def test_are_the_calibrations_own(self, calibration):
+    async def test_are_the_calibrations_own_and_out_of_fold_for_judgments_fitted_on(self, calibration):
         found, summary = await vetted(FRESH, calibration=calibration)
         table = build_table(FRESH, FREE)
         expected = np.ma.getdata(calibration.probabilities(table).probabilities)
@@ -92,14 +92,12 @@ class TestProbabilities:
         assert {one.calibration for one in found.values()} == {calibration.digest}
         assert all(one.calibrated for one in found.values())
         assert summary.with_probability == len(FRESH)
-
-    async def test_of_judgments_fitted_on_are_out_of_fold_and_say_so(self, calibration):
         found, _ = await vetted(FITTED_ON, calibration=calibration)
         stored = {name: p for one in calibration.provenance.questions.values() for name, p in one.items()}
         assert {name: one.probability for name, one in found.items()} == stored
         assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
 
-    async def test_a_broken_promise_is_stamped_on_nothing_and_the_others_stand(self, calibration):
+    async def test_a_broken_promise_is_stamped_on_nothing_and_one_judgment_weighed_among_the_others(self, calibration):
         both = guaranteed(guaranteed(calibration, 0.5, ("owl",)), 0.5, ("wren",))
         overlay = Probabilities.of_facts(both, collected(FRESH))
         found, _ = await vetted(FRESH, calibration=calibration)
@@ -110,8 +108,6 @@ class TestProbabilities:
         assert {one.probability_marks for one in after if one.judge == "owl"} == {("promise_broken",)}
         before = {one.judgment_id: one for one in completed(overlay, [found[one.id] for one in FRESH])}
         assert all(one == before[one.judgment_id] for one in after if one.judge != "owl")
-
-    async def test_one_judgment_is_weighed_among_the_others_given(self, calibration):
         found, _ = await vetted(FRESH, calibration=calibration)
         one = FRESH[0]
         async with Engine(calibration=calibration) as engine:
@@ -120,22 +116,18 @@ class TestProbabilities:
         assert together.probability == found[one.id].probability
         assert alone.probability != together.probability
 
-    async def test_a_tie_has_none_and_says_why(self, calibration):
+    async def test_a_tie_or_an_unknown_judge_has_none_unless_allowed_and_unknown_ones_alone_are_refused(
+        self, calibration
+    ):
         tie = judgment("tie", judge="owl", verdict="A=B")
         found, _ = await vetted([*FRESH, tie], calibration=calibration)
         assert (found["tie"].probability, found["tie"].probability_marks) == (None, ("undecided_verdict",))
         assert found["tie"].calibrated is False
-
-    async def test_an_unknown_judge_among_known_ones_has_none(self, calibration):
         other = judgment("other", judge="stork")
         found, _ = await vetted([*FRESH, other], calibration=calibration)
         assert (found["other"].probability, found["other"].probability_marks) == (None, ("other_judge",))
-
-    async def test_unknown_judges_alone_are_refused(self, calibration):
         with pytest.raises(InputError, match="fitted on judgments by jay, owl, wren, and the input's are by stork"):
             await vetted([judgment("other", judge="stork")], calibration=calibration)
-
-    async def test_unknown_judges_are_answered_where_that_is_allowed(self, calibration):
         found, _ = await vetted(
             [judgment("other", judge="stork")], calibration=calibration, allow_other_calibration=True
         )
@@ -147,31 +139,24 @@ class TestProbabilities:
 def scored():
     found, _ = asyncio.run(vetted(FITTED_ON, [scripted()]))
     return fit_calibration(
-        build_table(FITTED_ON, [*FREE, "agents"], agent_scores=AgentScores.from_assessments(found.values())),
-        repeats=1,
+        build_table(FITTED_ON, [*FREE, "agents"], agent_scores=AgentScores.from_assessments(found.values())), repeats=1
     )
 
 
 class TestAgentScores:
-    async def test_probability_follows_the_agents_score(self, scored):
+    async def test_probability_follows_the_agents_scores_and_no_other_agents_rubric_failures_or_early_exit(
+        self, scored
+    ):
         found, _ = await vetted(FRESH, [scripted()], calibration=scored)
         table = build_table(FRESH, [*FREE, "agents"], agent_scores=AgentScores.from_assessments(found.values()))
         expected = np.ma.getdata(scored.probabilities(table).probabilities)
         assert [found[name].probability for name in table.judgment_ids] == pytest.approx(list(expected), abs=1e-9)
-
-    async def test_early_exit_would_lose_scores_and_is_switched_off(self, scored):
         async with Engine([scripted()], calibration=scored, early_exit=True) as engine:
             assert engine.vetter.default.early_exit is False
-
-    async def test_other_agents_are_refused(self, scored):
         with pytest.raises(InputError, match="its agents are scripted"):
             await vetted(FRESH, [scripted(model="another")], calibration=scored)
-
-    async def test_another_rubric_is_refused(self, scored):
         with pytest.raises(InputError, match="another rubric"):
             await vetted(FRESH, [scripted()], calibration=scored, rubric="long")
-
-    async def test_a_failed_agent_gives_no_probability(self, scored):
         mute = ScriptedModel(lambda _request: "no score at all", name="scripted")
         found, _ = await vetted(FRESH[:6], [mute], calibration=scored)
         assert {(one.probability, one.probability_marks) for one in found.values()} == {(None, ("no_agent_scores",))}
@@ -190,17 +175,15 @@ class TestGuarantee:
         assert "Judgments by jay, owl and wren, taken together and not each judge alone" in summary.guarantees[0]
         assert {found[name].guarantee.judges for name in stamped} == {("jay", "owl", "wren")}
 
-    async def test_what_has_no_probability_is_not_kept_under_a_guarantee(self, calibration):
+    async def test_no_probability_and_other_judges_decide_nothing_under_a_guarantee(self, calibration):
         tie = judgment("tie", judge="owl", verdict="A=B")
         found, _ = await vetted([*FRESH, tie], calibration=guaranteed(calibration, 0.7))
         assert (found["tie"].status, found["tie"].accepted) == (Status.UNSCORED, None)
         assert found["tie"].failure.kind is FailureKind.NO_EVIDENCE
-
-    async def test_a_guarantee_for_other_judges_decides_nothing(self, calibration):
         found, _ = await vetted(FRESH, calibration=guaranteed(calibration, 0.7, judges=("owl",)))
         assert {one.judge for one in found.values() if one.guarantee is not None} == {"owl"}
 
-    async def test_a_question_seen_in_the_fit_is_never_stamped_as_guaranteed(self, calibration):
+    async def test_a_question_seen_in_the_fit_is_never_stamped_also_when_judged_again(self, calibration):
         found, summary = await vetted(FITTED_ON[:60], calibration=guaranteed(calibration, 0.01))
         assert {one.probability_marks for one in found.values()} == {("seen_in_fit",)}
         assert {one.guarantee for one in found.values()} == {None}
@@ -208,8 +191,6 @@ class TestGuarantee:
         assert all(one.kept is (one.probability >= 0.9) for one in found.values())
         assert summary.kept_under_guarantee == 0
         assert summary.kept_without_guarantee == {"seen_in_fit": summary.accepted}
-
-    async def test_a_judgment_made_again_on_a_question_of_the_fit_is_never_stamped(self, calibration):
         again = [one.model_copy(update={"id": f"again-{one.id}"}) for one in FITTED_ON[:12]]
         found, _ = await vetted(again, calibration=guaranteed(calibration, 0.01))
         assert {one.guarantee for one in found.values()} == {None}
@@ -227,13 +208,11 @@ class TestGuarantee:
         assert summary.outside_guarantee["absent_signal"] == summary.with_probability
         assert summary.to_json()["guarantees"] == [], "nothing may be called guaranteed"
 
-    async def test_an_unknown_category_is_never_stamped(self, calibration):
+    async def test_an_unknown_category_or_judge_is_never_stamped_though_its_probability_is_allowed(self, calibration):
         other = crowd(6, seed=9, prefix="odd", categories=("Poetry",))
         found, _ = await vetted(other, calibration=guaranteed(calibration, 0.01))
         assert all("unknown_category" in one.probability_marks for one in found.values())
         assert {one.guarantee for one in found.values()} == {None}
-
-    async def test_an_unknown_judge_is_never_stamped_though_its_probability_is_allowed(self, calibration):
         found, _ = await vetted(
             [*FRESH, judgment("other", judge="stork")],
             calibration=guaranteed(calibration, 0.01, judges=("owl", "stork")),
@@ -242,7 +221,9 @@ class TestGuarantee:
         assert "other_judge" in found["other"].probability_marks
         assert found["other"].guarantee is None
 
-    async def test_what_the_guarantee_does_not_cover_is_not_counted_as_kept_under_it(self, calibration):
+    async def test_what_the_guarantee_does_not_cover_is_not_counted_under_it_also_over_http_and_alone(
+        self, calibration
+    ):
         sure = guaranteed(calibration, 0.7, judges=("owl",))
         found, summary = await vetted(FRESH, calibration=sure)
         kept = [one for one in found.values() if one.accepted]
@@ -255,8 +236,6 @@ class TestGuarantee:
         data = summary.to_json()
         assert data["kept_under_guarantee"] == summary.kept_under_guarantee
         assert data["kept_without_guarantee"] == dict(summary.kept_without_guarantee)
-
-    async def test_over_http_and_alone_a_judgment_outside_the_domain_carries_no_guarantee(self, calibration):
         async with Engine(calibration=guaranteed(calibration, 0.01)) as engine:
             alone = await engine.vet(FRESH[0])  # without its peers
             among = await engine.vet(FRESH[0], others=FRESH)
@@ -324,7 +303,7 @@ class TestOpen:
 class TestShipped:
     """The shipped default in vetting."""
 
-    def test_decides_on_pairs_with_peers_and_is_marked(self) -> None:
+    def test_decides_on_pairs_with_peers_and_beside_agents_where_a_threshold_is_given(self) -> None:
         found, _ = asyncio.run(vetted(FRESH, calibration="shipped"))
         decided = [one for one in found.values() if one.decided_by == "probability"]
         assert decided
@@ -337,8 +316,6 @@ class TestShipped:
         again, _ = asyncio.run(vetted(FRESH, calibration="shipped", cut=0.5))
         kept, fewer = (sum(one.kept is True for one in each.values()) for each in (again, found))
         assert kept > fewer
-
-    def test_with_a_threshold_given_agents_decide_and_it_stands_beside(self) -> None:
         found, _ = asyncio.run(vetted(FRESH[:3], (scripted(),), calibration="shipped", threshold=4.0))
         assert {(one.decided_by, one.cut, one.cut_from) for one in found.values()} == {("score", 4.0, "typed")}
         assert {one.probability_source for one in found.values()} == {"transferred"}

@@ -53,21 +53,15 @@ def test_payloads_are_those_of_the_rows_of_a_store():
         assert item_payload(one).decode() == item_row(one)[3]
 
 
-def test_texts_come_from_the_place_in_the_input(path):
+def test_texts_come_from_the_place_in_the_input_unless_it_was_changed_meanwhile(path):
     texts = line_texts(path)
     for row in (3, 0, 5):
         assert texts.judgment(row).rationale == f"r{row}"
     texts.close()
-
-
-def test_rows_move_up_where_repeated_ones_are_left_out(path):
     texts = line_texts(path)
     texts.leave_out([1, 2])
     assert [texts.judgment(row).id for row in range(4)] == ["j0", "j3", "j4", "j5"]
     texts.close()
-
-
-def test_an_input_that_was_changed_meanwhile_is_refused(path):
     texts = line_texts(path)
     path.write_bytes(path.read_bytes().replace(b"r4", b"R4"))
     assert texts.judgment(3).id == "j3"

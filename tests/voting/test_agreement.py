@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.voting import voter_independence
+from metajudge.voting import agreement_weighted_borda, voter_independence
 
 NAMES = [f"m{i}" for i in range(6)]
 
@@ -49,13 +49,10 @@ def test_copies_are_named_and_do_not_count_as_more_voters(copies):
     assert blind.effective < 7 - 0.5 * (copies > 2)
 
 
-def test_skills_from_agreement_alone_are_near_the_measured_ones():
+def test_skills_from_agreement_alone_are_near_the_measured_ones_or_what_is_missing_is_said():
     ballots, truth = panel(voters=6, questions=150)
     blind, measured = voter_independence(ballots), voter_independence(ballots, truth=truth)
     assert list(blind.skills.values()) == pytest.approx(list(measured.skills.values()), abs=0.08)
-
-
-def test_few_pairs_two_voters_and_bad_ballots_are_said():
     ballots, truth = panel(questions=3)
     assert "share only 45 pairs" in voter_independence(ballots).caution
     two = {voter: ballots[voter] for voter in ("v0", "v1")}
@@ -73,6 +70,31 @@ def test_rankings_that_are_not_by_voter_and_question_are_refused(ballots, truth)
         voter_independence(ballots, truth=truth)
 
 
-def test_voters_who_ranked_nothing_are_refused():
+def test_weights_are_learned_from_agreement_and_capped_and_voters_who_ranked_nothing_refused():
     with pytest.raises(InputError, match="no voter ranked anything"):
         voter_independence({"x": {}, "y": {}, "z": {}})
+    good, bad = list("abcdef"), list("fedcba")
+    found = agreement_weighted_borda([good, good[:2] + good[:1:-1], list("bacdef"), list("abdcfe"), bad])
+    assert found.learned
+    assert found.voter_weights[4] == 0.0
+    assert sum(found.voter_weights) == pytest.approx(5)
+    assert found.winners == ("a",)
+    tight = agreement_weighted_borda([good, list("bacdef"), list("abdcfe"), bad, bad[1:] + bad[:1]], cap=1.2)
+    assert max(tight.voter_weights) <= 1.2 + 1e-9
+    assert tight.capped
+
+
+def test_a_clique_that_raises_its_own_weight_is_warned_of_and_no_other():
+    honest = [list("abcdef"), list("bacdfe"), list("acbedf")]
+    found = agreement_weighted_borda([*honest, *[list("fedbca")] * 3])
+    assert found.cliques == ((3, 4, 5),)
+    assert "3, 4, 5 agree as copies do" in found.warning
+    found = agreement_weighted_borda([list("abc")] * 4)
+    assert (found.cliques, found.warning) == ((), None)
+    assert found.voter_weights == (1.0,) * 4
+    found = agreement_weighted_borda([list("abc"), list("cba")])
+    assert not found.learned
+    assert "no weights could be learned" in found.warning
+    assert found.ties == (("a", "b", "c"),)
+    with pytest.raises(InputError, match="cap must be at least 1"):
+        agreement_weighted_borda([list("abc")], cap=0.5)

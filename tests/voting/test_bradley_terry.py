@@ -1,12 +1,14 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.voting import bradley_terry, count_votes, plackett_luce
+from metajudge.voting import bradley_terry, count_votes, dawid_skene, plackett_luce
 from tests.voting.made_votes import made_votes
 
 
-def test_two_candidates_have_a_closed_form():
+def test_two_candidates_have_a_closed_form_and_errors_the_spread_of_repeated_estimates():
     found = bradley_terry([["a", "b"]] * 30 + [["b", "a"]] * 10)
     assert found.scores["a"] - found.scores["b"] == pytest.approx(np.log(3))
     # Var(log odds) = 1/30 + 1/10; with mean 0 each strength is half the difference.
@@ -14,9 +16,6 @@ def test_two_candidates_have_a_closed_form():
     assert found.win_probability("a", "b") == pytest.approx(0.75)
     assert found.log_likelihood == pytest.approx(30 * np.log(0.75) + 10 * np.log(0.25))
     assert found.comparisons == 40
-
-
-def test_standard_errors_are_the_spread_of_repeated_estimates():
     estimates = [list(bradley_terry(made_votes(seed, count=1500)[0]).scores.values()) for seed in range(150)]
     one, truth = made_votes(1, count=1500)
     found = list(bradley_terry(one).standard_errors.values())
@@ -117,3 +116,103 @@ def test_the_scale_of_weights_changes_errors_and_nothing_else(scale):
 def test_a_lopsided_vote_is_fitted_to_the_end_not_nearly():
     found = bradley_terry([["a", "b"], ["b", "a"]], weights=[1e11, 1])
     assert found.scores["a"] - found.scores["b"] == pytest.approx(np.log(1e11), abs=1e-4)
+
+
+def test_plackett_luce_of_top_lists_ties_and_pairs():
+    ballots = [["a"]] * 5 + [["b"]] * 3 + [["c"]] * 2
+    found = plackett_luce(ballots, unranked="below", prior=1e-9)
+    odds = np.exp(list(found.scores.values()))
+    assert odds / odds.sum() == pytest.approx([0.5, 0.3, 0.2], abs=1e-6)
+    assert found.choices == 10
+    ballots = [[["a", "b"], "c"], ["c", "a", "b"], ["b", "c", "a"]]
+    assert plackett_luce([[["a", "b"], "c"]] * 3 + [["c", ["a", "b"]]]).ranking == (("a", "b"), ("c",))
+    with pytest.raises(InputError, match="ballot 0 has a tie"):
+        plackett_luce(ballots, ties="refuse")
+    assert plackett_luce([*ballots[1:], ["a", "b", "c"]], ties="refuse").choices == 6
+    source = np.random.default_rng(0)
+    ballots = [[str(i) for i in source.choice(5, 2, replace=False)] for _ in range(300)]
+    one, other = plackett_luce(ballots), bradley_terry(ballots)
+    assert dict(one.scores) == pytest.approx(dict(other.scores))
+    assert dict(one.standard_errors) == pytest.approx(dict(other.standard_errors))
+    assert one.log_likelihood == pytest.approx(other.log_likelihood)
+
+
+def labelled(seed=0, items=400, accuracies=(0.9, 0.8, 0.7, 0.6), classes=3):
+    source = np.random.default_rng(seed)
+    truth = source.integers(0, classes, items)
+    wrong = (truth[:, None] + source.integers(1, classes, (items, len(accuracies)))) % classes
+    given = np.where(source.random(wrong.shape) < accuracies, truth[:, None], wrong)
+    rows = [(f"i{i}", f"v{v}", int(given[i, v])) for i in range(items) for v in range(len(accuracies))]
+    return truth, tuple(zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize("model", ["full", "one_coin"])
+def test_dawid_skene_recovers_accuracies_without_labels(model):
+    truth, data = labelled()
+    found = dawid_skene(*data, model=model)
+    assert found.converged
+    assert [v.accuracy for v in found.voters.values()] == pytest.approx([0.9, 0.8, 0.7, 0.6], abs=0.07)
+    decisions = found.decisions()
+    right = np.mean([decisions[f"i{i}"] == (int(t),) for i, t in enumerate(truth)])
+    assert right > 0.9
+    assert found.posterior.sum(axis=1) == pytest.approx(1.0)
+    assert found.voters["v0"].labels == 400
+    for voter in found.voters.values():
+        assert np.sum(voter.confusion, axis=1) == pytest.approx(1.0)
+
+
+def test_em_never_lowers_the_likelihood_which_is_that_of_the_labels():
+    _, data = labelled(seed=3, items=80)
+    reached = [dawid_skene(*data, iterations=steps, tolerance=0).log_likelihood for steps in range(1, 12)]
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(reached))
+    _, data = labelled(seed=1, items=20, accuracies=(0.9, 0.7), classes=2)
+    found = dawid_skene(*data, model="one_coin", iterations=3)
+    order = found.classes
+    total = 0.0
+    for item in found.items:
+        given = {v: label for i, v, label in zip(*data, strict=True) if i == item}
+        total += np.log(
+            sum(
+                found.prior[c]
+                * np.prod([found.voters[v].confusion[c][order.index(label)] for v, label in given.items()])
+                for c in range(2)
+            )
+        )
+    assert found.log_likelihood == pytest.approx(total)
+
+
+def test_restarts_are_seeded_and_neither_undecided_items_nor_shared_rows_lose_anything():
+    _, data = labelled(seed=5, items=60, accuracies=(0.7, 0.6, 0.55))
+    one, other = (dawid_skene(*data, restarts=6, rng=np.random.default_rng(1)) for _ in range(2))
+    assert one.starts == other.starts
+    assert len(one.starts) == 7
+    assert one.log_likelihood == max(one.starts)
+    found = dawid_skene(["q", "q"], ["v", "w"], ["A", "B"], model="one_coin")
+    assert set(found.decisions()["q"]) == {"A", "B"}
+    _, data = labelled(items=100, accuracies=(0.9, 0.8, 0.6), classes=2)
+    wide = tuple(f"v{i}" for i in range(70))
+    found = dawid_skene(*data, iterations=20, tolerance=0)
+    # 70 voters need more than a 64-bit key, so no rows are shared; 67 of them label one further item alike.
+    extra = (("x",) * 70, wide, (0,) * 70)
+    joined = dawid_skene(*(a + b for a, b in zip(data, extra, strict=True)), iterations=20, tolerance=0)
+    assert joined.posterior[:100] == pytest.approx(found.posterior, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([], [], []), {}, "there are no labels"),
+        ((["q"], ["v"], []), {}, "1 items, 1 voters and 0 labels"),
+        ((["q"], ["v"], ["A"]), {}, "every label is 'A'"),
+        ((["q", "q"], ["v", "v"], ["A", "B"]), {}, "'v' labels item 'q' twice"),
+        ((["q", "r"], ["v", "v"], ["A", None]), {}, "missing"),
+        ((["q", "r"], ["v", "v"], ["A", float("nan")]), {}, "missing"),
+        ((["q"], ["v"], ["C"]), {"classes": ["A", "B"]}, "'C' is not among the classes"),
+        ((["q", "r"], ["v", "v"], ["A", "B"]), {"restarts": 1}, "restarts need rng"),
+        ((["q", "r"], ["v", "v"], ["A", "B"]), {"model": "two_coin"}, "model must be"),
+        ((["q", "r"], ["v", "v"], ["A", "B"]), {"smoothing": -1}, "0 or more"),
+    ],
+)
+def test_bad_labels_are_refused(arguments, options, message):
+    with pytest.raises(InputError, match=message):
+        dawid_skene(*arguments, **options)

@@ -2,11 +2,12 @@ import math
 import time
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from metajudge import voting
-from metajudge.errors import UnprovenError
-from metajudge.voting import kemeny, read_profile
+from metajudge.errors import InputError, UnprovenError
+from metajudge.voting import kemeny, kemeny_batch, read_profile
 from tests.voting.profiles import brute_force, random_profile, shuffled_ballots
 from tests.voting.tennessee import TENNESSEE, rank
 
@@ -35,15 +36,12 @@ def circles(count, voters=(0, 1, 2)):
     return [[name for block in names for name in block[turn:] + block[:turn]] for turn in voters]
 
 
-def test_optima_of_separate_blocks_multiply_and_are_listed_up_to_the_cap():
+def test_optima_of_separate_blocks_multiply_and_are_counted_exactly_beyond_a_machine_word():
     found = kemeny(circles(12), max_optima=100)
     assert found.n_optima == 3**12
     assert len(set(found.optima)) == 100
     assert found.over_all_optima
     assert set(found.mean_rank.values()) == {3 * block + 2.0 for block in range(12)}
-
-
-def test_more_optima_than_a_machine_word_are_counted_exactly():
     found = kemeny(circles(50), max_optima=2)
     assert found.n_optima == 3**50
     assert len(found.optima) == 2
@@ -83,7 +81,7 @@ def test_a_component_of_14_equals_the_full_subset_search(max_optima):
         assert found.n_optima == int(optimal_paths(filled).positions()[0].sum())
 
 
-def test_one_optimum_of_many_is_not_passed_off_as_the_ranking():
+def test_one_optimum_of_many_is_not_the_ranking_and_a_time_limit_says_how_far_the_bound_is():
     names = [f"m{i}" for i in range(30)]
     found = kemeny([names, names[::-1], ["m7", "m3"]], unranked="ignore", max_optima=3)
     assert found.proven
@@ -91,9 +89,6 @@ def test_one_optimum_of_many_is_not_passed_off_as_the_ranking():
     assert not found.over_all_optima
     assert [set(group) for group in found.ranking] == [set(names)]
     assert all(order.index("m7") < order.index("m3") for order in found.optima)
-
-
-def test_time_limit_says_how_far_the_bound_is():
     names = [f"m{i}" for i in range(60)]
     with pytest.raises(
         UnprovenError, match=r"60 candidates .* 1e-09 s: the best .* costs \d+, and no order costs less"
@@ -105,21 +100,15 @@ def test_time_limit_says_how_far_the_bound_is():
     assert e.value.bound <= proven.cost <= e.value.cost
 
 
-def test_weights_that_are_not_exact_in_binary_still_tie():
+def test_weights_that_are_not_exact_in_binary_tie_and_unranked_below_is_not_uncompared():
     found = kemeny([["a", "b"], ["a", "b"], ["b", "a"]], weights=[0.1, 0.2, 0.3])
     assert (found.n_optima, found.exact_cost) == (2, Fraction(3, 10))
     thirds = kemeny([["a", "b"]] * 3 + [["b", "a"]], weights=[1 / 3, 1 / 3, 1 / 3, 1])
     assert thirds.n_optima == 2
-
-
-def test_ties_option_changes_the_cost_never_the_optima():
     ballots = [[["a", "b"], "c"], ["b", ["a", "c"]]]
     half, ignore = (kemeny(ballots, ties=ties) for ties in ("half", "ignore"))
     assert half.optima == ignore.optima
     assert (half.cost, ignore.cost) == (1.0, 0.0)
-
-
-def test_unranked_below_is_not_the_same_as_not_compared():
     ballots = [["a"], ["b", "a"], ["c", "b"]]
     below = kemeny(ballots, candidates=["a", "b", "c"])
     ignored = kemeny(ballots, candidates=["a", "b", "c"], unranked="ignore")
@@ -140,3 +129,65 @@ def test_kemeny_scores_393_on_tennessee():
     found = rank(voting.kemeny, TENNESSEE)
     assert found.is_unique
     assert found.cost == 600 - 393  # the published score counts agreements
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 8])
+@pytest.mark.parametrize(("ties", "unranked"), [("half", "below"), ("ignore", "ignore")])
+def test_equals_one_vote_at_a_time(size, ties, unranked):
+    source = np.random.default_rng(size)
+    places = source.integers(0, size, (40, 4, size))
+    ranked = source.random(places.shape) < 0.8 if unranked == "ignore" else None
+    weights = [1, 2, 0.5, 1 / 3]
+    batch = kemeny_batch(places, weights=weights, ties=ties, ranked=ranked, positions=True)
+    for vote in range(len(places)):
+        seen = np.ones((4, size), dtype=bool) if ranked is None else ranked[vote]
+        kept = [voter for voter in range(4) if seen[voter].any()]
+        if not kept:
+            continue
+        ballots = [grouped(places[vote, voter], seen[voter]) for voter in kept]
+        single = kemeny(
+            ballots,
+            candidates=list(range(size)),
+            weights=[weights[voter] for voter in kept],
+            ties=ties,
+            unranked=unranked,
+        )
+        assert batch.cost[vote] == pytest.approx(single.cost, abs=1e-12)
+        assert batch.n_optima[vote] == single.n_optima
+        assert batch.mean_rank[vote].tolist() == pytest.approx(list(single.mean_rank.values()))
+        assert batch.span[vote].tolist() == [[span.best, span.worst] for span in single.span.values()]
+
+
+def grouped(places, seen):
+    return [
+        [i for i in range(len(places)) if seen[i] and places[i] == place]
+        for place in sorted({places[i] for i in range(len(places)) if seen[i]})
+    ]
+
+
+def test_a_batch_takes_places_of_profiles_keeps_large_weights_and_has_no_mean_rank_without_positions():
+    _, ballots, _ = random_profile(12)
+    profile = read_profile(ballots)
+    assert kemeny_batch(profile.places[None]).cost[0] == kemeny(profile).cost
+    places = [[[0, 1, 2], [2, 1, 0]]]
+    batch = kemeny_batch(places, weights=[2**38, 2**38 + 1])
+    assert batch.n_optima[0] == 1
+    assert batch.cost[0] == 3 * 2**38
+    with pytest.raises(InputError, match="positions=True"):
+        _ = kemeny_batch([[[0, 1]]]).mean_rank
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([[0, 1]], "array \\[votes, voters, candidates\\]"),
+        ([[[0.5, 1.0]]], "whole numbers"),
+        ([[[float("nan"), 1.0]]], "whole numbers"),
+        ([[[-1, 0]]], "a place is 0 or more"),
+        (np.zeros((1, 1, 13), dtype=int), "up to 12 candidates"),
+        (np.zeros((0, 1, 3), dtype=int), "none of them empty"),
+    ],
+)
+def test_bad_places_are_refused(places, message):
+    with pytest.raises(InputError, match=message):
+        kemeny_batch(places)

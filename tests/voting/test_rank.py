@@ -2,12 +2,27 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from metajudge import voting
 from metajudge.errors import ConfigurationError, InputError, UnprovenError
+from metajudge.voting import (
+    bootstrap_strengths,
+    borda,
+    bradley_terry,
+    count_votes,
+    kemeny,
+    median_rank,
+    pairwise,
+    plackett_luce,
+    plurality,
+    read_profile,
+)
 from metajudge.voting.options import Rule
+from metajudge.voting.pairwise import check_choice, pair_counts
 from metajudge.voting.rank import rank
+from tests.voting.made_votes import made_votes
 
 THREE = [[["a"], ["b"], ["c"]], [["a"], ["c"], ["b"]], [["b"], ["a", "c"]]]
 CYCLE = [[["a"], ["b"], ["c"]], [["b"], ["c"], ["a"]], [["c"], ["a"], ["b"]]]
@@ -24,11 +39,8 @@ def test_every_rule_counts_as_its_own_function_does(rule):
     assert json.loads(json.dumps(found.to_json())) == found.to_json()
 
 
-def test_candidates_that_nobody_ranked_are_counted():
+def test_candidates_that_nobody_ranked_are_counted_and_every_equally_good_order_is_said():
     assert rank([[["a"]]], rule="borda", candidates=["a", "z"]).ranking == (("a",), ("z",))
-
-
-def test_every_equally_good_order_is_counted_and_said():
     found = rank(CYCLE)
     assert found.to_json()["n_optima"] == 3
     assert found.warnings == tuple(found.to_json()["warnings"])
@@ -76,3 +88,243 @@ def test_a_proof_that_does_not_come_in_time_is_an_error_with_the_bound():
     with pytest.raises(UnprovenError) as error:
         rank(votes, time_limit=0.01)
     assert error.value.bound <= error.value.cost
+
+
+# Counts of pairs by hand.
+BALLOTS = [["a", "b", "c"], [["a", "b"], "c"], ["c"]]
+
+
+def counts(unranked="below", weights=(2, 1, 1)):
+    return pair_counts(read_profile(BALLOTS, ["a", "b", "c"], list(weights)), unranked)
+
+
+def test_preferences_ties_margins_and_what_a_ballot_does_not_name():
+    found = counts()
+    assert (found.prefer * float(found.unit)).tolist() == [[0, 2, 3], [0, 0, 3], [1, 1, 0]]
+    assert (found.tied * float(found.unit)).tolist() == [[0, 2, 0], [2, 0, 0], [0, 0, 0]], "unranked ones tie below"
+    assert found.total * found.unit == 4
+    assert found.candidates == ("a", "b", "c")
+    found = counts("ignore")
+    assert (found.prefer * float(found.unit)).tolist() == [[0, 2, 3], [0, 0, 3], [0, 0, 0]]
+    assert (found.tied * float(found.unit)).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    found = counts(weights=(2, 1, 1))
+    assert (found.margins * float(found.unit)).tolist() == [[0, 2, 2], [-2, 0, 2], [-2, -2, 0]]
+    assert (found.doubled("half") * float(found.unit)).tolist() == [[0, 6, 6], [2, 0, 6], [2, 2, 0]]
+    assert (found.doubled("ignore") * float(found.unit)).tolist() == [[0, 4, 6], [0, 0, 6], [2, 2, 0]]
+
+
+def test_ballots_counted_in_parts_are_the_same(monkeypatch):
+    whole = counts()
+    monkeypatch.setattr(pairwise, "_CHUNK", 9)
+    assert (counts().prefer == whole.prefer).all()
+    assert (counts().tied == whole.tied).all()
+
+
+def test_an_unknown_choice_names_the_option_and_what_it_takes():
+    check_choice("ties", "half", ("half", "ignore"))
+    with pytest.raises(InputError, match="ties must be 'half' or 'ignore', not 'third'"):
+        check_choice("ties", "third", ("half", "ignore"))
+
+
+@pytest.mark.parametrize("rule", ["borda", "copeland", "schulze", "ranked_pairs", "median_rank", "plurality"])
+def test_every_rule_refuses_bad_ballots_alike(rule):
+    for ballots, message in [([], "no ballots"), ([["a", "a"]], "twice"), ([[]], "empty"), ([[float("nan")]], "nan")]:
+        with pytest.raises(InputError, match=message):
+            getattr(voting, rule)(ballots)
+    with pytest.raises(InputError, match="not among the candidates"):
+        getattr(voting, rule)([["a", "x"]], candidates=["a", "b"])
+    assert getattr(voting, rule)([["a"]]).ranking == (("a",),)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([10**400, 1], "outside 1e-100 to 1e100"),
+        ([1, 1e-200], "outside 1e-100 to 1e100"),
+        ([1e13, 1], "less than 1e-12 of the sum"),
+    ],
+)
+def test_weights_that_could_not_be_counted_are_refused_not_rounded_up(weights, words):
+    with pytest.raises(InputError, match=words):
+        voting.borda([["a", "b"], ["b", "a"]], weights=weights)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint32, np.float64])
+def test_weights_may_be_an_array_of_numpy(kind):
+    ballots = [["a", "b", "c"], ["c", "b", "a"]]
+    found = kemeny(ballots, weights=np.array([100, 27], dtype=kind))
+    assert found.exact_cost == kemeny(ballots, weights=[100, 27]).exact_cost == 81
+    assert borda(ballots, weights=np.array([2, 1], dtype=kind)).scores == borda(ballots, weights=[2, 1]).scores
+
+
+def test_learned_weights_of_many_digits_are_accepted_and_marked():
+    profile = read_profile([["a", "b"], ["b", "a"]], weights=[0.123456789012345, 1.0000001234567891])
+    assert not profile.exact
+    assert kemeny(profile).optima == (("b", "a"),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ballots": []}, "there are no ballots"),
+        ({"ballots": [[]]}, "ballot 0 is empty"),
+        ({"ballots": [["a"], [["b"], []]]}, "ballot 1 has an empty group at place 2"),
+        ({"ballots": [["a", "b", "a"]]}, "ballot 0 names 'a' twice"),
+        ({"ballots": [[["a", "b"], "b"]]}, "ballot 0 names 'b' twice"),
+        ({"ballots": [["a", "Claud"]], "candidates": ["a", "Claude"]}, "'Claud'.*did you mean 'Claude'"),
+        ({"ballots": [["a", float("nan")]]}, "ballot 0 contains nan at place 2"),
+        ({"ballots": [["a", [float("nan")]]]}, "nan, which is not a name"),
+        ({"ballots": [["a", None]]}, "ballot 0 contains None"),
+        ({"ballots": ["abc"]}, "ballot 0 is 'abc'"),
+        ({"ballots": "abc"}, "ballots must be a sequence"),
+        ({"ballots": [["a"]], "weights": [0]}, r"weights\[0\] is 0: a weight is above 0"),
+        ({"ballots": [["a"]], "weights": [-1.5]}, r"weights\[0\] is -3/2"),
+        ({"ballots": [["a"]], "weights": [float("nan")]}, r"weights\[0\] is nan"),
+        ({"ballots": [["a"]], "weights": [float("inf")]}, r"weights\[0\] is inf"),
+        ({"ballots": [["a"]], "weights": ["2"]}, r"weights\[0\] is '2'"),
+        ({"ballots": [["a"]], "weights": [1, 1]}, "1 ballots and 2 weights"),
+        ({"ballots": [["a"]], "weights": 2}, "weights must be a sequence"),
+        ({"ballots": [["a"]], "candidates": ["a", "a"]}, "names 'a' twice"),
+        ({"ballots": [["a"]], "candidates": []}, "candidates is empty"),
+        ({"ballots": [["a"]], "candidates": ["a", 0.5]}, "0.5, which is not a name"),
+        ({"ballots": [["a"]], "ties": "third"}, "ties must be 'half' or 'ignore', not 'third'"),
+        ({"ballots": [["a"]], "unranked": "last"}, "unranked must be"),
+        ({"ballots": [["a"]], "max_optima": 0}, "max_optima must be at least 1"),
+        ({"ballots": [["a"]], "max_optima": 2.5}, "max_optima must be at least 1 and whole"),
+        ({"ballots": [["a"]], "max_optima": None}, "max_optima must be at least 1 and whole"),
+        ({"ballots": [["a"]], "time_limit": 1}, "time_limit needs clock"),
+        ({"ballots": [["a"]], "time_limit": 0}, "time_limit must be above 0"),
+        ({"ballots": [["a"]], "time_limit": "x"}, "time_limit must be above 0"),
+        ({"ballots": [["a"]], "time_limit": float("nan")}, "time_limit must be above 0"),
+    ],
+)
+def test_bad_input_is_refused_with_the_place(arguments, message):
+    ballots = arguments.pop("ballots")
+    with pytest.raises(InputError, match=message):
+        kemeny(ballots, **arguments)
+
+
+def test_arrays_sets_and_numbers_are_ballots_too_and_a_profile_is_read_once():
+    assert kemeny(np.array([[2, 0, 1], [2, 1, 0], [2, 1, 0]])).optima == ((2, 1, 0),)
+    assert kemeny([np.array(["a", "b"]), ({"b", "a"},)], weights=np.array([0.5, 1.0])).optima == (("a", "b"),)
+    profile = read_profile([["a", "b"], ["b", "a"], ["a", "b"]])
+    assert kemeny(profile).optima == (("a", "b"),)
+    with pytest.raises(InputError, match="already has candidates and weights"):
+        kemeny(profile, weights=[1, 1, 1])
+
+
+def test_many_like_ballots_are_counted_once_and_mean_the_same():
+    source = np.random.default_rng(3)
+    names = [f"m{i}" for i in range(6)]
+    kinds = [[names[i] for i in source.permutation(6)[: source.integers(2, 7)]] for _ in range(40)]
+    kinds += [[["m0", "m1"], "m2"], [{"m3"}, "m0"], ("m5", "m4")]
+    ballots = [kinds[i] for i in source.integers(0, len(kinds), 1500)]
+    for rule in (bradley_terry, plackett_luce, borda, median_rank, plurality, kemeny):
+        options = {"prior": 0.5} if rule in (bradley_terry, plackett_luce) else {}
+        counted = rule(ballots, **options)
+        each = rule(read_profile(ballots), **options)
+        assert counted.ranking == each.ranking
+        assert counted.scores == pytest.approx(each.scores)
+
+
+def test_a_fault_among_many_ballots_is_named_by_its_own_number():
+    for fault, words in (
+        (["a", "a"], "ballot 1200 names 'a' twice"),
+        ("ab", "ballot 1200 is 'ab'"),
+        ([], "1200 is empty"),
+    ):
+        ballots = [["a", "b"], ["b", "a"]] * 600 + [fault] + [["a", "b"]] * 5
+        with pytest.raises(InputError, match=words):
+            borda(ballots)
+    with pytest.raises(InputError, match="ballot 1200 has a tie"):
+        plackett_luce([["a", "b"], ["b", "a"]] * 600 + [[["a", "b"]]], ties="refuse")
+
+
+def test_votes_on_pairs_are_no_top_two_lists_and_count_alike_by_name_and_by_index():
+    ballots = [["a", "b"], ["b", "c"], ["c", "a"]]
+    assert bradley_terry(ballots).comparisons == 3
+    assert bradley_terry(ballots, unranked="below").comparisons == 9
+    names = ["x", "y", "z"]
+    first, second, outcome = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2]), np.array([1, 0, -1, 1])
+    by_index = count_votes(first, second, outcome, candidates=names)
+    by_name = count_votes([names[i] for i in first], [names[i] for i in second], outcome, candidates=names)
+    for one in (by_index, by_name):
+        assert one.prefer.tolist() == [[0, 1, 2], [0, 0, 0], [0, 0, 0]]
+        assert one.tied.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert by_index.total == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [], []), "there are no votes"),
+        ((["a"], ["b", "c"], [1]), "1 firsts, 2 seconds and 1 outcomes"),
+        ((["a"], ["a"], [1]), "'a' is compared with itself"),
+        ((["a"], ["b"], [2]), "an outcome is 1"),
+        ((["a"], ["b"], [0.5]), "an outcome is 1"),
+        ((["a"], ["b"], [float("nan")]), "an outcome is 1"),
+        ((np.array([0]), np.array([1]), [1]), "need candidates"),
+    ],
+)
+def test_bad_votes_are_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        count_votes(*arguments)
+
+
+def test_votes_for_strangers_are_refused():
+    with pytest.raises(InputError, match="names 'q', which is not among"):
+        count_votes(["a"], ["q"], [1], candidates=["a", "b"])
+    with pytest.raises(InputError, match="index outside 0 to 1"):
+        count_votes(np.array([0]), np.array([2]), [1], candidates=["a", "b"])
+
+
+def test_bootstrap_intervals_agree_with_standard_errors_and_separating_resamples_are_left_out():
+    counts, _ = made_votes(count=2000)
+    fit = bradley_terry(counts)
+    found = bootstrap_strengths(counts, rng=np.random.default_rng(0), resamples=400)
+    for name, (low, high) in found.intervals.items():
+        assert high - low == pytest.approx(2 * 1.96 * fit.standard_errors[name], rel=0.2)
+        assert low < fit.scores[name] < high
+        best, worst = found.ranks[name]
+        assert 1 <= best <= worst <= 5
+    assert (found.undefined, found.votes) == (0, 2000)
+    counts = count_votes(["a"] * 8 + ["b"], ["b"] * 8 + ["a"], [1] * 9)
+    found = bootstrap_strengths(counts, rng=np.random.default_rng(0), resamples=200)
+    assert 40 < found.undefined < 110  # (8/9)^9 = 35 % of the resamples hold no win of b
+    never = count_votes(["a", "a"], ["b", "b"], [1, 1])
+    with pytest.raises(InputError, match="no resample ties all candidates together"):
+        bootstrap_strengths(never, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_votes_by_name_are_counted_as_by_index(size):
+    source = np.random.default_rng(size)
+    first = source.integers(0, size, 20_001)
+    second = (first + source.integers(1, size, len(first))) % size
+    outcome = source.integers(-1, 2, len(first))
+    names = [f"m{i}" for i in range(size)]
+    by_index = count_votes(first, second, outcome, candidates=names)
+    given = count_votes([names[i] for i in first], [names[i] for i in second], outcome, candidates=names)
+    assert np.array_equal(given.prefer, by_index.prefer)
+    assert np.array_equal(given.tied, by_index.tied)
+    found = count_votes([names[i] for i in first], [names[i] for i in second], outcome)
+    order = [found.candidates.index(name) for name in names]
+    assert np.array_equal(found.prefer[np.ix_(order, order)], by_index.prefer)
+    small = (first % 200).astype(np.uint8), (second % 200).astype(np.uint8)
+    apart = small[0] != small[1]
+    named = [f"n{i}" for i in range(200)]
+    assert count_votes(small[0][apart], small[1][apart], outcome[apart], candidates=named).total == apart.sum()
+
+
+def test_votes_that_would_be_miscounted_are_refused():
+    with pytest.raises(InputError, match="candidates names 'a' twice"):
+        count_votes(["a", "b"], ["b", "a"], [1, 1], candidates=["a", "a", "b"])
+    with pytest.raises(InputError, match="candidates names 'a' twice"):
+        count_votes(np.array([0]), np.array([2]), [1], candidates=["a", "a", "b"])
+    with pytest.raises(InputError, match="not true or false"):
+        count_votes(["a", "b"], ["b", "a"], [True, False])
+    for nameless in (None, float("nan"), ["a"]):
+        with pytest.raises(InputError, match="which is no name"):
+            count_votes(["a", nameless], ["b", "b"], [1, 1])
+    with pytest.raises(InputError, match="'z', which is not among"):
+        count_votes(["a", "z"], ["b", "b"], [1, 1], candidates=["a", "b"])

@@ -49,26 +49,20 @@ def test_scores_by_hand(rule, votes, scores, groups):
     assert [name for group in found.ranking for name in sorted(group)] == list(scores)
 
 
-def test_ranks_of_equals_are_mid_ranks():
+def test_ranks_of_equals_are_mid_ranks_and_of_a_candidate_nobody_ranks_there_is_none():
     found = voting.copeland(LEVEL)
     assert found.ranks == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert [set(group) for group in found.ties] == [{"a", "b"}]
-
-
-def test_median_rank_of_a_candidate_nobody_ranks_is_an_error_not_a_rank():
     with pytest.raises(InputError, match="no ballot ranks 'c'"):
         voting.median_rank([["a", "b"]], candidates=["a", "b", "c"], unranked="ignore")
     assert voting.median_rank([["a", "b"]], candidates=["a", "b", "c"]).ranking[-1] == ("c",)
 
 
-def test_ranked_pairs_names_everyone_who_wins_under_some_order_of_equal_majorities():
+def test_ranked_pairs_names_everyone_who_wins_under_some_order_or_says_it_fell_back():
     circle = [list("abc"), list("bca"), list("cab")]
     found = voting.ranked_pairs(circle)
     assert (found.outcomes, found.exact) == (3, True)
     assert set(found.winners) == set("abc")
-
-
-def test_ranked_pairs_falls_back_to_a_neutral_answer_and_says_so():
     ballots = [list("abcdef"), list("bcdefa"), list("cdefab"), list("defabc"), list("efabcd"), list("fabcde")]
     exact = voting.ranked_pairs(ballots)
     found = voting.ranked_pairs(ballots, max_outcomes=2)
@@ -78,15 +72,12 @@ def test_ranked_pairs_falls_back_to_a_neutral_answer_and_says_so():
     assert set(found.winners) == set(exact.winners) == set("abcdef")
 
 
-def test_the_price_of_borda_against_kemeny():
+def test_the_price_of_borda_against_kemeny_and_gaps_of_tied_points_both_ways():
     found = voting.kemeny_borda_gap([list("abc")] * 3 + [list("bca")] * 2)
     assert found.borda.winners == ("b",)
     assert (found.kemeny.cost, found.borda_cost, found.gap, found.relative) == (4.0, 5.0, 1.0, 0.25)
     agreed = voting.kemeny_borda_gap([list("abc")])
     assert (agreed.gap, agreed.relative) == (0.0, None)
-
-
-def test_gap_of_tied_borda_points_takes_the_mean_of_both_ways():
     found = voting.kemeny_borda_gap([["a", "b"], ["b", "a"]], weights=[1, 1])
     assert (found.borda_cost, found.gap) == (1.0, 0.0)
 
@@ -127,3 +118,26 @@ def test_groups_that_no_ballot_joins_have_no_common_scale(model):
 def test_one_candidate_is_not_compared(model):
     with pytest.raises(InputError, match="there is only 'a'"):
         model([["a"]])
+
+
+# Schulze's own example (2011, example 1): 45 voters, five candidates; his ranking is E A C B D.
+SCHULZE_45 = {
+    "ballots": ["acbed", "adecb", "bedac", "cabed", "caebd", "cbade", "dceba", "ebadc"],
+    "weights": [5, 5, 8, 3, 7, 2, 7, 8],
+}
+
+
+def test_schulze_on_his_own_example_and_by_margins_and_winning_votes():
+    found = rank(voting.schulze, SCHULZE_45)
+    assert [group[0] for group in found.ranking] == list("eacbd")
+    assert found.ties == ()
+    assert found.scores == {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.0, "e": 4.0}
+    ballots = [["a", "b"], ["b", "c"], ["c", "a"]]
+    weights = [7, 6, 5]
+    found = {
+        strength: voting.schulze(ballots, weights=weights, unranked="ignore", strength=strength).winners
+        for strength in ("margins", "winning_votes")
+    }
+    assert found["margins"] == found["winning_votes"] == ("a",)
+    with pytest.raises(InputError, match="strength must be"):
+        voting.schulze(ballots, strength="votes")

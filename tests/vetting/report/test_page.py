@@ -69,16 +69,9 @@ def test_texts_are_escaped_cut_and_nothing_is_loaded(judgments, assessments):
 def test_a_policy_that_wants_blind_decisions_gets_texts_without_result_or_names(judgments):
     policy = load_policy("verdict_score")
     policy = policy.model_copy(update={"review": ReviewRule(labels=True)})
-    named = [
-        one.model_copy(
-            update={
-                "item": one.item.model_copy(
-                    update={"responses": {"A": "I am osprey-70b and I say yes", "B": one.item.responses["B"]}}
-                ),
-            }
-        )
-        for one in judgments[:1]
-    ]
+    item = judgments[0].item
+    responses = {"A": "I am osprey-70b and I say yes", "B": item.responses["B"]}
+    named = [judgments[0].model_copy(update={"item": item.model_copy(update={"responses": responses})})]
     found = vet(named, policy=policy)
     assert found[0].do.action == "ask"
     (exhibit,) = blocks(report_of_results(named, found, policy=policy), Exhibit)

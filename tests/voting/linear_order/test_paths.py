@@ -7,12 +7,12 @@ import pytest
 
 from metajudge.voting.linear_order import paths
 from metajudge.voting.linear_order.subsets import fill_table, optimal_paths
-from tests.voting.linear_order.test_subsets import problem
+from tests.voting.linear_order.test_solve import small_problem
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_positions_and_certain_pairs_are_those_of_the_listed_orders(seed):
-    found = optimal_paths(fill_table(problem(seed)))
+    found = optimal_paths(fill_table(small_problem(seed)))
     orders = found.orders(1000)
     places = np.zeros((5, 5), dtype=int)
     for order in orders:
