@@ -1,7 +1,8 @@
 """How many small faults the tests notice: ``python -m tests.mutants`` plants seeded faults, one at a time.
 
 Each mutant is one changed operator, comparison, constant, condition or return value in a module of TARGETS. The number
-tests run against it (first the files that import the module), then, if it survives, the tests of the edges. Nothing on disk changes: the module is compiled with the fault when the tests import it.
+tests run against it (first the files that import the module), then, if it survives, the tests of the edges. Nothing
+on disk changes: the module is compiled with the fault when the tests import it.
 Strings, annotations, decorators and settings of classes are left alone: a fault there is a wording or changes nothing
 that a test could see.
 """

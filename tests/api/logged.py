@@ -1,13 +1,8 @@
 from pydantic import ValidationError
 
 from metajudge.types import Judgment
-from tests.doubles.judgments import judgment
 
 SECRET = "The patient's name is Gertrude."
-
-
-def record(**changes):
-    return judgment(**changes).model_dump(mode="json")
 
 
 def failed():

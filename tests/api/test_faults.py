@@ -15,9 +15,11 @@ import pytest
 from tests.api.conftest import panel_of
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import random_faults, score_answer
+from tests.doubles.waiting import until
 
 options = importlib.import_module("metajudge.api.options")
 
+UPLOAD = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
 HTTP_FAULTS = ("429", "500", "503", "drop")
 
 
@@ -26,6 +28,11 @@ def uploads(tmp_path, monkeypatch):
     """The uploads that are on the disk."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return lambda: list(tmp_path.glob("metajudge-uploads-*/*"))
+
+
+def connected(client):
+    """A bare connection to the service of a client."""
+    return socket.create_connection((client.base_url.host, client.base_url.port), 5)
 
 
 def panels(server, **given):
@@ -45,10 +52,7 @@ def metric(client, name, **labels):
 
 def reached(client, name, value, within=10):
     """Waits until a metric has a value."""
-    deadline = time.monotonic() + within
-    while metric(client, name) != value:
-        assert time.monotonic() < deadline, f"{name} is {metric(client, name)}, not {value}"
-        time.sleep(0.02)
+    until(lambda: metric(client, name) == value, f"{name} is not {value}", within)
 
 
 def in_background(*tasks):
@@ -164,24 +168,16 @@ class TestVanishedCallers:
 
     def test_in_the_middle_of_a_body(self, serve):
         client = serve()
-        url = client.base_url
-        with socket.create_connection((url.host, url.port), 5) as one:
+        with connected(client) as one:
             one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{")
         assert client.get("/healthz").status_code == 200
 
     def test_in_the_middle_of_an_upload_no_file_is_left(self, uploads, serve, tmp_path):
         client = serve(store=tmp_path / "s.duckdb")
-        url = client.base_url
-        with socket.create_connection((url.host, url.port), 5) as one:
-            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
-            one.sendall(head + b"content-length: 100000\r\n\r\n{}\n")
-            deadline = time.monotonic() + 5
-            while not uploads():
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-        while uploads():
-            assert time.monotonic() < deadline, "the upload is still there"
-            time.sleep(0.01)
+        with connected(client) as one:
+            one.sendall(UPLOAD + b"content-length: 100000\r\n\r\n{}\n")
+            until(uploads)
+        until(lambda: not uploads(), "the upload is still there", within=5)
 
 
 def test_an_answer_that_takes_too_long_is_504(serve, models):
@@ -210,7 +206,7 @@ class TestSlowCallers:
     @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
     def test_a_body_that_does_not_arrive_is_408_and_the_connection_is_closed(self, serve, path):
         client = serve(limits=options.Limits(body_s=0.3))
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+        with connected(client) as slow:
             head = (
                 b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\ncontent-type: application/json\r\n\r\n{"
             )
@@ -219,45 +215,35 @@ class TestSlowCallers:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"application/problem+json" in answer
 
-    def test_an_upload_that_trickles_is_ended(self, uploads, serve, tmp_path):
-        client = serve(limits=options.Limits(body_s=5, upload_s=0.6), store=tmp_path / "s.duckdb")
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
-            head = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\ncontent-type: "
-            slow.sendall(head + b"application/x-ndjson\r\n\r\n")
+    @pytest.mark.parametrize(
+        ("limits", "head", "piece"),
+        [
+            pytest.param({"body_s": 5, "upload_s": 0.6}, UPLOAD + b"content-length: 1000\r\n\r\n", b" ", id="upload"),
+            pytest.param({"head_s": 0.4}, b"POST /v1/vet HTTP/1.1\r\nx-slow: ", b"x", id="head"),
+        ],
+    )
+    def test_what_trickles_is_408_and_leaves_nothing(self, uploads, serve, tmp_path, limits, head, piece):
+        client = serve(limits=options.Limits(**limits), store=tmp_path / "s.duckdb")
+        with connected(client) as slow:
+            slow.sendall(head)
             slow.settimeout(0.1)
             deadline, answer = time.monotonic() + 5, b""
             while not answer and time.monotonic() < deadline:
-                slow.sendall(b" ")
-                try:
+                slow.sendall(piece)
+                with contextlib.suppress(TimeoutError):
                     answer = slow.recv(4096)
-                except TimeoutError:
-                    continue
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert not uploads()
-
-    def test_a_head_that_trickles_is_408(self, serve):
-        client = serve(limits=options.Limits(head_s=0.4))
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
-            slow.sendall(b"POST /v1/vet HTTP/1.1\r\nx-slow: ")
-            slow.settimeout(0.1)
-            deadline, answer = time.monotonic() + 5, b""
-            while not answer and time.monotonic() < deadline:
-                slow.sendall(b"x")
-                try:
-                    answer = slow.recv(4096)
-                except TimeoutError:
-                    continue
-        assert answer.startswith(b"HTTP/1.1 408 ")
         assert client.get("/healthz").status_code == 200
 
     def test_a_connection_that_says_nothing_is_closed(self, serve):
         client = serve(limits=options.Limits(head_s=0.3))
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as silent:
+        with connected(client) as silent:
             assert received(silent) == b""
 
     def test_a_second_head_that_does_not_arrive_is_408_too(self, serve):
         client = serve(limits=options.Limits(head_s=0.4))
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as slow:
+        with connected(client) as slow:
             slow.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
             assert slow.recv(4096).startswith(b"HTTP/1.1 200 ")
             slow.sendall(b"GET /hea")
@@ -265,18 +251,17 @@ class TestSlowCallers:
 
     def test_an_endless_head_is_431(self, serve):
         client = serve()
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+        with connected(client) as one:
             one.sendall(b"GET /healthz HTTP/1.1\r\nx-long: " + b"x" * 200_000)
             assert one.recv(100).startswith(b"HTTP/1.1 431 ")
 
     @pytest.mark.parametrize("pieces", [1, 3, 5000])
     def test_a_long_head_is_431_however_it_arrives_and_a_long_body_is_none(self, serve, pieces):
         client = serve()
-        address = client.base_url.host, client.base_url.port
 
         def status(content):
             size = -(-len(content) // pieces)
-            with socket.create_connection(address, 5) as one:
+            with connected(client) as one:
                 with contextlib.suppress(ConnectionError):
                     for start in range(0, len(content), size):
                         one.sendall(content[start : start + size])
@@ -288,7 +273,7 @@ class TestSlowCallers:
 
     def test_what_is_no_http_is_a_problem_too(self, serve):
         client = serve()
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+        with connected(client) as one:
             one.sendall(b"hello, is this a service?\r\n\r\n")
             answer = received(one)
         assert answer.startswith(b"HTTP/1.1 400 ")
@@ -300,7 +285,7 @@ class TestLargeBodies:
 
     def send(self, client, head, chunks):
         """Sends until refused; the answer, and how much had been sent."""
-        with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
+        with connected(client) as one:
             one.sendall(head)
             one.settimeout(10)
             sent = 0

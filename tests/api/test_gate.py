@@ -9,7 +9,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError, StoreError
 from tests.api.conftest import app_module, running
-from tests.doubles.judgments import judgment
+from tests.api.nouns import record
 
 keys = importlib.import_module("metajudge.api.keys")
 KEY = "s" * 32
@@ -18,10 +18,6 @@ HEADERS = {"x-api-key": KEY}
 
 def ring(*scopes, rate=None, name="ci", key=KEY):
     return keys.ApiKey(name, keys.hashed(key), frozenset(map(keys.Scope, scopes)), rate)
-
-
-def record():
-    return judgment().model_dump(mode="json")
 
 
 OPERATIONS = [

@@ -10,20 +10,12 @@ from collections import Counter
 
 import pytest
 
-from metajudge.panels.config import panel_config
-from tests.api.conftest import app_module, running
+from tests.api.conftest import app_module, panel_of, running
 from tests.api.service_process import process
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import score_answer
-
-
-def panel(server, agents=2):
-    one = [
-        {"name": f"a{n}", "model": f"openai:m{n}@{server.url}", "price": {"input": 1, "output": 1}}
-        for n in range(agents)
-    ]
-    return panel_config({"agents": one, "rubric": "baseline"})
+from tests.doubles.waiting import until
 
 
 def records(count):
@@ -35,14 +27,15 @@ def lines(found):
 
 
 NDJSON = {"content-type": "application/x-ndjson"}
+app_limits = importlib.import_module("metajudge.api.options").Limits
 
 
 def ended(client, location, within=30, **options):
-    deadline = time.monotonic() + within
-    while (status := client.get(location, **options).json())["state"] not in ("done", "failed", "cancelled"):
-        assert time.monotonic() < deadline, status
-        time.sleep(0.05)
-    return status
+    def asked():
+        status = client.get(location, **options).json()
+        return status if status["state"] in ("done", "failed", "cancelled") else None
+
+    return until(asked, "the job does not end", within)
 
 
 def all_results(client, location):
@@ -58,7 +51,7 @@ def all_results(client, location):
 
 def test_a_batch_from_upload_to_results(serve, models, tmp_path):
     server = models(answer=score_answer(5))
-    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    client = serve(panels={"default": panel_of(server)}, store=tmp_path / "s.duckdb")
     answer = client.post("/v1/vet/batch", content=lines(records(20)), headers=NDJSON)
     assert answer.status_code == 202
     location = answer.headers["location"]
@@ -75,24 +68,18 @@ def test_a_batch_from_upload_to_results(serve, models, tmp_path):
 def test_too_many_items_and_too_many_jobs(serve, models):
     limits = app_limits(batch_items=2, jobs_queued=1, jobs_running=1, job_workers=1)
     server = models(latency_s=0.5)
-    client = serve(panels={"default": panel(server)}, limits=limits)
+    client = serve(panels={"default": panel_of(server)}, limits=limits)
     assert client.post("/v1/vet/batch", json=records(3)).status_code == 413
     statuses = [client.post("/v1/vet/batch", json=records(2)) for _ in range(4)]
     assert 503 in [one.status_code for one in statuses]
     assert all("retry-after" in one.headers for one in statuses if one.status_code == 503)
 
 
-def app_limits(**given):
-    import importlib
-
-    return importlib.import_module("metajudge.api.options").Limits(**given)
-
-
 @pytest.mark.slow
 def test_cancelling_stops_the_calls(serve, models):
     limits = app_limits(job_workers=2)
     server = models(latency_s=0.2)
-    client = serve(panels={"default": panel(server)}, limits=limits)
+    client = serve(panels={"default": panel_of(server)}, limits=limits)
     location = client.post("/v1/vet/batch", json=records(50)).headers["location"]
     time.sleep(0.5)
     client.delete(location)
@@ -107,10 +94,9 @@ def test_cancelling_stops_the_calls(serve, models):
 
 def test_a_cancelled_job_keeps_its_results_and_is_deleted_with_them_by_the_second_time(serve, models, tmp_path):
     server = models(answer=score_answer(5), latency_s=0.1)
-    client = serve(panels={"default": panel(server)}, limits=app_limits(job_workers=2), store=tmp_path / "s.duckdb")
+    client = serve(panels={"default": panel_of(server)}, limits=app_limits(job_workers=2), store=tmp_path / "s.duckdb")
     location = client.post("/v1/vet/batch", json=records(50)).headers["location"]
-    while client.get(location).json()["done"] < 4:
-        time.sleep(0.01)
+    until(lambda: client.get(location).json()["done"] >= 4)
     status = client.delete(location).json()
     assert status["state"] == "cancelled"
     assert 4 <= len(all_results(client, location)) == status["done"] < 50
@@ -142,14 +128,12 @@ def test_an_event_id_that_is_none_starts_anew_or_ends(serve, tmp_path, seen):
 
 def test_a_watcher_who_goes_away_leaves_nothing_behind(serve, models):
     server = models(latency_s=1)
-    client = serve(panels={"default": panel(server)})
+    client = serve(panels={"default": panel_of(server)})
     location = client.post("/v1/vet/batch", json=records(3)).headers["location"]
     with client.stream("GET", f"{location}/events") as answer:
         assert answer.status_code == 200
-    deadline = time.monotonic() + 5
-    while 'route="/v1/jobs/{job_id}/events"' not in client.get("/metrics").text:
-        assert time.monotonic() < deadline, "the stream goes on without a watcher"
-        time.sleep(0.05)
+    told = 'route="/v1/jobs/{job_id}/events"'
+    until(lambda: told in client.get("/metrics").text, "the stream goes on without a watcher", within=5)
     client.delete(location)
 
 
@@ -238,8 +222,7 @@ class TestKilled:
         self.configure(tmp_path, server, workers=4)
         with process(tmp_path, *self.ARGUMENTS) as (one, client):
             location = client.post("/v1/vet/batch", content=lines(records(20)), headers=NDJSON).headers["location"]
-            while not server.count:
-                time.sleep(0.01)
+            until(lambda: server.count)
             assert client.delete(location).json()["state"] == "cancelled"
             one.send_signal(signal.SIGKILL)
             one.wait()

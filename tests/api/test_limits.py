@@ -2,7 +2,6 @@
 
 import importlib
 
-import pytest
 from starlette.exceptions import HTTPException
 
 from metajudge.store import limits as stored
@@ -11,21 +10,6 @@ from metajudge.store import open_store
 keys = importlib.import_module("metajudge.api.keys")
 limits = importlib.import_module("metajudge.api.limits")
 CI = keys.Caller("ci", keys.ALL_SCOPES)
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "s.db")
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def now(monkeypatch):
-    """The time, in a list, so that a test can move it."""
-    found = [1_000_000.0]
-    monkeypatch.setattr(stored.time, "time", lambda: found[0])
-    return found
 
 
 async def passed(rates, caller, times):
@@ -40,10 +24,13 @@ async def passed(rates, caller, times):
     return count
 
 
-async def test_tokens_come_back_with_time(store, now):
+async def test_tokens_come_back_with_time(tmp_path, monkeypatch):
+    store, now = await open_store(tmp_path / "s.db"), [1_000_000.0]
+    monkeypatch.setattr(stored.time, "time", lambda: now[0])
     rates = limits.RateLimit(store, 60)
     assert await passed(rates, CI, 61) == 60
     now[0] += 1.0
     assert await passed(rates, CI, 2) == 1
     now[0] += 1e6
     assert await passed(rates, CI, 61) == 60
+    await store.close()

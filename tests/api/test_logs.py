@@ -5,13 +5,14 @@ import io
 import json
 import logging
 import sys
-import time
 
 import pytest
 
-from tests.api.logged import SECRET, failed, record
+from tests.api.logged import SECRET, failed
+from tests.api.nouns import record
 from tests.api.service_process import process
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 logs = importlib.import_module("metajudge.api.logs")
 
@@ -67,10 +68,7 @@ class TestLines:
 def test_the_access_log_holds_no_judged_text_no_key_and_no_query(serve, caplog):
     caplog.set_level(logging.INFO, "metajudge.api.access")
     serve(api_key=KEY).post("/v1/vet?secret=1", json=record(rationale=SECRET), headers={"x-api-key": KEY})
-    deadline = time.monotonic() + 5
-    while not (records := [one for one in caplog.records if one.name == "metajudge.api.access"]):
-        assert time.monotonic() < deadline, "nothing was logged"
-        time.sleep(0.01)  # it is, once the answer is out
+    records = until(lambda: [one for one in caplog.records if one.name == "metajudge.api.access"], "nothing was logged")
     assert [(one.route, one.status, one.caller) for one in records] == [("/v1/vet", 200, "default")]
     text = " ".join(str(vars(one)) for one in records)
     for unwanted in ("Gertrude", KEY, "secret"):

@@ -32,14 +32,8 @@ def nothing_is_served(monkeypatch, tmp_path):
     monkeypatch.setattr(uvicorn.Server, "run", run)
     monkeypatch.setattr(importlib.import_module("metajudge.api.logs"), "configure_logs", lambda **_: None)
     monkeypatch.chdir(tmp_path)
-    for name in (
-        "METAJUDGE_API_KEY",
-        "METAJUDGE_STORE",
-        "METAJUDGE_SETTINGS",
-        "METAJUDGE_CONFIG",
-        "METAJUDGE_ALLOWED_HOSTS",
-    ):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("API_KEY", "STORE", "SETTINGS", "CONFIG", "ALLOWED_HOSTS"):
+        monkeypatch.delenv(f"METAJUDGE_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 

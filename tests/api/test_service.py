@@ -13,10 +13,6 @@ server = importlib.import_module("metajudge.api.server")
 KEY = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"
 
 
-def record():
-    return judgment().model_dump(mode="json")
-
-
 class TestKeys:
     def test_a_made_key_is_no_placeholder(self, monkeypatch):
         drawn = iter(["GEw81yxxXxOUDfZa96", "a-Sample-of-chance-0", "fine-0123456789-abc"])

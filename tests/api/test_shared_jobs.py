@@ -10,9 +10,9 @@ import pytest
 from metajudge.errors import StoreError
 from metajudge.store import answers as answers_module
 from metajudge.store import open_store
-from metajudge.types import Assessment, Status
 from metajudge.types.location import PostgresUrl
-from tests.doubles.judgments import judgment
+from tests.doubles.judgments import assessed, judgment
+from tests.doubles.waiting import reached
 
 jobs_module = importlib.import_module("metajudge.api.jobs")
 panels_module = importlib.import_module("metajudge.api.panels")
@@ -34,19 +34,7 @@ class Panels:
         self.asked.append(one.id)
         self.others[one.id] = [other.id for other in others]
         await asyncio.sleep(self.seconds)
-        return Assessment(
-            judgment_id=one.id,
-            item_id=one.item.id,
-            judge=one.judge,
-            status=Status.ASSESSED,
-            final_score=5.0,
-            accepted=True,
-            strategy="single",
-            threshold=4.5,
-            panel_digest="p",
-            judgment_digest=one.digest,
-            metajudge_version="0",
-        )
+        return assessed(one)
 
 
 @pytest.fixture
@@ -81,11 +69,10 @@ async def send(jobs, count, key=None, one_item=False, owner="caller"):
 
 
 async def ended(jobs, job_id, within=20):
-    deadline = time.monotonic() + within
-    while not (status := await jobs.status(job_id)).state.ended:
-        assert time.monotonic() < deadline, status
-        await asyncio.sleep(0.05)
-    return status
+    async def asked():
+        return status if (status := await jobs.status(job_id)).state.ended else None
+
+    return await reached(asked, "the job does not end", within)
 
 
 async def test_two_replicas_work_on_one_job_and_each_item_has_one_result(replica):
@@ -109,10 +96,10 @@ async def left(jobs, table):
 
 
 async def gone(jobs, *tables, within=10):
-    deadline = time.monotonic() + within
-    while any([await left(jobs, table) for table in tables]):
-        assert time.monotonic() < deadline, "something is left"
-        await asyncio.sleep(0.05)
+    async def swept():
+        return not any([await left(jobs, table) for table in tables])
+
+    await reached(swept, "something is left", within)
 
 
 async def test_the_upload_is_gone_once_the_job_has_ended(replica):
@@ -144,7 +131,11 @@ async def test_a_large_upload_is_whole_or_not_there(replica, monkeypatch):
     monkeypatch.setattr(importlib.import_module("metajudge.store.jobs"), "_ARRIVING_S", -1.0)
     jobs._over.set()
     await gone(jobs, "service_items")
-    assert await left(jobs, "service_jobs") == 1
+
+    async def one_left():
+        return await left(jobs, "service_jobs") == 1
+
+    await reached(one_left, "the half of a job is still there")
 
 
 async def test_deleted_a_job_is_gone_at_once_and_its_results_little_by_little(replica, monkeypatch):
@@ -156,10 +147,11 @@ async def test_deleted_a_job_is_gone_at_once_and_its_results_little_by_little(re
     assert (await jobs.cancel(job_id)).done == 10
     assert await jobs.state(job_id) is None
     assert [one.job_id for one in await jobs.find("", 5)] == [other]
-    deadline = time.monotonic() + 10
-    while await left(jobs, "service_results") > 10 or await left(jobs, "service_jobs") > 1:
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
+
+    async def swept():
+        return await left(jobs, "service_results") <= 10 and await left(jobs, "service_jobs") <= 1
+
+    await reached(swept, within=10)
     assert [row.item for row in await jobs.results(other, -1, 20)] == list(range(10))
 
 
@@ -263,12 +255,11 @@ class TestAnswers:
         monkeypatch.setattr(answers_module, "TAKEN_OVER_AFTER_S", 0.0)
         assert (await answers.begin("ada", "k", "body")).status is None, "taken from a living replica"
         await gone.close()
-        for _ in range(6_000):  # the server notices a closed connection a moment later
-            if await answers.begin("ada", "k", "body") is None:
-                break
-            await asyncio.sleep(0.01)
-        else:
-            pytest.fail("the key of a replica that is gone is still taken")
+
+        async def is_free():  # the server notices a closed connection a moment later
+            return await answers.begin("ada", "k", "body") is None
+
+        await reached(is_free, "the key of a replica that is gone is still taken", within=60)
         assert (await answers.begin("ada", "done", "body")).status == 200
         await store.close()
 

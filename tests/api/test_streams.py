@@ -7,10 +7,6 @@ import pytest
 from tests.doubles.judgments import judgment
 
 
-def record():
-    return judgment().model_dump(mode="json")
-
-
 @pytest.mark.parametrize(
     ("body", "status"), [({"judgment": {}}, 422), ({"judgment": None, "panel": "x"}, 422), ({"panel": "x"}, 422)]
 )
@@ -25,6 +21,6 @@ def test_a_policy_that_goes_while_it_is_waited_for_ends_the_stream_with_a_proble
         pass
 
     monkeypatch.setattr(importlib.import_module("metajudge.api.panels").Panels, "check", known_by_now)
-    answer = serve().post("/v1/vet/stream", json={"judgment": record(), "policy": "nothing"})
+    answer = serve().post("/v1/vet/stream", json={"judgment": judgment().model_dump(mode="json"), "policy": "nothing"})
     assert "event: error" in answer.text
     assert '"status":422' in answer.text.replace(" ", "")

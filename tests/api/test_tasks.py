@@ -3,7 +3,6 @@
 import importlib
 import json
 import signal
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from tests.api.service_process import process
 from tests.api.test_jobs import all_results, ended
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema
+from tests.doubles.waiting import until
 
 tasks = importlib.import_module("metajudge.api.tasks")
 panels = importlib.import_module("metajudge.api.panels")
@@ -92,8 +92,7 @@ def test_a_job_of_cases_goes_on_after_kill_9_each_case_once(tmp_path):
         agent = ("--agent", f"openai:m@{server.url}")
         with process(tmp_path, *agent) as (first, client):
             place = client.post("/v1/cases/batch", json=cases(60)).headers["location"]
-            while not 10 < client.get(place).json()["done"] < 50:
-                time.sleep(0.02)
+            until(lambda: 10 < client.get(place).json()["done"] < 50)
             first.send_signal(signal.SIGKILL)
             first.wait()
         with process(tmp_path, *agent) as (_, client):

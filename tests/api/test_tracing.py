@@ -5,7 +5,8 @@ import pytest
 from metajudge.providers import tracing
 from metajudge.types import Assessment
 from tests.api.conftest import panel_of
-from tests.api.logged import SECRET, record
+from tests.api.logged import SECRET
+from tests.api.nouns import record
 from tests.doubles.llm_server import score_answer
 
 api_tracing = importlib.import_module("metajudge.api.tracing")
@@ -40,10 +41,6 @@ def of_vets(spans):
     return [span for span in spans() if span.name == "metajudge.vet"]
 
 
-def of_calls(spans):
-    return [span for span in spans() if span.name != "metajudge.vet"]
-
-
 class TestTraces:
     def test_every_vet_of_a_stream_and_of_a_job_has_its_own(self, serve, models, spans, tmp_path):
         server = models(answer=score_answer(5))
@@ -61,7 +58,7 @@ class TestTraces:
         client = serve(panels={"default": panel_of(server)}, store=tmp_path / "s.duckdb")
         for _ in range(2):
             assert client.post("/v1/vet", json=record(rationale=SECRET)).status_code == 200
-        calls, first = of_calls(spans), of_vets(spans)[0]
+        calls, first = [span for span in spans() if span.name != "metajudge.vet"], of_vets(spans)[0]
         assert sorted(span.name for span in calls if span.status.is_ok) == ["chat a", "chat b"]
         assert {(span.context.trace_id, span.parent.span_id) for span in calls} == {
             (first.context.trace_id, first.context.span_id)

@@ -1,15 +1,15 @@
 """``metajudge calibrate fit --reviews``: people's decisions as labels, with how they came about."""
 
-import asyncio
 import json
 
 import pytest
 
 from metajudge import Engine
 from metajudge.readers import write_jsonl
-from metajudge.reviews.review import HumanDecision, PolicyUsed, Review, ReviewOrigin
-from metajudge.store import open_store
+from metajudge.reviews.review import HumanDecision, PolicyUsed, ReviewOrigin
 from tests.doubles.crowds import crowd
+from tests.doubles.judgments import review_on
+from tests.reviewables.planted import in_store
 
 pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 
@@ -21,39 +21,19 @@ UNLABELLED = [one.model_copy(update={"item": one.item.model_copy(update={"label"
 def fill(path, *, audited, decided=slice(None)):
     """A store in which people decided the judgments by their true labels."""
 
-    async def main():
-        async with Engine(store=path) as engine:
-            await engine.vet_all(UNLABELLED)
-        store = await open_store(path)
-        pairs = list(zip(UNLABELLED, RECORDS, strict=True))[decided]
-        await store.reviews.open(
-            [
-                Review(
-                    review_id=one.id,
-                    subject_id=one.id,
-                    subject_digest=one.digest,
-                    item_id=one.item.id,
-                    action="APPROVE" if audited else "REVIEW",
-                    origin=ReviewOrigin.AUDIT if audited else ReviewOrigin.POLICY,
-                    inclusion=0.5 if audited else 1.0,
-                    policy=USED,
-                    verdict=one.verdict,
-                    opened_at=1.0,
-                )
-                for one, _ in pairs
-            ]
-        )
-        await store.reviews.import_decisions(
-            [
-                HumanDecision(
-                    review_id=one.id, reviewer="ada", outcome="approve" if true.correct else "reject", decided_at=2.0
-                )
-                for one, true in pairs
-            ]
-        )
-        await store.close()
+    how = {"action": "APPROVE", "origin": ReviewOrigin.AUDIT, "inclusion": 0.5} if audited else {}
 
-    asyncio.run(main())
+    async def main(store):
+        async with Engine(store=store) as engine:
+            await engine.vet_all(UNLABELLED)
+        opened = [review_on(one, policy=USED, verdict=one.verdict, judge=None, **how) for one in UNLABELLED[decided]]
+        await store.reviews.open(opened)
+        said = {one.id: "approve" if one.correct else "reject" for one in RECORDS[decided]}
+        await store.reviews.import_decisions(
+            [HumanDecision(review_id=name, reviewer="ada", outcome=one, decided_at=2.0) for name, one in said.items()]
+        )
+
+    in_store(path, main)
 
 
 def fit(metajudge, *arguments):

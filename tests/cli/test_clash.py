@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,12 @@ from metajudge.cli.clash_report import (
     took,
 )
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.store import open_store
 from metajudge.types import Item
 from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import criteria_answer, panel, question, ranks_by, shown_in
+from tests.doubles.waiting import until
+from tests.reviewables.planted import in_store
 
 PROMPT = "Explain entanglement to a child."
 
@@ -121,9 +121,7 @@ class TestFiles:
             flags = ("--responses", "given", "--out", "clash.jsonl", "--concurrency", "6")
             command = ("clash", "items.jsonl", *judges(server), *flags)
             process = metajudge.start(*command)
-            deadline = time.monotonic() + 60
-            while server.count < 30 and time.monotonic() < deadline:
-                time.sleep(0.02)
+            until(lambda: server.count >= 30, within=60)
             process.send_signal(how)
             process.communicate(timeout=60)
             assert process.returncode == (130 if how is signal.SIGINT else -9)
@@ -229,12 +227,9 @@ class TestOneJudge:
 
 
 def test_labels_in_a_file_of_records_are_calls(run):
-    async def made():
-        plain = [{**question(f"q{n}").model_dump(), "label": "x>y" if n else "y>x"} for n in range(4)]
-        judges = panel(ranks_by(LONG, name="a"), ranks_by(LONG, name="b"), ranks_by(SHORT, name="c"))
-        return [await one(Item.model_validate(item), judges) for item in plain]
-
-    records = asyncio.run(made())
+    plain = [{**question(f"q{n}").model_dump(), "label": "x>y" if n else "y>x"} for n in range(4)]
+    judges = panel(ranks_by(LONG, name="a"), ranks_by(LONG, name="b"), ranks_by(SHORT, name="c"))
+    records = [asyncio.run(one(Item.model_validate(item), judges)) for item in plain]
     Path("clash.jsonl").write_text("".join(record.model_dump_json() + "\n" for record in records))
     done = run("clash", "--compare-people", "clash.jsonl", "--store", "s.duckdb", "--json")
     found = json.loads(done.stdout)["concordance"]
@@ -243,10 +238,7 @@ def test_labels_in_a_file_of_records_are_calls(run):
 
 
 def test_without_any_call_the_message_says_how_to_get_some(run):
-    async def empty():
-        await (await open_store(Path("s.duckdb"))).close()
-
-    asyncio.run(empty())
+    in_store("s.duckdb", lambda store: store.runs())
     with pytest.raises(InputError, match=r"no call of people on a clash is in the store \(0 reviews wait\)"):
         run("clash", "--compare-people", "--store", "s.duckdb")
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import agents
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -92,8 +93,7 @@ def test_a_second_interrupt_ends_a_run_at_once_and_loses_nothing_acknowledged(me
 
     with LLMServer(answer=score_answer(5), faults=held_back, slow_s=9.0) as server:
         process = started(metajudge, *command, *agents(server), "--out", "out.jsonl")
-        while server.count < 64:
-            time.sleep(0.01)
+        until(lambda: server.count >= 64)
         process.send_signal(signal.SIGINT)
         time.sleep(1)
         assert process.poll() is None, "the first one waits for calls in flight"
@@ -123,8 +123,7 @@ def test_a_second_interrupt_ends_a_command_that_is_stuck(metajudge, sixty, befor
 def test_interrupts_in_quick_succession_are_130(metajudge, sixty):
     with LLMServer(answer=score_answer(5), latency_s=1.0) as server:
         process = started(metajudge, "vet", sixty, *agents(server))
-        while server.count == 0:
-            time.sleep(0.01)
+        until(lambda: server.count)
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
@@ -135,7 +134,6 @@ def test_interrupts_in_quick_succession_are_130(metajudge, sixty):
 def test_a_command_without_a_way_to_stop_is_cancelled_and_130(metajudge):
     with LLMServer(answer=score_answer(5), latency_s=20.0) as server:
         process = started(metajudge, "check", "--agent", f"openai:gpt-4o-mini@{server.url}")
-        while server.count == 0:
-            time.sleep(0.01)
+        until(lambda: server.count)
         process.send_signal(signal.SIGINT)
         assert ended(process)[0] == 130

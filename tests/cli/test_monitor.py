@@ -1,16 +1,15 @@
 """``metajudge monitor`` as a user runs it."""
 
-import asyncio
 import os
 import random
 
 import pytest
 
 from metajudge.readers import open_judgments, write_jsonl
-from metajudge.store import open_store
 from tests.doubles.crowds import crowd
 from tests.doubles.promised import decide, guaranteed, vetted
 from tests.doubles.webhook_receiver import Receiver
+from tests.reviewables.planted import in_store
 
 
 @pytest.mark.slow
@@ -22,13 +21,11 @@ class TestCommand:
         lines = [one.model_dump_json() for one in later]
         (metajudge.folder / "later.jsonl").write_text("\n".join(lines))
 
-        async def filled():
-            store = await open_store(metajudge.folder / "s.duckdb")
+        async def fill(store):
             await vetted(store, calibration, fresh)
             await decide(store, lambda review: False)
-            await store.close()
 
-        asyncio.run(filled())
+        in_store(metajudge.folder / "s.duckdb", fill)
         metajudge.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret shared with the receiver"
         with Receiver(204) as receiver:
             done = metajudge("monitor", "--store", "s.duckdb", "--webhook", receiver.url)
@@ -81,13 +78,7 @@ def test_on_recorded_verdicts_the_alarm_tells_the_same_judge_from_a_worse_one(re
         *("--policy", "verdict", "--review-sample", "1"),
     )
     assert done.returncode in (0, 1), done.stderr
-
-    async def people():
-        store = await open_store(recorded.folder / "s.duckdb")
-        await decide(store, lambda review: review.truth)
-        await store.close()
-
-    asyncio.run(people())
+    in_store(recorded.folder / "s.duckdb", lambda store: decide(store, lambda review: review.truth))
     found = recorded("monitor", "--store", "s.duckdb")
     assert found.returncode == code, found.stdout + found.stderr
     assert ("BROKEN" in found.stdout) == (code == 5)

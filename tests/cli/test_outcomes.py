@@ -1,45 +1,30 @@
 """What the deciding commands send, and what was given up, as a user sees it."""
 
-import asyncio
 import json
 
 import pytest
 
-from metajudge.store import open_store
-from metajudge.types.decision import Action
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
-from tests.doubles.outcomes import KINDS, decide
+from tests.doubles.outcomes import filled
 from tests.doubles.webhook_receiver import Receiver
 
 pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 
 
-@pytest.fixture
-def filled(metajudge):
-    async def fill():
-        store = await open_store(metajudge.folder / "metajudge.db")
-        for number, action in enumerate((Action.APPROVE, Action.REVIEW)):
-            for kind in KINDS:
-                await decide(store, kind, number, action)
-        await store.close()
-
-    asyncio.run(fill())
-    return metajudge
-
-
-def test_what_was_given_up_is_seen_and_sent(filled):
-    filled.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret of many characters"
+def test_what_was_given_up_is_seen_and_sent(metajudge):
+    filled(metajudge.folder / "metajudge.db")
+    metajudge.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret of many characters"
     with Receiver(404) as receiver:
-        failed = filled("outcomes", "send", "--webhook", receiver.url, "--all")
+        failed = metajudge("outcomes", "send", "--webhook", receiver.url, "--all")
         assert failed.returncode == 1
-        assert "it answered 404" in filled("outcomes", "receivers").stdout
+        assert "it answered 404" in metajudge("outcomes", "receivers").stdout
         receiver.answers = [204]
-        assert "6 delivered" in filled("outcomes", "send", "--webhook", receiver.url).stdout
-        assert "6 delivered, 0 waiting, 0 given up" in filled("outcomes", "receivers").stdout
-        assert "0 delivered" in filled("outcomes", "send", "--webhook", receiver.url, "--all").stdout
+        assert "6 delivered" in metajudge("outcomes", "send", "--webhook", receiver.url).stdout
+        assert "6 delivered, 0 waiting, 0 given up" in metajudge("outcomes", "receivers").stdout
+        assert "0 delivered" in metajudge("outcomes", "send", "--webhook", receiver.url, "--all").stdout
         assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 6
-        assert "delivered (204)" in filled("outcomes", "show", "case-0").stdout
+        assert "delivered (204)" in metajudge("outcomes", "show", "case-0").stdout
 
 
 def test_vet_sends_what_it_escalates_and_reviewing_its_final_outcome(metajudge):

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import time
 from collections import defaultdict
 from itertools import permutations
 from pathlib import Path
@@ -15,6 +14,7 @@ from scipy.stats import kendalltau, pearsonr, rankdata
 from metajudge.errors import BadLineError, ConfigurationError, InputError
 from tests.doubles.jsonl import lines
 from tests.doubles.llm_server import LLMServer
+from tests.doubles.waiting import until
 from tests.peers.elections import NAMES
 from tests.peers.fake_models import answer, is_ranking, said
 
@@ -245,17 +245,18 @@ class TestResumption:
         assert spent > 0
         assert f"All attempts in the files, earlier runs included: ${spent:.4f}" in again.stdout
 
+    def start(self, metajudge, server, count, ballots):
+        """Starts the command and waits for ballots; its words, its process and the file of ballots."""
+        path, log = metajudge.folder / "questions.jsonl", metajudge.folder / "b.jsonl"
+        flags = ("peers", "--questions", questions(count, path), *models(server), "--out", "b.jsonl")
+        process = metajudge.start(*flags, "--concurrency", 4, "--resamples", 0)
+        until(lambda: log.exists() and log.read_bytes().count(b"\n") > ballots)
+        return flags, process, log
+
     @pytest.mark.slow
     def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(self, metajudge):
         with LLMServer(answer=answer, latency_s=0.1) as server:
-            path = metajudge.folder / "questions.jsonl"
-            flags = ("peers", "--questions", questions(6, path), *models(server), "--out", "b.jsonl")
-            process = metajudge.start(*flags, "--concurrency", 4, "--resamples", 0)
-            log = metajudge.folder / "b.jsonl"
-            for _ in range(600):
-                if log.exists() and log.read_bytes().count(b"\n") > 5:
-                    break
-                time.sleep(0.05)
+            flags, process, _ = self.start(metajudge, server, 6, 5)
             process.send_signal(signal.SIGINT)
             out, _ = process.communicate(timeout=30)
             assert process.returncode == 130
@@ -267,14 +268,7 @@ class TestResumption:
     @pytest.mark.slow
     def test_kill_9_loses_no_ballot_that_was_written(self, metajudge):
         with LLMServer(answer=answer, latency_s=0.05) as server:
-            path = metajudge.folder / "questions.jsonl"
-            flags = ("peers", "--questions", questions(20, path), *models(server), "--out", "b.jsonl")
-            process = metajudge.start(*flags, "--concurrency", 8, "--resamples", 0)
-            log = metajudge.folder / "b.jsonl"
-            for _ in range(600):
-                if log.exists() and log.read_bytes().count(b"\n") > 20:
-                    break
-                time.sleep(0.05)
+            flags, process, log = self.start(metajudge, server, 20, 20)
             process.send_signal(signal.SIGKILL)
             process.communicate()
             kept = log.read_bytes().rpartition(b"\n")[0]

@@ -7,16 +7,11 @@ import pytest
 from tests.doubles.llm_server import LLMServer
 
 
-@pytest.fixture
-def notes(metajudge):
-    (metajudge.folder / "reviews.md").write_text("- right verdict\n- quotes the code\n")
-    return "reviews.md"
-
-
 @pytest.mark.slow
-def test_a_model_that_cannot_is_exit_code_1_with_the_kind_of_failure(metajudge, notes):
+def test_a_model_that_cannot_is_exit_code_1_with_the_kind_of_failure(metajudge):
+    (metajudge.folder / "reviews.md").write_text("- right verdict\n- quotes the code\n")
     with LLMServer(answer=lambda _body: json.dumps({"title": "x"})) as server:
-        done = metajudge("rubric", "refine", notes, "--model", f"openai:m@{server.url}", "--out", "r.yaml")
+        done = metajudge("rubric", "refine", "reviews.md", "--model", f"openai:m@{server.url}", "--out", "r.yaml")
     assert done.returncode == 1
     assert "no rubric (bad_reply)" in done.stderr
     assert not (metajudge.folder / "r.yaml").exists()

@@ -1,14 +1,12 @@
 """``metajudge review`` as a reviewer uses it."""
 
-import asyncio
 import time
 
 import pytest
 
 from metajudge import Engine
-from metajudge.reviews.review import Review
-from metajudge.store import open_store
-from tests.doubles.judgments import judgment
+from tests.doubles.judgments import judgment, review_on
+from tests.reviewables.planted import in_store
 
 pytestmark = pytest.mark.slow  # every test is a process of its own, or several
 
@@ -19,29 +17,14 @@ RECORDS = [judgment(f"j{i}", verdict="A>B") for i in range(4)]
 def queue(metajudge):
     path = metajudge.folder / "metajudge.db"
 
-    async def fill():
-        async with Engine(store=path) as engine:
+    async def fill(store):
+        async with Engine(store=store) as engine:
             await engine.vet_all(RECORDS)
-        store = await open_store(path)
-        await store.reviews.open(
-            [
-                Review(
-                    review_id=f"r{i}",
-                    subject_id=one.id,
-                    subject_digest=one.digest,
-                    item_id=one.item.id,
-                    judge=one.judge,
-                    action="REVIEW",
-                    margin=i / 10,
-                    probability=0.6,
-                    opened_at=time.time(),
-                )
-                for i, one in enumerate(RECORDS)
-            ]
-        )
-        await store.close()
+        changes = {"probability": 0.6, "opened_at": time.time()}
+        opened = [review_on(one, review_id=f"r{i}", margin=i / 10, **changes) for i, one in enumerate(RECORDS)]
+        await store.reviews.open(opened)
 
-    asyncio.run(fill())
+    in_store(path, fill)
     return metajudge
 
 

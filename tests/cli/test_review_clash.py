@@ -1,6 +1,5 @@
 """``metajudge review`` on a clash: blind is blind, and the hinted command is accepted."""
 
-import asyncio
 import json
 import re
 import shlex
@@ -12,9 +11,9 @@ from typer.testing import CliRunner
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.cli.review import app
-from metajudge.store import open_store
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by
+from tests.reviewables.planted import in_store
 
 RESPONSES = {"gpt-4o": "As GPT-4, made by OpenAI, I say: four, of course.", "claude-3-opus": "4, says Anthropic."}
 
@@ -28,16 +27,14 @@ def review(tmp_path):
     """Runs ``metajudge review`` over a store that holds one clash on which the panel is divided."""
     path = tmp_path / "s.duckdb"
 
-    async def fill():
+    async def fill(store):
         judges = (Judge("owl", ranks_by(len, name="owl")), Judge("hawk", ranks_by(shortest, name="hawk")))
         judges += (Judge("wren", ranks_by(len, name="wren")),)
         item = Item(id="q1", question="What is 2 + 2?", responses=RESPONSES)
         (record,) = await evaluate(item, Clash(judges))
-        store = await open_store(path)
         await store.reviews.open([review_of_clash(record, now=time.time())])
-        await store.close()
 
-    asyncio.run(fill())
+    in_store(path, fill)
 
     def invoke(*words):
         done = CliRunner().invoke(app, [*map(str, words), "--store", str(path)])

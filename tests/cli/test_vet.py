@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from metajudge.vetting.bars import Bar, Reached
 from tests.cli.conftest import agents
 from tests.doubles.jsonl import lines
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
 
@@ -71,8 +71,7 @@ class TestUsage:
     def test_a_second_process_works_on_the_store_at_the_same_time(self, metajudge, sixty):
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
             first = metajudge.start("vet", sixty, *agents(server), "--concurrency", 2)
-            while server.count == 0:
-                time.sleep(0.02)
+            until(lambda: server.count)
             second = metajudge("vet", sixty, *agents(server))
             first.communicate()
         assert (first.returncode, second.returncode) == (0, 0), second.stderr
@@ -83,27 +82,16 @@ class TestUsage:
 class TestStoppedInTheMiddle:
     def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(self, metajudge, sixty):
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
-            command = (
-                "vet",
-                sixty,
-                *agents(server),
-                "--concurrency",
-                4,
-                "--out",
-                "out.jsonl",
-                "--no-early-exit",
-                "--json",
-            )
-            process = metajudge.start(*command)
-            while server.count < 30:
-                time.sleep(0.02)
+            command = ("vet", sixty, *agents(server), "--concurrency", 4, "--out", "out.jsonl", "--no-early-exit")
+            process = metajudge.start(*command, "--json")
+            until(lambda: server.count >= 30)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
             assert process.returncode == 130, err
             first = json.loads(out)
             assert first["end"] == "interrupted"
             assert len(lines(metajudge.folder / "out.jsonl")) == first["assessed"] < 60
-            second, code = metajudge.json(*command[:-1])
+            second, code = metajudge.json(*command)
             assert server.count == first["calls"] + second["calls"] == 120
         assert (code, second["assessed"]) == (0, 60)
         assert len(lines(metajudge.folder / "out.jsonl")) == 60
@@ -112,8 +100,7 @@ class TestStoppedInTheMiddle:
         with LLMServer(answer=score_answer(5), latency_s=0.05) as server:
             command = ("vet", sixty, *agents(server), "--concurrency", 4, "--no-early-exit")
             process = metajudge.start(*command, "--out", "killed.jsonl")
-            while server.count < 40:
-                time.sleep(0.01)
+            until(lambda: server.count >= 40)
             process.kill()
             process.communicate()
             before = server.count

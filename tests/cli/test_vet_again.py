@@ -1,6 +1,5 @@
 """An identical ``metajudge vet`` is answered from the stored run; anything else is computed whole."""
 
-import asyncio
 import json
 import os
 import threading
@@ -11,24 +10,16 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
-from metajudge.store import open_store
 from metajudge.vetting import rerun
 from tests.cli.conftest import agents
 from tests.doubles.crowds import crowd
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.reviewables.planted import in_store
 
 SAID = "those of an earlier run"
 OF_A_RUN = {
-    "run_id",
-    "total_s",
-    "reused",
-    "results_known",
-    "calls",
-    "cached_calls",
-    "usage",
-    "cost_usd",
+    *("run_id", "total_s", "wall_s", "reused", "results_known", "calls", "cached_calls", "usage", "cost_usd"),
     "known_cost_usd",
-    "wall_s",
 }
 
 
@@ -173,14 +164,8 @@ def test_bad_lines_are_reported_each_time(vet):
 
 def test_the_stored_answer_is_small_and_has_no_texts(vet, tmp_path):
     vet()
-
-    async def stored():
-        store = await open_store(tmp_path / "s.db")
-        rows = await store.ask(lambda c: c.execute("SELECT owner, body FROM service_answers").fetchall())
-        await store.close()
-        return rows
-
-    [(owner, body)] = asyncio.run(stored())
+    query = "SELECT owner, body FROM service_answers"
+    [(owner, body)] = in_store(tmp_path / "s.db", lambda store: store.ask(lambda c: c.execute(query).fetchall()))
     assert owner == "metajudge vet"
     assert crowd(1)[0].item.question.encode() not in body
     assert len(body) < 6_000

@@ -5,16 +5,6 @@ import json
 import pytest
 
 
-@pytest.fixture
-def write(tmp_path):
-    def file(*rows, name="in.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-        return path
-
-    return file
-
-
 def graded(item, judge, verdict, responses=1, **more):
     names = "ABC"[:responses]
     content = {"id": f"i{item}", "question": f"q{item}", "responses": {name: name for name in names}}
@@ -25,9 +15,10 @@ CROWD = [graded(item, judge, judge != "z" or item % 3 > 0) for item in range(30)
 
 
 @pytest.mark.slow
-def test_the_share_of_peers_decides_and_the_headline_gives_its_cut(metajudge, write):
+def test_the_share_of_peers_decides_and_the_headline_gives_its_cut(metajudge):
     """By hand: where all six agree 6/7 of the peers do, where z differs 5/7 for the five others, and 1/7 for z."""
-    path = write(*CROWD)
+    path = metajudge.folder / "in.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in CROWD))
     summary, _ = metajudge.json("vet", path)
     assert (summary["kept"], summary["discarded"], summary["unscored"]) == (120, 60, 0)
     rule = "by agreement, from a share of 0.75 of the peers on (the default)"

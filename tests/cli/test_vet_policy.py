@@ -10,6 +10,7 @@ from metajudge.readers import write_jsonl
 from tests.doubles.jsonl import lines
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.reviewables.planted import in_store
 
 
 @pytest.fixture
@@ -46,19 +47,10 @@ def test_every_assessment_gets_a_decision_and_a_second_policy_asks_nobody(run, g
 
 def test_a_policy_switches_early_exit_off(run, given, tmp_path):
     with LLMServer(score_answer(1)) as server:
-        run("vet", given, *agents(server, 3), "--strategy", "majority_vote", "--out", "early.jsonl")
+        command = ("vet", given, *agents(server, 3), "--strategy", "majority_vote")
+        run(*command, "--out", "early.jsonl")
         early = server.count
-        run(
-            "vet",
-            given,
-            *agents(server, 3),
-            "--strategy",
-            "majority_vote",
-            "--policy",
-            "verdict_score",
-            "--out",
-            "a.jsonl",
-        )
+        run(*command, "--policy", "verdict_score", "--out", "a.jsonl")
         assert early == 6
         assert server.count == 9, "only those not asked before are asked"
     assert all(row["final_score"] == 1.0 for row in lines(tmp_path / "a.jsonl"))
@@ -82,10 +74,6 @@ def test_a_policy_that_does_not_fit_ends_the_run_before_anything_is_asked(run, g
 
 
 def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, given, tmp_path):
-    import asyncio
-
-    from metajudge.store import open_store
-
     (tmp_path / "mine.yaml").write_text(load_policy("verdict_score").model_dump_json().replace("verdict_score", "mine"))
     with LLMServer(score_answer(5)) as server:
         run("vet", given, *agents(server), "--policy", "mine.yaml", "--out", "a.jsonl")
@@ -94,13 +82,5 @@ def test_the_content_of_a_policy_stays_in_the_store_when_its_file_is_gone(run, g
     assert again.exit_code == 0
     digest = lines(tmp_path / "b.jsonl")[0]["decision"]["policy_digest"]
     assert digest == lines(tmp_path / "a.jsonl")[0]["decision"]["policy_digest"]
-
-    async def kept():
-        store = await open_store(tmp_path / "metajudge.db")
-        try:
-            return await store.audit_log.entries("policy", "mine")
-        finally:
-            await store.close()
-
-    (entry,) = asyncio.run(kept())
+    (entry,) = in_store(tmp_path / "metajudge.db", lambda store: store.audit_log.entries("policy", "mine"))
     assert Policy.model_validate(entry.payload["policy"]).digest == digest

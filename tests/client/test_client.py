@@ -17,12 +17,12 @@ from metajudge.client import (
     TimeLimitError,
     UnfinishedJobError,
 )
-from metajudge.panels.config import panel_config
-from tests.api.conftest import running
+from tests.api.conftest import panel_of, running
 from tests.client.conftest import KEY, records
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.scripted_http import Scripted
+from tests.doubles.waiting import until
 
 app_module = importlib.import_module("metajudge.api.app")
 
@@ -89,14 +89,8 @@ class TestResults:
     def slow(self, tmp_path):
         """A service whose model takes 0.2 s, one at a time."""
         with LLMServer(answer=score_answer(5), latency_s=0.2) as server:
-            agent = {"name": "a", "model": f"openai:a@{server.url}", "price": {"input": 1, "output": 1}}
-            options = app_module.ServiceOptions(
-                panels={"default": panel_config({"agents": [agent]})},
-                store=tmp_path / "s.duckdb",
-                api_key=KEY,
-                limits=app_module.Limits(job_workers=1),
-            )
-            with running(options) as plain:
+            shared = {"store": tmp_path / "s.duckdb", "api_key": KEY, "limits": app_module.Limits(job_workers=1)}
+            with running(app_module.ServiceOptions(panels={"default": panel_of(server, "a")}, **shared)) as plain:
                 yield str(plain.base_url)
 
     @pytest.mark.slow
@@ -108,8 +102,7 @@ class TestResults:
     def test_not_waited_for_it_gives_what_there_is_and_says_how_many_are_missing(self, slow):
         with Client(slow, KEY) as client:
             job = client.vet_batch(records(20))
-            while client.job(job["job_id"])["done"] < 3:
-                time.sleep(0.02)
+            until(lambda: client.job(job["job_id"])["done"] >= 3)
             found = []
             with pytest.raises(UnfinishedJobError, match=r"is running: \d+ of its 20 items have no result") as caught:
                 found.extend(client.results(job["job_id"], wait=False))

@@ -14,9 +14,8 @@ from metajudge.client import (
     ServiceUnreachableError,
 )
 from metajudge.errors import ConfigurationError
-from metajudge.panels.config import panel_config
 from metajudge.types import Status
-from tests.api.conftest import running
+from tests.api.conftest import panel_of, running
 from tests.api.service_process import free_port
 from tests.client.conftest import records
 from tests.doubles.llm_server import LLMServer, score_answer
@@ -33,9 +32,8 @@ def test_an_answer_that_says_when_to_come_back():
 @pytest.mark.slow
 async def test_150_vets_at_once_on_a_service_that_takes_8_are_all_answered(tmp_path):
     with LLMServer(answer=score_answer(5), latency_s=0.02) as server:
-        agent = {"name": "a", "model": f"openai:a@{server.url}", "price": {"input": 1, "output": 1}}
         limits = app_module.Limits(in_flight=8)
-        panels = {"default": panel_config({"agents": [agent]})}
+        panels = {"default": panel_of(server, "a")}
         with running(app_module.ServiceOptions(panels=panels, store=tmp_path / "s.duckdb", limits=limits)) as plain:
             async with AsyncClient(str(plain.base_url), patience_s=90.0) as client:
                 found = await asyncio.gather(*(client.vet(one) for one in records(150)))

@@ -18,8 +18,7 @@ import time
 import traceback
 
 from metajudge.store import open_store
-from metajudge.types import Assessment, Status
-from tests.doubles.judgments import judgment
+from tests.doubles.judgments import assessed, judgment
 
 jobs_module = importlib.import_module("metajudge.api.jobs")
 panels_module = importlib.import_module("metajudge.api.panels")
@@ -42,19 +41,7 @@ class Panels:
 
     async def vet(self, one, _choice, _others=()):
         await asyncio.sleep(0.005)
-        return Assessment(
-            judgment_id=one.id,
-            item_id=one.item.id,
-            judge=one.judge,
-            status=Status.ASSESSED,
-            final_score=5.0,
-            accepted=True,
-            strategy="single",
-            threshold=4.5,
-            panel_digest="p",
-            judgment_digest=one.digest,
-            metajudge_version="0",
-        )
+        return assessed(one)
 
 
 async def replica(place, committed=lambda: None):

@@ -2,8 +2,9 @@
 
 import json
 
+from metajudge.reviews.review import Review
 from metajudge.rubric import Rubric, load_rubric
-from metajudge.types import Judgment
+from metajudge.types import Assessment, Judgment, Status
 
 CRITERIA = ("accuracy", "logical_soundness", "completeness", "fairness", "relevance", "clarity", "impactfulness")
 
@@ -25,6 +26,38 @@ def judgment(id="j1", *, verdict="A>B", category=None, label="A>B", judge="owl",
         "order": list(order),
     }
     return Judgment.model_validate({**data, **changes})
+
+
+def assessed(one, score=5.0, panel="p", **changes):
+    """What a panel found of a judgment: accepted, and nothing said of agents or signals."""
+    data = {
+        "judgment_id": one.id,
+        "item_id": one.item.id,
+        "judge": one.judge,
+        "judgment_digest": one.digest,
+        "status": Status.ASSESSED,
+        "final_score": score,
+        "accepted": True,
+        "strategy": "single",
+        "threshold": 4.5,
+        "panel_digest": panel,
+        "metajudge_version": "0",
+    }
+    return Assessment(**{**data, **changes})
+
+
+def review_on(one, **changes):
+    """A review of a judgment, opened by a policy that asks people."""
+    data = {
+        "review_id": one.id,
+        "subject_id": one.id,
+        "subject_digest": one.digest,
+        "item_id": one.item.id,
+        "judge": one.judge,
+        "action": "REVIEW",
+        "opened_at": 1.0,
+    }
+    return Review(**{**data, **changes})
 
 
 def reply(score=5, rubric: Rubric | None = None, **scores) -> str:

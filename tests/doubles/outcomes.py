@@ -7,6 +7,7 @@ from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote
 from metajudge.clashes.tally import Voter, tally
 from metajudge.types import Assessment, Item, Judgment, Ranking, Status, digest
 from metajudge.types.decision import Action, Decision, DecisionInputs
+from tests.reviewables.planted import in_store
 
 KINDS = ("judgment", "clash", "case")
 
@@ -94,3 +95,15 @@ async def _clash(store, number, action):
     record = clash_record(number, unanimous=action is Action.APPROVE)
     await keep_clashes(store, [record], now=time.time())
     return subject_of(record)
+
+
+def filled(path):
+    """A store with an approved and an escalated one of each kind; its path."""
+
+    async def fill(store):
+        for number, action in enumerate((Action.APPROVE, Action.REVIEW)):
+            for kind in KINDS:
+                await decide(store, kind, number, action)
+
+    in_store(path, fill)
+    return path

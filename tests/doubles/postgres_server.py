@@ -1,9 +1,12 @@
 """A PostgreSQL server of a test's own, to be killed and started again."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,3 +43,13 @@ class PostgresServer:
 
     def _pid(self) -> int:
         return int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server of the test's own; for tests that name it in their own module."""
+    folder = Path(tempfile.mkdtemp(prefix="metajudge-test-postgres-"))
+    one = PostgresServer(folder)
+    yield one
+    one.stop()
+    shutil.rmtree(folder, ignore_errors=True)

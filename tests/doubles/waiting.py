@@ -1,5 +1,6 @@
 """Time in tests: waiting for what is to become true, and a clock that only tests and waits move."""
 
+import asyncio
 import time
 
 
@@ -9,6 +10,15 @@ def until(found, what="", within=30.0):
     while not (value := found()):
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
+    return value
+
+
+async def reached(found, what="", within=30.0):
+    """The first true value of an awaited call that is repeated; fails after so many seconds."""
+    deadline = time.monotonic() + within
+    while not (value := await found()):
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.02)
     return value
 
 

@@ -44,6 +44,9 @@ def _llmbar_rows() -> Iterable[dict[str, Any]]:
             }
 
 
+_VOTES = "aaa/a aab/a bbb/b abb/a aaa/b bab/b aa-/a bbb/b"
+"""Of a panel of three judges, and of a person."""
+
 BENCHES: dict[str, Callable[[], str]] = {
     "judgebench/pairs.jsonl": lambda: _lines(map(pair, range(12))),
     "judgebench/judgments.jsonl": lambda: _lines(_games()),
@@ -53,18 +56,7 @@ BENCHES: dict[str, Callable[[], str]] = {
     "llmbar/judgments.jsonl": lambda: _lines(_llmbar_rows()),
     "agent_clash/evaluations.jsonl": lambda: _lines(
         study_row(number, votes, human=human)
-        for number, (votes, human) in enumerate(
-            [
-                ("aaa", "a"),
-                ("aab", "a"),
-                ("bbb", "b"),
-                ("abb", "a"),
-                ("aaa", "b"),
-                ("bab", "b"),
-                ("aa-", "a"),
-                ("bbb", "b"),
-            ]
-        )
+        for number, (votes, human) in enumerate(one.split("/") for one in _VOTES.split())
     ),
 }
 """Name of the file -> how its text is made."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import httpx2
 from tests.doubles.cases import ANALYSIS, RELEVANCE
 from tests.doubles.cases import reply as case_reply
 from tests.doubles.llm_server import requested_schema, score_answer
+from tests.doubles.waiting import until
 from tests.edges import serving
 from tests.edges.exchanges import Visitor
 from tests.edges.serving import key
@@ -141,10 +141,8 @@ def ended(api: Visitor) -> str:
     """Waits for the newest job; its address."""
     job = api.client.get("/v1/jobs", params={"limit": 1}).json()["jobs"][0]
     place = f"/v1/jobs/{job['job_id']}"
-    deadline = time.monotonic() + 100
-    while api.client.get(place).json()["state"] not in ("done", "failed", "cancelled"):
-        assert time.monotonic() < deadline, "the job does not end"
-        time.sleep(0.02)
+    states = ("done", "failed", "cancelled")
+    until(lambda: api.client.get(place).json()["state"] in states, "the job does not end", within=100)
     return place
 
 

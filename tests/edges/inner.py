@@ -28,37 +28,5 @@ DOCUMENTED = (
 )
 """Public callables that do not stand in ``metajudge.__all__``."""
 
-__all__ = [
-    "DOCUMENTED",
-    "AsyncClient",
-    "Client",
-    "ExportRequest",
-    "Options",
-    "PanelConfig",
-    "Selection",
-    "ServiceOptions",
-    "analyse",
-    "audit_judgments",
-    "borda",
-    "bradley_terry",
-    "call_api",
-    "check",
-    "clash_on",
-    "dawid_skene",
-    "export",
-    "get_assert",
-    "grade_items",
-    "guaranteed_threshold",
-    "judge_cases",
-    "judge_items",
-    "kemeny",
-    "kept_rows",
-    "load_panel_file",
-    "panel_ablation",
-    "panel_config",
-    "run_peers_on",
-    "running",
-    "standings_of",
-    "verify",
-    "vetted_rows",
-]
+__all__ = ["ExportRequest", "Options", "PanelConfig", "Selection", "running"]
+"""Names of inner modules that nothing here uses."""

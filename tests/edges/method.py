@@ -71,6 +71,12 @@ FAILING: dict[str, dict[str, tuple[int, ...] | None]] = {
 Expected = dict[str, tuple[float | None, bool | None]]
 """Judgment -> final score and whether it is kept; None where there is none."""
 
+
+def votes(kept: str) -> Expected:
+    """What a vote gives for k1 to k8: + for the scale's upper end, which is kept, - for its lower end."""
+    return {f"k{n}": (5.0, True) if one == "+" else (1.0, False) for n, one in enumerate(kept, 1)}
+
+
 SINGLE: Expected = {
     "k1": (5.0, True),
     "k2": (4.5, False),
@@ -101,36 +107,9 @@ WEIGHTED: Expected = {  # ann counts twice
     "k7": (2.0, False),
     "k8": (167 / 36, True),  # (41 + 41 + 40 + 45) / 36
 }
-MAJORITY: Expected = {
-    "k1": (5.0, True),
-    "k2": (1.0, False),
-    "k3": (1.0, False),
-    "k4": (5.0, True),
-    "k5": (1.0, False),
-    "k6": (5.0, True),
-    "k7": (1.0, False),
-    "k8": (5.0, True),
-}
-MAJORITY_OF_TWO: Expected = {  # both must lie above
-    "k1": (5.0, True),
-    "k2": (1.0, False),
-    "k3": (1.0, False),
-    "k4": (5.0, True),
-    "k5": (1.0, False),
-    "k6": (1.0, False),
-    "k7": (1.0, False),
-    "k8": (1.0, False),
-}
-DISCUSSION: Expected = {
-    "k1": (1.0, False),
-    "k2": (5.0, True),
-    "k3": (5.0, True),
-    "k4": (1.0, False),
-    "k5": (1.0, False),
-    "k6": (1.0, False),
-    "k7": (5.0, True),
-    "k8": (5.0, True),
-}
+MAJORITY = votes("+--+-+-+")
+MAJORITY_OF_TWO = votes("+--+----")  # both must lie above
+DISCUSSION = votes("-++---++")
 DISCUSSION_AVERAGE: Expected = {
     "k1": (4.0, False),
     "k2": (4.6, True),

@@ -227,14 +227,8 @@ _EXPORT: dict[str, Series] = {
         "vet made4.jsonl --threshold 3",
         *(
             f"export preferences --out {name} --format {name} >> {name}/data/train-00000-of-00001.{ending}"
-            for name, ending in (
-                ("trl", "parquet"),
-                ("trl-conversational", "parquet"),
-                ("ultrafeedback", "parquet"),
-                ("kto", "parquet"),
-                ("jsonl", "jsonl"),
-                ("parquet", "parquet"),
-            )
+            for name in ("trl", "trl-conversational", "ultrafeedback", "kto", "jsonl", "parquet")
+            for ending in ("jsonl" if name == "jsonl" else "parquet",)
         ),
         "export preferences --out no --format word",
     ),

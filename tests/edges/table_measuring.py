@@ -7,6 +7,7 @@ _THREE = " ".join(
     f"--judge {name}={style.format(f'{name}-1')}"
     for name, style in (("jay", OPENAI_STYLE), ("kite", ANTHROPIC_STYLE), ("lark", OPENAI_STYLE))
 )
+_RECORDED = ("judgebench", "llmbar", "mtbench", "realmistake")
 _FIT = "calibrate fit --data made60.jsonl --out cal.json --seed 3"
 _SPLIT = "calibrate fit --data made120.jsonl --out cal.json --share 0.5"
 _SCORES = "vet made12.jsonl --config average.toml --no-early-exit --out a.jsonl --json"
@@ -52,13 +53,10 @@ _BENCH: dict[str, Series] = {
         f"bench judgebench --data judgebench --judge owl --agent ann={OPENAI_STYLE.format('ann-1')}", tolerance=FIT
     ),
     "bench_llmbar": series("bench llmbar --data llmbar", "bench llmbar --data judgebench", tolerance=FIT),
-    "bench_judgebench_recorded": series("bench judgebench --data $data/judgebench --limit 24", tolerance=FIT),
-    "bench_llmbar_recorded": series("bench llmbar --data $data/llmbar --limit 24", tolerance=FIT),
-    "bench_mtbench_recorded": series("bench mtbench --data $data/mtbench --limit 24", tolerance=FIT),
-    "bench_realmistake_recorded": series("bench realmistake --data $data/realmistake --limit 24", tolerance=FIT),
-    "bench_rewardbench2_recorded": series(
-        "bench rewardbench2 --data $data/themis_rewardbench2 --limit 24", tolerance=FIT
-    ),
+    **{
+        f"bench_{name}_recorded": series(f"bench {name} --data $data/{folder or name} --limit 24", tolerance=FIT)
+        for name, folder in {**dict.fromkeys(_RECORDED), "rewardbench2": "themis_rewardbench2"}.items()
+    },
     "bench_file": series("bench plain.jsonl --judge ash --json", "bench file made12.jsonl --seeds 0", tolerance=FIT),
     "bench_file_calibrated": series(
         _FIT,

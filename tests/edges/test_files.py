@@ -353,16 +353,6 @@ def test_a_policy_of_your_own_is_valid(folder):
     record("policy_own", {"shown": _brief(shown), "digest": load_policy(folder / "mine.yaml").digest}, folder)
 
 
-@pytest.mark.parametrize("name", REFUSED_POLICIES)
-def test_a_refused_policy_says_where(name, folder):
-    change, words = REFUSED_POLICIES[name]
-    (folder / "mine.yaml").write_text(POLICY.replace(*change, 1))
-    done = run("policy", "validate", "mine.yaml")
-    assert done.code == 2
-    for word in words:
-        assert word in done.stderr + done.stdout, done.stderr
-
-
 REFUSED_RUBRICS = {
     "weight": (("weight: 0.4", "weight: -1"), ("criteria[1].weight", "-1")),
     "level": (("3: Can be defended., ", ""), ("criteria[0].levels", "3")),
@@ -383,11 +373,15 @@ def test_a_rubric_of_your_own_is_read(folder):
     assert load_rubric(folder / "same.yaml").digest == rubric.digest
 
 
-@pytest.mark.parametrize("name", REFUSED_RUBRICS)
-def test_a_refused_rubric_says_where(name, folder):
-    change, words = REFUSED_RUBRICS[name]
-    (folder / "mine.yaml").write_text(RUBRIC.replace(*change, 1))
-    done = run("rubric", "validate", "mine.yaml")
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*(("policy", name) for name in REFUSED_POLICIES), *(("rubric", name) for name in REFUSED_RUBRICS)],
+)
+def test_a_refused_file_says_where(kind, name, folder):
+    text, table = {"policy": (POLICY, REFUSED_POLICIES), "rubric": (RUBRIC, REFUSED_RUBRICS)}[kind]
+    change, words = table[name]
+    (folder / "mine.yaml").write_text(text.replace(*change, 1))
+    done = run(kind, "validate", "mine.yaml")
     assert done.code == 2
     for word in words:
         assert word in done.stderr + done.stdout, done.stderr

@@ -112,13 +112,9 @@ def toml(panel: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scores_and_decisions(found: dict[str, Any]) -> Expected:
-    return {key: (one["final_score"], one["accepted"]) for key, one in found.items()}
-
-
 def same(found: dict[str, Any], expected: Expected) -> None:
     """The scores to a billionth, the decisions exactly."""
-    seen = scores_and_decisions(found)
+    seen = {key: (one["final_score"], one["accepted"]) for key, one in found.items()}
     assert {key: kept for key, (_, kept) in seen.items()} == {key: kept for key, (_, kept) in expected.items()}
     for key, (score, _) in expected.items():
         assert seen[key][0] == (None if score is None else pytest.approx(score, abs=1e-9)), key

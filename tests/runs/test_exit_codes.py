@@ -22,8 +22,9 @@ from metajudge.judging.run import JudgeTotals
 from metajudge.peers.run import PeersTotals
 from metajudge.runs.exit_codes import ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
-from metajudge.types import AgentResult, Assessment, Failure, Status
+from metajudge.types import AgentResult, Failure, Status
 from metajudge.vetting.summary import VetSummary
+from tests.doubles.judgments import assessed, judgment
 
 CLI = Path(__file__).parents[2] / "metajudge" / "cli"
 DOCS = Path(__file__).parents[2] / "docs" / "exit-codes.md"
@@ -82,10 +83,8 @@ def vetted(status, kind=None, agents=()):
         AgentResult(agent=name, model="m", weight=1.0, failure=Failure(kind=FailureKind.TIMEOUT, message="late"))
         for name in agents
     )
-    common = {"judgment_id": "j", "item_id": "i", "judge": "x", "strategy": "signals", "threshold": 4.5}
-    digests = {"panel_digest": "p", "judgment_digest": "d", "metajudge_version": "0"}
     accepted = True if status is Status.ASSESSED else None
-    return Assessment(status=status, accepted=accepted, failure=failure, agents=results, **common, **digests)
+    return assessed(judgment(), None, status=status, accepted=accepted, failure=failure, agents=results)
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,17 @@ from metajudge.store.annotations import DERIVED, annotation_of, without_annotati
 from metajudge.store.bulk import AnnotationRow, AssessmentBlock, ItemRow, JudgmentRow
 from metajudge.store.rows import item_row, judgment_row
 from metajudge.types import Assessment, Judgment, SignalValue, digest
+from tests.doubles.judgments import assessed
 
 
 def found(judgment: Judgment, score: float | None = 4.2, **changes: object) -> Assessment:
     values = {
-        "judgment_id": judgment.id,
-        "item_id": judgment.item.id,
-        "judge": judgment.judge,
         "status": "unscored" if score is None else "assessed",
-        "final_score": score,
         "accepted": None if score is None else score > 4.5,
         "strategy": "signals",
-        "threshold": 4.5,
         "signals": {"order": SignalValue(value=1.0, state="agree", detail="other order: A>B")},
-        "panel_digest": "panel",
-        "judgment_digest": judgment.digest,
-        "metajudge_version": "0",
     }
-    return Assessment(**{**values, **changes})
+    return assessed(judgment, score, **{**values, **changes})
 
 
 def key_of(assessment: Assessment) -> str:

@@ -22,14 +22,15 @@ import pytest
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.outcomes.model import OutcomeFilter
-from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import RunRecord, copying, engine_of, open_store
 from metajudge.store.copying import copy_store
 from metajudge.store.old_file import side_files
 from metajudge.store.tables import HISTORY, SCORES, STATE, columns
 from metajudge.types.location import store_location
+from tests.store.test_reviews import NOW
+from tests.store.test_reviews import review as waiting
 
-NOW = 1_000_000.0
 OLD = Path(__file__).parent / "data" / "store-0.2.tar.gz"
 
 
@@ -84,17 +85,8 @@ async def fill(location, records, first=0, count=30):
         judgment = records.judgment(n)
         await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), f"run-{first}")
     await store.finish_run(f"run-{first}", "finished", 2.0, {"calls": count})
-    review = Review(
-        review_id=f"r{first}",
-        subject_id="judgment-1",
-        subject_digest="d",
-        item_id=f"item-{first}",
-        judge="owl",
-        category="Math",
-        action="REVIEW",
-        policy=None,
-        opened_at=NOW,
-    )
+    about = {"subject_id": "judgment-1", "subject_digest": "d", "policy": None}
+    review = waiting(f"r{first}", item_id=f"item-{first}", **about)
     await store.reviews.open([review])
     await store.reviews.claim("ada", now=NOW)
     said = HumanDecision(review_id=review.review_id, reviewer="ada", outcome=Outcome.APPROVE, decided_at=NOW)

@@ -27,17 +27,9 @@ async def vet(store, records, n, action, digest="d1"):
 
 
 async def ask_people(store, digest, n=0, reviewers=1, policy="d1", **changes):
-    review = Review(
-        review_id=f"review-{n}",
-        subject_id=f"judgment-{n}",
-        subject_digest=digest,
-        item_id=f"item-{n}",
-        action="REVIEW",
-        policy=PolicyUsed(name="careful", digest=policy),
-        opened_at=NOW,
-        reviewers=reviewers,
-        **changes,
-    )
+    about = {"review_id": f"review-{n}", "subject_id": f"judgment-{n}", "item_id": f"item-{n}", "action": "REVIEW"}
+    used = PolicyUsed(name="careful", digest=policy)
+    review = Review(**about, subject_digest=digest, policy=used, opened_at=NOW, reviewers=reviewers, **changes)
     await store.reviews.open([review])
     return review
 

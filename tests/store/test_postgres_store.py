@@ -1,10 +1,8 @@
 """What is particular to PostgreSQL: who may come in, a server that goes away, several stores on one database."""
 
 import asyncio
+import contextlib
 import os
-import shutil
-import signal
-import tempfile
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,9 +16,11 @@ from metajudge.store.migrating import Migration
 from metajudge.store.patience import Pauses
 from metajudge.store.store import SqlStore
 from metajudge.types.location import PostgresUrl, store_location
-from tests.doubles.postgres_server import PostgresServer
-from tests.doubles.store_script import script
+from tests.doubles.postgres_server import postgres_server as server
+from tests.doubles.store_script import WRITER, killed, script
+from tests.doubles.waiting import until
 
+__all__ = ["server"]
 psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed")
 postgres = pytest.importorskip("metajudge.store.postgres")
 
@@ -30,13 +30,17 @@ async def impatient(url: str, **options):
     return await asyncio.to_thread(SqlStore, engine)
 
 
-@pytest.fixture
-def server():
-    folder = Path(tempfile.mkdtemp(prefix="metajudge-test-postgres-"))
-    one = PostgresServer(folder)
-    yield one
-    one.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+@contextlib.contextmanager
+def as_role(url, options=""):
+    """The URL for a role of the test's own, which is gone afterwards."""
+    name, parts = f"role_{os.getpid()}", urlsplit(url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"DROP ROLE IF EXISTS {name}")
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p' {options}")
+        try:
+            yield parts._replace(netloc=f"{name}:p@127.0.0.1:{parts.port}").geturl()
+        finally:
+            admin.execute(f"DROP ROLE {name}")
 
 
 class TestOpening:
@@ -81,30 +85,13 @@ class TestOpening:
             assert found == [("sales",)]
 
     async def test_server_without_a_free_connection_is_a_typed_error(self, postgres_url) -> None:
-        with psycopg.connect(postgres_url, autocommit=True) as admin:
-            name = f"poor_{os.getpid()}"
-            admin.execute(f"DROP ROLE IF EXISTS {name}")
-            admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p' CONNECTION LIMIT 0")
-            try:
-                parts = urlsplit(postgres_url)
-                poor = parts._replace(netloc=f"{name}:p@127.0.0.1:{parts.port}").geturl()
-                with pytest.raises(StoreUnavailableError, match="too many connections"):
-                    await open_store(poor)
-            finally:
-                admin.execute(f"DROP ROLE {name}")
+        unable = pytest.raises(StoreUnavailableError, match="too many connections")
+        with as_role(postgres_url, "CONNECTION LIMIT 0") as poor, unable:
+            await open_store(poor)
 
     async def test_without_the_right_to_make_tables_it_says_what_is_needed(self, postgres_url) -> None:
-        with psycopg.connect(postgres_url, autocommit=True) as admin:
-            name = f"guest_{os.getpid()}"
-            admin.execute(f"DROP ROLE IF EXISTS {name}")
-            admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p'")
-            try:
-                parts = urlsplit(postgres_url)
-                guest = parts._replace(netloc=f"{name}:p@127.0.0.1:{parts.port}").geturl()
-                with pytest.raises(StoreError, match=r"needs the right to create the schema"):
-                    await open_store(guest)
-            finally:
-                admin.execute(f"DROP ROLE {name}")
+        with as_role(postgres_url) as guest, pytest.raises(StoreError, match=r"needs the right to create the schema"):
+            await open_store(guest)
 
     async def test_ten_that_start_at_once_make_the_tables_once(self, postgres_url) -> None:
         stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(10)))
@@ -309,10 +296,7 @@ class TestServerGone:
             await asyncio.to_thread(server.kill)
             before = len(acknowledged)
             await asyncio.to_thread(server.start)
-            deadline = time.monotonic() + 30
-            while len(acknowledged) == before:
-                assert time.monotonic() < deadline, "it did not go on"
-                await asyncio.sleep(0.05)
+            await asyncio.to_thread(until, lambda before=before: len(acknowledged) > before, "it did not go on")
         stop = True
         await asyncio.gather(*tasks)
         found = await store.find_assessments([f"key-{n}" for n in acknowledged])
@@ -361,32 +345,10 @@ class TestServerGone:
         await store.close()
 
 
-CLIENT = """
-    async def main():
-        store = await open_store(path)
-        await store.start_run(RunRecord(f"run-{sys.argv[2]}", "vet", 1.0, "running", {}))
-        async def one(n):
-            store.record_call(records.call(n))
-            judgment = records.judgment(n)
-            await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), "run-1")
-            print(n, flush=True)
-        first = int(sys.argv[2]) * 1_000_000
-        for start in range(first, first + 1_000_000, 20):
-            await asyncio.gather(*[one(n) for n in range(start, start + 20)])
-    asyncio.run(main())
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("lines", [10, 300])
 async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(postgres_url, records, lines) -> None:
-    processes = [script(CLIENT, postgres_url, number) for number in range(2)]
-    acknowledged = [int(one.stdout.readline()) for one in processes for _ in range(lines)]
-    for one in processes:
-        one.send_signal(signal.SIGKILL)
-        rest = one.stdout.read()  # not communicate(), which passes over what readline() has buffered
-        one.communicate()
-        acknowledged += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+    acknowledged = killed(*(script(WRITER, postgres_url, number) for number in range(2)), lines=lines)
     store = await open_store(postgres_url)
     found = await store.find_assessments([f"key-{n}" for n in acknowledged])
     assert len(found) == len(acknowledged)

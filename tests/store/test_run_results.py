@@ -7,8 +7,7 @@ import pytest
 from metajudge.store import run_results as module
 from metajudge.store.protocol import RunRecord
 from metajudge.store.run_results import current_results, run_results, verdicts_of
-from tests.doubles.judgments import judgment
-from tests.store.test_newest_assessments import assessment
+from tests.doubles.judgments import assessed, judgment
 
 
 def compared(one):
@@ -23,7 +22,7 @@ async def filled(store, monkeypatch):
         await store.start_run(RunRecord(name, "test", 1.0, "running", {}))
     for n, run in enumerate(["first", "first", "first", "second", "first", "second", "first"]):
         one = judgment(f"j{n % 3}")
-        own = assessment(one, 1.0 + n, f"p{n // 5}")
+        own = assessed(one, 1.0 + n, f"p{n // 5}")
         decided = own.model_copy(update={"probability": 0.4, "calibrated": True, "accepted": n % 4 == 0})
         await store.save_assessment(f"k{n % 3}", one, decided if n % 2 else own, run, own)
     return store
@@ -48,7 +47,7 @@ async def test_current_ones_are_the_newest_of_each_panel(filled) -> None:
 async def test_an_annotation_kept_as_a_whole_assessment_counts_as_that(store) -> None:
     await store.start_run(RunRecord("r", "test", 1.0, "running", {}))
     one = judgment("j")
-    own = assessment(one, 1.0)
+    own = assessed(one, 1.0)
     decided = own.model_copy(update={"probability": 0.5, "calibrated": True})
     await store.save_assessment("k", one, decided, "r", own)
     whole = decided.model_copy(update={"final_score": 4.0}).model_dump_json(exclude={"do"})
@@ -66,7 +65,7 @@ async def test_an_annotation_kept_as_a_whole_assessment_counts_as_that(store) ->
 async def test_verdicts_and_labels_of_judgments_whose_texts_are_kept(store) -> None:
     given = [judgment("labelled"), judgment("bare", label=None), judgment("gone", item_id="gone")]
     for n, one in enumerate(given):
-        await store.save_assessment(f"k{n}", one, assessment(one, 1.0), "r")
+        await store.save_assessment(f"k{n}", one, assessed(one, 1.0), "r")
     await store.forget(given[2].item.id)
     digests = [one.digest for one in given]
     found = await store.ask(partial(verdicts_of, digests=digests))

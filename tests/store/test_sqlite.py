@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sqlite3
 import stat
 import zlib
@@ -15,7 +14,7 @@ from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.store import engine_of, open_store
 from metajudge.store.migrating import steps_in
 from metajudge.store.sqlite import _PACKING, pack, unpack
-from tests.doubles.store_script import script
+from tests.doubles.store_script import WRITER, killed, script
 
 
 @pytest.fixture
@@ -176,30 +175,10 @@ class TestSeveral:
 
 
 class TestKill:
-    BODY = """
-        async def main():
-            store = await open_store(path)
-            await store.start_run(RunRecord("run-1", "vet", 1.0, "running", {}))
-            async def one(n):
-                store.record_call(records.call(n))
-                judgment = records.judgment(n)
-                await store.save_assessment(f"key-{n}", judgment, records.assessment(judgment, n), "run-1")
-                print(n, flush=True)
-            for start in range(0, 1_000_000, 20):
-                await asyncio.gather(*[one(n) for n in range(start, start + 20)])
-        asyncio.run(main())
-    """
-
     @pytest.mark.slow
     @pytest.mark.parametrize("lines", [10, 150, 1200])
     async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9(self, path, records, lines) -> None:
-        process = script(self.BODY, path)
-        assert process.stdout is not None
-        acknowledged = [int(process.stdout.readline()) for _ in range(lines)]
-        process.send_signal(signal.SIGKILL)
-        rest = process.stdout.read()
-        process.communicate()
-        acknowledged += [int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        acknowledged = killed(script(WRITER, path, 0), lines=lines)
         store = await open_store(path)
         kept = await store.find_assessments([f"key-{n}" for n in acknowledged])
         assert len(kept) == len(acknowledged)

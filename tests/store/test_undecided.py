@@ -5,15 +5,8 @@ from metajudge.store.undecided import Undecided, undecided_by
 
 
 def review(name: str, reviewers: int = 1) -> Review:
-    return Review(
-        review_id=name,
-        subject_id=f"judgment {name}",
-        subject_digest="d",
-        item_id=f"item {name}",
-        action="REVIEW",
-        opened_at=1.0,
-        reviewers=reviewers,
-    )
+    about = {"subject_id": f"judgment {name}", "subject_digest": "d", "item_id": f"item {name}"}
+    return Review(review_id=name, **about, action="REVIEW", opened_at=1.0, reviewers=reviewers)
 
 
 async def test_a_review_waits_until_the_person_or_enough_others_have_decided(store) -> None:

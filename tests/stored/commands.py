@@ -157,7 +157,7 @@ def results(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in COMMANDS:
         if (path := folder / f"{name}.out.jsonl").is_file():
-            found[name] = [_FIELDS[name.split("_")[0]](one) for one in records(path)]
+            found[name] = [FIELDS[name.split("_")[0]](one) for one in records(path)]
     return found
 
 
@@ -178,11 +178,13 @@ def _judged(one: dict[str, Any]) -> list[Any]:
     return [one["id"], one["judge"], one["verdict"]]
 
 
-def _decided(one: dict[str, Any]) -> list[Any]:
-    return [one["case_id"], one["action"], round(one["overall_quality_score"], 6)]
-
-
-_FIELDS = {"vet": _vetted, "judge": _judged, "grade": _judged, "case": _decided}
+FIELDS = {
+    "vet": _vetted,
+    "judge": _judged,
+    "grade": _judged,
+    "case": lambda one: [one["case_id"], one["action"], round(one["overall_quality_score"], 6)],
+}
+"""Kind of command -> the few fields of a result that every later version must find again."""
 
 
 def answer(body: dict[str, Any]) -> str:
@@ -200,12 +202,10 @@ def answer(body: dict[str, Any]) -> str:
     if "ranking" in wanted:
         return _ranking(body, schema)
     if "verdict" in wanted:
-        return json.dumps({"reasoning": "The first one adds correctly.", "verdict": _verdicts(wanted)[chance % 5]})
+        return json.dumps(
+            {"reasoning": "The first one adds correctly.", "verdict": wanted["verdict"]["enum"][chance % 5]}
+        )
     return score_answer((5, 5, 4)[chance % 3])(body)
-
-
-def _verdicts(wanted: dict[str, Any]) -> list[str]:
-    return list(wanted["verdict"]["enum"])
 
 
 def _ranking(body: dict[str, Any], schema: dict[str, Any]) -> str:

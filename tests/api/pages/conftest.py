@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.api.pages.browser import browse, browser
 from tests.api.pages.filled_store import fill
+from tests.api.pages.foundation import KEY
 from tests.doubles.quick_server import serving
 
 __all__ = ["browse", "browser"]
@@ -65,6 +66,14 @@ def visit(routes):
             return stack.enter_context(Visitor(app, base_url="http://127.0.0.1", follow_redirects=False))
 
         yield start
+
+
+@pytest.fixture
+def at_login(visit):
+    """Somebody at the login of a service that has a key."""
+    visitor = visit(api_key=KEY)
+    visitor.see("/login")
+    return visitor
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,9 @@ from metajudge.errors import FailureKind
 from metajudge.reviews.opening import review_of
 from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import RunRecord, open_store
-from metajudge.types import CallRecord, Status, Usage
+from metajudge.types import Status
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.store.conftest import Records
 
 JUDGES = ("owl-large", "crow-2", "jay")
 DAY = 86_400
@@ -68,33 +69,13 @@ async def _fill(path, items, seed, labelled, decided):
 
 
 def _record_calls(store, agent):
-    common = {
-        "key": agent.prompt_digest,
-        "endpoint": "openai@http://127.0.0.1/v1",
-        "model": agent.model,
-        "draw": 0,
-        "started_at": time.time(),
-        "latency_s": 0.4,
-        "run_id": "run-7",
-    }
-    if hash_of(agent.prompt_digest) % 7 == 0:
-        failed = {"attempt": 1, "status": "failed", "failure_kind": FailureKind.RATE_LIMITED}
-        store.record_call(CallRecord(**common, **failed, failure_message="slow down", http_status=429))
-    store.record_call(
-        CallRecord(
-            **common,
-            attempt=2 if hash_of(agent.prompt_digest) % 7 == 0 else 1,
-            status="ok",
-            reply_text="a reply",
-            usage=Usage(1200, 0, 0, 150),
-            cost_usd=agent.cost_usd,
-        )
-    )
-
-
-def hash_of(text):
-    """A number that is the same in every process."""
-    return sum(map(ord, text))
+    common = {"key": agent.prompt_digest, "model": agent.model, "started_at": time.time(), "run_id": "run-7"}
+    fails = sum(map(ord, agent.prompt_digest)) % 7 == 0  # the same in every process
+    if fails:
+        failed = {"status": "failed", "failure_kind": FailureKind.RATE_LIMITED, "failure_message": "slow down"}
+        nothing = {"usage": None, "cost_usd": None, "http_status": 429}
+        store.record_call(Records().call(0, None, **common, **failed, **nothing))
+    store.record_call(Records().call(0, "a reply", **common, attempt=1 + fails, cost_usd=agent.cost_usd))
 
 
 def fill_dashboard(path, items=60, *, seed=1, labelled=True, decided=12, days=9):

@@ -14,8 +14,8 @@ from metajudge.feedback.proposals import PatternRecord, Proposal
 from metajudge.outcomes.model import Sent
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
-from metajudge.types import CallRecord, Usage
 from tests.api.pages.filled_store import case_review, made_assessment, made_clash, made_judgment
+from tests.store.conftest import Records
 
 
 def made_proposal(*, better=True, now=0.0):
@@ -67,23 +67,10 @@ def made_proposal(*, better=True, now=0.0):
     )
 
 
-def _call(number, *, model, failed=False, cost=0.01):
-    given = {"failure_kind": FailureKind.RATE_LIMITED, "failure_message": "slow down"} if failed else {}
-    return CallRecord(
-        key=f"call-{number}",
-        endpoint="openai@http://127.0.0.1/v1",
-        model=model,
-        draw=0,
-        attempt=1,
-        status="failed" if failed else "ok",
-        started_at=time.time() - 60,
-        latency_s=0.4,
-        run_id="run-1",
-        reply_text=None if failed else "a reply",
-        usage=None if failed else Usage(1200, 0, 0, 150),
-        cost_usd=None if failed else cost,
-        **given,
-    )
+def _call(number, *, failed=False, **changes):
+    said = {"status": "failed", "failure_kind": FailureKind.RATE_LIMITED, "failure_message": "slow down"}
+    given = {**said, "usage": None, "cost_usd": None} if failed else {"cost_usd": 0.01}
+    return Records().call(number, None if failed else "a reply", started_at=time.time() - 60, **given | changes)
 
 
 async def _fill(path, count, alone):
@@ -104,7 +91,7 @@ async def _fill(path, count, alone):
         await store.reviews.open(reviews)
         for number in range(6):
             store.record_call(_call(number, model="fox-2", failed=number < 2))
-        store.record_call(_call(9, model="bear-1", cost=None))
+        store.record_call(_call(9, model="bear-1", cost_usd=None))
         await store.finish_run("run-1", "failed", now, {"assessed": count})
         await store.outcomes.collect_all()
         (event,) = await store.outcomes.claim("0123456789abcdef", now=now, limit=1)

@@ -1,6 +1,5 @@
 """Clashes side by side: adding them, the blind call, and what the panel said."""
 
-import asyncio
 import html
 import re
 
@@ -11,10 +10,10 @@ from metajudge.clashes import reviews as clash_reviews
 from metajudge.clashes.sheet import labels_of
 from metajudge.errors import InputError
 from metajudge.reviews.review import Outcome
-from metajudge.store import open_store
 from metajudge.types import Ranking
 from tests.api.pages.conftest import words
 from tests.api.pages.filled_store import SCRIPT, made_clash
+from tests.reviewables.planted import in_store
 
 SPLIT = made_clash()
 UNANIMOUS = made_clash(
@@ -171,13 +170,11 @@ def test_forgetting_the_item_takes_the_texts_and_leaves_the_call(tmp_path, visit
     path = tmp_path / "s.duckdb"
     review = clash_reviews.review_of_clash(SPLIT, now=1.0)
 
-    async def prepare():
-        store = await open_store(path)
+    async def prepare(store):
         await store.reviews.open([review])
         await store.forget(SPLIT.item_id)
-        await store.close()
 
-    asyncio.run(prepare())
+    in_store(path, prepare)
     visitor = visit(store=path)
     assert "texts deleted" in visitor.see("/clash")
     assert visitor.see(f"/reviews/{review.review_id}")

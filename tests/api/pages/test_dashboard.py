@@ -1,6 +1,5 @@
 """The dashboard, called as a browser without scripts would; its figures against the library's own."""
 
-import asyncio
 import html
 import importlib
 import re
@@ -8,9 +7,9 @@ import re
 import pytest
 
 from metajudge.stats.clustered import clustered_proportion
-from metajudge.store import open_store
 from tests.api.pages.conftest import words
 from tests.api.pages.dashboard_store import fill_dashboard
+from tests.reviewables.planted import in_store
 
 standing_module = importlib.import_module("metajudge.api.pages.standing")
 
@@ -26,15 +25,11 @@ def path(tmp_path_factory):
 def kept(path):
     """All assessments with their judgments, read by the library."""
 
-    async def read():
-        store = await open_store(path)
-        try:
-            judgments = {one.digest: one for one in await store.judgments()}
-            return [(one, judgments[one.judgment_digest]) for _, one in await store.newest_assessments()]
-        finally:
-            await store.close()
+    async def read(store):
+        judgments = {one.digest: one for one in await store.judgments()}
+        return [(one, judgments[one.judgment_digest]) for _, one in await store.newest_assessments()]
 
-    return asyncio.run(read())
+    return in_store(path, read)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Jobs and runs, called as a browser without scripts would."""
 
-import time
-
 import pytest
 
 from tests.api.conftest import panel_of
@@ -9,6 +7,7 @@ from tests.api.pages.conftest import key, words
 from tests.api.pages.filled_store import SCRIPT
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
+from tests.doubles.waiting import until
 
 KEYS = (key("vetter", "vet"), key("reader", "read"), key("other", "vet", "read"), key("boss", "admin"))
 
@@ -32,11 +31,11 @@ TONES = {"done": "good", "cancelled": "warn"}
 
 
 def ended(visitor, job_id, state="done"):
-    deadline = time.monotonic() + 20
-    while f'id="state" class="chip {TONES[state]}">{state}<' not in (page := visitor.see(f"/jobs/{job_id}")):
-        assert time.monotonic() < deadline, words(page)
-        time.sleep(0.05)
-    return page
+    def asked():
+        page = visitor.see(f"/jobs/{job_id}")
+        return page if f'id="state" class="chip {TONES[state]}">{state}<' in page else None
+
+    return until(asked)
 
 
 def log_in(visitor, name):

@@ -42,10 +42,8 @@ class TestLinksFromElsewhere:
         assert "set-cookie" not in response.headers
         assert "default-src 'none'" in response.headers["content-security-policy"]
 
-    def test_with_a_cookie_it_is_a_visit_like_any_other(self, visit):
-        visitor = visit(api_key=KEY)
-        visitor.see("/login")
-        assert "refresh" not in visitor.get("/login", headers=FROM).headers
+    def test_with_a_cookie_it_is_a_visit_like_any_other(self, at_login):
+        assert "refresh" not in at_login.get("/login", headers=FROM).headers
 
 
 class TestFormTokens:
@@ -63,16 +61,12 @@ class TestFormTokens:
         second.see("/login")
         assert second.post("/login", data={"key": KEY, "csrf": first.token}).status_code == 403
 
-    def test_a_browser_that_says_the_form_is_of_another_site_is_believed(self, visit):
-        visitor = visit(api_key=KEY)
-        visitor.see("/login")
-        response = visitor.submit("/login", {"key": KEY}, headers={"sec-fetch-site": "cross-site"})
+    def test_a_browser_that_says_the_form_is_of_another_site_is_believed(self, at_login):
+        response = at_login.submit("/login", {"key": KEY}, headers={"sec-fetch-site": "cross-site"})
         assert response.status_code == 403
 
-    def test_scripts_may_send_it_as_a_header(self, visit):
-        visitor = visit(api_key=KEY)
-        visitor.see("/login")
-        response = visitor.post("/login", data={"key": KEY}, headers={"x-csrf-token": visitor.token})
+    def test_scripts_may_send_it_as_a_header(self, at_login):
+        response = at_login.post("/login", data={"key": KEY}, headers={"x-csrf-token": at_login.token})
         assert response.status_code == 303
 
 

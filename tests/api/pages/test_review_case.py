@@ -1,6 +1,5 @@
 """The page of a case, called as a browser without scripts would."""
 
-import asyncio
 import html
 import re
 
@@ -8,11 +7,11 @@ import pytest
 
 from metajudge.reviewables.labels import labels_for
 from metajudge.reviews.opening import review_of
-from metajudge.store import open_store
 from metajudge.types import Pairwise
 from tests.api.pages.conftest import words
 from tests.api.pages.filled_store import SCRIPT, fill, made_assessment, made_judgment
 from tests.api.pages.review_pages import state_of
+from tests.reviewables.planted import in_store
 
 
 def choice(page, label):
@@ -93,16 +92,8 @@ class TestBlindMode:
         visitor = self.blind(filled)
         for one in visitor.reviews:
             page = visitor.see(f"/reviews/{one}")
-            for hidden in (
-                "owl-large",
-                "A>B",
-                "B>A",
-                "adds hours and minutes",
-                "strict",
-                "fox-2",
-                "REVIEW",
-                "verdict_score",
-            ):
+            words_of_machine = ("owl-large", "strict", "fox-2", "REVIEW", "verdict_score", "adds hours and minutes")
+            for hidden in ("A>B", "B>A", *words_of_machine):
                 assert hidden not in page, hidden
             assert 'value="approve"' not in page or one == "c" * 16
 
@@ -175,13 +166,7 @@ class TestHostileText:
 def test_forgotten_texts_leave_the_review_to_be_seen(tmp_path, visit):
     path = tmp_path / "s.duckdb"
     reviews = fill(path, 1, cases=False)
-
-    async def forget():
-        store = await open_store(path)
-        await store.forget("item-0")
-        await store.close()
-
-    asyncio.run(forget())
+    in_store(path, lambda store: store.forget("item-0"))
     page = words(visit(store=path).see(f"/reviews/{reviews[0]}"))
     assert "they were deleted" in page
 
@@ -194,23 +179,21 @@ class TestSingleResponses:
         item = {"id": "two", "question": "?", "responses": {"A": "Alpha text.", "B": "Beta text."}, "scale": scale}
         judgment = made_judgment(3, verdict=verdict, order=["B"], item={**item, "labels": labels})
 
-        async def keep():
-            store = await open_store(path)
-            assessment = made_assessment(judgment, 3)
-            await store.save_assessment("key", judgment, assessment, "run-1")
-            review = review_of(judgment, assessment, now=1.0, audit_share=1.0)
-            await store.reviews.open([review])
-            await store.close()
-            return review.review_id
+        assessment = made_assessment(judgment, 3)
+        review = review_of(judgment, assessment, now=1.0, audit_share=1.0)
 
-        one = asyncio.run(keep())
+        async def keep(store):
+            await store.save_assessment("key", judgment, assessment, "run-1")
+            await store.reviews.open([review])
+
+        in_store(path, keep)
         visitor = visit(store=path)
         visitor.see("/login", 303)
         visitor.get("/reviews")
         visitor.see("/reviews")
         visitor.submit("/preferences", {"reviewer": "Ada"})
         visitor.submit("/reviews/next")
-        return visitor, one
+        return visitor, review.review_id
 
     def test_a_grade_on_its_scale(self, visit, tmp_path):
         visitor, one = self.opened(visit, tmp_path / "s.duckdb", 4, [1, 5])

@@ -39,25 +39,17 @@ def share(rows):
     return clustered_proportion([right for right, _ in known], [one for _, one in known]) if known else None
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = random.Random(7)
-    values = sorted(rng.sample(range(100, 500), 60))
-    return [(rng.choice(values), rng.randrange(40), rng.choice((True, True, False, None))) for _ in range(300)]
-
-
-@pytest.fixture(scope="module")
-def ladder(rows):
-    return counted("score", rows, 24)
-
-
 def test_the_slider_reaches_the_threshold_in_use():
     rows = [(340, 1, True), (400, 2, True)]
     assert (counted("score", rows).low, counted("score", rows).high) == (300, 400)
     assert (counted("score", rows, threshold=450).high, counted("score", rows, threshold=250).low) == (500, 200)
 
 
-def test_the_curve_is_what_each_threshold_gives(ladder):
+def test_the_curve_is_what_each_threshold_gives():
+    rng = random.Random(7)
+    values = sorted(rng.sample(range(100, 500), 60))
+    rows = [(rng.choice(values), rng.randrange(40), rng.choice((True, True, False, None))) for _ in range(300)]
+    ladder = counted("score", rows, 24)
     points = standing_module.curve(ladder)
     assert points
     for point in points:

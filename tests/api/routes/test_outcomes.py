@@ -1,37 +1,20 @@
 """Outcomes of a running service: by HTTP, as a stream that resumes, on the page, and at the webhook."""
 
-import asyncio
 import importlib
 import json
 import time
 
 import pytest
 
-from metajudge.store import open_store
-from metajudge.types.decision import Action
 from metajudge.webhooks.webhook import Webhook, verify
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
-from tests.doubles.outcomes import KINDS, decide
+from tests.doubles.outcomes import filled
 from tests.doubles.waiting import until
 from tests.doubles.webhook_receiver import Receiver
 
 SECRET = "a secret shared with the receiver"
 JUDGING = importlib.import_module("metajudge.api.routes.judging")
-
-
-def filled(path):
-    """A store with an approved, a rejected and an escalated one of each kind."""
-
-    async def fill():
-        store = await open_store(path)
-        for number, action in enumerate((Action.APPROVE, Action.REVIEW)):
-            for kind in KINDS:
-                await decide(store, kind, number, action)
-        await store.close()
-
-    asyncio.run(fill())
-    return path
 
 
 def events(client, **options):

@@ -25,7 +25,8 @@ from tests.api.conftest import app_module, running
 from tests.doubles.postgres_urls import NO_SERVER
 from tests.edges.recorded import steady
 from tests.peers import fake_models
-from tests.stored.commands import inside
+from tests.stored import commands
+from tests.stored.commands import inside, records
 
 DATA = Path(__file__).with_name("data")
 INPUTS = DATA / "inputs"
@@ -212,28 +213,12 @@ def service(folder: Path, where: str, **more: Any) -> Iterator[httpx2.Client]:
         yield client
 
 
-def posts(folder: Path) -> dict[str, Any]:
-    """Path -> the body that was posted there."""
-    judgment, item = records(folder / "judgments.jsonl")[0], records(folder / "items.jsonl")[1]
-    return {
-        "/v1/vet": judgment,
-        "/v1/judge": {"item": item},
-        "/v1/clash": {"item": item, "seed": 5},
-        "/v1/cases": {"case": {**records(folder / "cases.jsonl")[0], "id": "over-http"}},
-    }
-
-
 JOB = {"content-type": "application/x-ndjson", "idempotency-key": "stored-by-0.2"}
 """Headers of the one job; with the same key and the same lines it is the same job."""
 
 
 def job_lines(folder: Path) -> str:
     return "\n".join((folder / "judgments.jsonl").read_text("utf-8").splitlines()[1:4])
-
-
-def records(path: Path) -> list[Any]:
-    """The records of a file of one JSON object a line."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def results(folder: Path, kind: str) -> dict[str, Any]:
@@ -268,22 +253,12 @@ def compared(found: Any) -> Any:
 
 
 def _vetted(one: dict[str, Any]) -> list[Any]:
-    probability = one.get("probability")
     agents = [[agent["agent"], agent.get("score")] for agent in one.get("agents") or ()]
     return [
-        *(one["judgment_id"], one["panel_digest"], one["status"], one["final_score"], one["accepted"]),
-        *(None if probability is None else round(probability, 6), (one.get("decision") or {}).get("action")),
+        *commands.FIELDS["vet"](one),
         *(agents, one.get("route"), (one.get("cascade") or {}).get("decided_by")),
         *((one.get("guarantee") or {}).get("threshold"), one.get("outside_guarantee") or []),
     ]
-
-
-def _judged(one: dict[str, Any]) -> list[Any]:
-    return [one["id"], one["judge"], one["verdict"]]
-
-
-def _decided(one: dict[str, Any]) -> list[Any]:
-    return [one["case_id"], one["action"], round(one["overall_quality_score"], 6)]
 
 
 def _ranked(found: dict[str, Any]) -> dict[str, Any]:
@@ -293,4 +268,4 @@ def _ranked(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_FIELDS = {"vet": _vetted, "judge": _judged, "grade": _judged, "case": _decided}
+_FIELDS = commands.FIELDS | {"vet": _vetted}

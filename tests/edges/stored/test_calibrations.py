@@ -65,18 +65,7 @@ def test_looks_stay_spent_under_another_recipe(fresh):
 @pytest.mark.parametrize("name", ["calibration", "by_bonferroni"])
 def test_it_is_applied(fresh, name):
     with fresh("evidence") as (folder, _):
-        words = (
-            "vet",
-            "new.jsonl",
-            "--calibration",
-            f"{name}.json",
-            "--store",
-            "other.db",
-            "--out",
-            "out.jsonl",
-            "--json",
-        )
-        done = run(*words)
+        done = run(*f"vet new.jsonl --calibration {name}.json --store other.db --out out.jsonl --json".split())
         assert done.code == 0, done.stderr
         rows = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()][:24]
     kept = ("judgment_id", "final_score", "accepted", "probability", "probability_threshold", "outside_guarantee")

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.edges.recorded import check, steady
-from tests.edges.stored.stores import JOB, job_lines, posts, service
+from tests.edges.stored.stores import JOB, job_lines, service
+from tests.stored.commands import requests
 
 ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
 PATHS = {
@@ -45,7 +46,7 @@ def test_it_is_read_over_http(fresh, kind, on):
 def test_the_same_requests_ask_nothing_again(fresh, models, on):
     before = models.count
     with fresh("service", on=on, proxy=models.url) as (folder, where), service(folder, where) as client:
-        answers = {path: client.post(path, json=body) for path, body in posts(folder).items()}
+        answers = {path: client.post(path, json=body) for path, body in requests(folder).items()}
         (job,) = client.get("/v1/jobs").json()["jobs"]
         sent = client.post("/v1/vet/batch", content=job_lines(folder), headers=JOB)
         rows = client.get(f"/v1/jobs/{job['job_id']}/results").json()["results"]
@@ -67,18 +68,8 @@ def row_of(one):
 
 def sizes(answer):
     """Of every list its length, and of its entries what a user tells them apart by; other values as they are."""
-    names = (
-        "judgment_id",
-        "panel_digest",
-        "final_score",
-        "accepted",
-        "status",
-        "state",
-        "items",
-        "outcome",
-        "by",
-        "kind",
-    )
+    scored = ("judgment_id", "panel_digest", "final_score", "accepted", "status")
+    names = (*scored, "state", "items", "outcome", "by", "kind")
     found = {}
     for name, value in (answer if isinstance(answer, dict) else {"": answer}).items():
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
