@@ -19,6 +19,7 @@ from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric
 from metajudge.types import AgentResult, CriterionScore, Judgment
+from metajudge.types.spent import as_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentR
         role=agent.role,
         weight=agent.weight,
         failure=answer.failure,
-        **answer.spent.fields(),
+        **as_kept(answer.spent),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
         **_read_fields(agent, answer, rubric),

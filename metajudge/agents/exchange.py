@@ -1,9 +1,9 @@
 """One question to a model: ask, read the answer, ask for one repair, else say why there is no answer."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from metajudge.agents.parse import ReplyProblemsError
 from metajudge.concurrency import off_the_loop
@@ -13,43 +13,10 @@ from metajudge.prompts.meta_judge import render_repair
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest
 from metajudge.providers.wrapper import CallAttempt
-from metajudge.types import Failure, Reply, TokenUsage, Usage
+from metajudge.types import Failure, Reply
+from metajudge.types.spent import TimedSpent, spent_on, sum_if_known
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class Spent:
-    """What an exchange took in this run; replies from the store cost nothing anew.
-
-    Attributes:
-        calls: HTTP requests sent, retries and the repair included.
-        cost_usd: None where a price or the usage is unknown.
-    """
-
-    calls: int = 0
-    cached_calls: int = 0
-    cost_usd: float | None = 0.0
-    usage: Usage = field(default_factory=Usage)
-    latency_s: float = 0.0
-
-    def add(self, other: "Spent") -> None:
-        """Adds what another exchange took."""
-        self.calls += other.calls
-        self.cached_calls += other.cached_calls
-        self.cost_usd = _sum(self.cost_usd, other.cost_usd)
-        self.usage += other.usage
-        self.latency_s += other.latency_s
-
-    def fields(self) -> dict[str, Any]:
-        """The same as the fields of a stored reply."""
-        return {
-            "calls": self.calls,
-            "cached_calls": self.cached_calls,
-            "cost_usd": self.cost_usd,
-            "usage": TokenUsage(**asdict(self.usage)),
-            "latency_s": round(self.latency_s, 6),
-        }
 
 
 @dataclass(slots=True)
@@ -74,7 +41,7 @@ class Answer(Generic[T]):
     replies: int = 0
     cost_usd: float | None = 0.0
     last: Reply | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: TimedSpent = field(default_factory=TimedSpent)
 
     @property
     def text(self) -> str:
@@ -122,9 +89,7 @@ async def ask(
     except _Refusal as refusal:
         answer.failure = Failure(kind=FailureKind.REFUSED, message=f"{asked} declined to answer: {refusal}")
     except ProviderError as error:
-        answer.spent.calls += error.attempts
-        answer.spent.usage += error.usage or Usage()
-        answer.spent.cost_usd = _sum(answer.spent.cost_usd, error.cost_usd)
+        answer.spent += spent_on(error)
         answer.failure = Failure(kind=error.kind, message=str(error))
         answer.replied = error.kind is FailureKind.REFUSED
     return answer
@@ -147,16 +112,11 @@ class _Exchange(Generic[T]):
         return await self._reply(replace(request, fresh=True))
 
     async def _reply(self, request: ModelRequest) -> T:
-        answer, spent = self.answer, self.answer.spent
+        answer = self.answer
         reply = answer.last = await self.model.complete(request)
         answer.replies += 1
-        answer.cost_usd = _sum(answer.cost_usd, reply.cost_usd)
-        spent.calls += reply.attempts
-        spent.cached_calls += reply.cached
-        spent.latency_s += reply.latency_s
-        if not reply.cached:
-            spent.usage += reply.usage or Usage()
-            spent.cost_usd = _sum(spent.cost_usd, reply.cost_usd)
+        answer.cost_usd = sum_if_known((answer.cost_usd, reply.cost_usd))
+        answer.spent += spent_on(reply)
         if reply.finish == "refusal":
             raise _Refusal(reply.text[:200] or "(no reason given)")
         return self.read(reply.text)
@@ -180,7 +140,3 @@ def _unusable(last: Reply | None, found: ReplyProblemsError, asked: str, limit: 
         return Failure(kind=FailureKind.TRUNCATED, message=message)
     repaired = ", nor after one repair" if replies > 1 else ""
     return Failure(kind=FailureKind.BAD_REPLY, message=f"no usable reply{repaired}: {found}")
-
-
-def _sum(total: float | None, more: float | None) -> float | None:
-    return None if total is None or more is None else total + more

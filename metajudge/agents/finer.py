@@ -10,7 +10,8 @@ from typing import Any
 from metajudge.errors import FailureKind
 from metajudge.rubric import Rubric
 from metajudge.scoring.formulas import KEPT, agent_scores, majority_vote
-from metajudge.types import AgentResult, CriterionScore, Failure, TokenUsage
+from metajudge.types import AgentResult, CriterionScore, Failure
+from metajudge.types.spent import TimedSpent, as_kept, total
 
 MAX_SAMPLES = 100
 
@@ -111,17 +112,13 @@ def _mean_criterion(given: Sequence[CriterionScore]) -> CriterionScore:
 
 def _total(draws: Sequence[AgentResult]) -> AgentResult:
     """What all draws took together, without a score."""
-    first, costs = draws[0], [draw.cost_usd for draw in draws]
+    first = draws[0]
     return AgentResult(
         agent=first.agent,
         model=first.model,
         role=first.role,
         weight=first.weight,
-        calls=sum(draw.calls for draw in draws),
-        cached_calls=sum(draw.cached_calls for draw in draws),
-        cost_usd=None if None in costs else fsum(cost for cost in costs if cost is not None),
-        usage=sum((draw.usage for draw in draws), TokenUsage()),
-        latency_s=round(fsum(draw.latency_s for draw in draws), 6),
+        **as_kept(total(TimedSpent, draws, fsum)),
         prompt_digest=first.prompt_digest,
         reported_model=next((draw.reported_model for draw in draws if draw.reported_model), None),
         samples=len(draws),

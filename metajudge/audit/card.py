@@ -12,6 +12,7 @@ from pydantic import Field
 
 from metajudge.evidence.dependence import JudgesTogether
 from metajudge.installation import __version__
+from metajudge.types.figure import Estimated
 from metajudge.types.frozen import Finite
 from metajudge.types.verdict import VerdictKind
 
@@ -43,7 +44,7 @@ Analysis: TypeAlias = (
 """What an audit can do with a file, where the file holds what it needs."""
 
 
-class Figure(Finite):
+class Figure(Estimated[float]):
     """A figure with its interval.
 
     Attributes:
@@ -54,8 +55,6 @@ class Figure(Finite):
         method: definition of the figure and of its interval.
     """
 
-    estimate: float
-    interval: tuple[float, float] | None
     n: int
     questions: int
     method: str
@@ -100,7 +99,13 @@ class Confusion(Finite):
     omitted: int = 0
 
 
-class Check(Finite):
+class _CheckHead(Finite):
+    name: CheckName
+    title: str
+    status: Status
+
+
+class Check(Estimated[float | None], _CheckHead):
     """One check of one judge.
 
     Attributes:
@@ -128,11 +133,6 @@ class Check(Finite):
         details: named parts of the figure, such as the two error rates, or figures by category.
     """
 
-    name: CheckName
-    title: str
-    status: Status
-    estimate: float | None
-    interval: tuple[float, float] | None
     null: float = 0.0
     p_value: float | None
     adjusted_p: float | None

@@ -18,6 +18,7 @@ from metajudge.prompts.fences import neutralise
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.rubric import Rubric
+from metajudge.types.spent import as_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class CaseJudge:
             criteria=criteria,
             weighted_score=weighted_score(scores, weights),
             failure=answer.failure,
-            **answer.spent.fields(),
+            **as_kept(answer.spent),
             request_digest=answer.key,
             reported_model=answer.reported_model,
         )

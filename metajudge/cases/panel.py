@@ -31,8 +31,8 @@ from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric, Scale
 from metajudge.rubric.model import did_you_mean, name_list
-from metajudge.runs.totals import sum_if_known
-from metajudge.types import Absent, Action, DecisionInputs, TokenUsage
+from metajudge.types import Absent, Action, DecisionInputs
+from metajudge.types.spent import Spent, total
 
 CONFIDENCE_POINTS = tuple(step / 100 for step in range(101))
 
@@ -409,10 +409,7 @@ class CasePanel:
             prompt_digest=self.prompt_digest,
             case_digest=case.digest,
             parameters={judge.name: parameters_set(judge.parameters) for judge in self.judges},
-            calls=sum(reply.calls for reply in replies),
-            cached_calls=sum(reply.cached_calls for reply in replies),
-            cost_usd=sum_if_known(reply.cost_usd for reply in replies),
-            usage=sum((reply.usage for reply in replies), TokenUsage()),
+            **dict(total(Spent, replies)),
             metajudge_version=__version__,
         )
 

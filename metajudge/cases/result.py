@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from metajudge.types import Decision, Failure, TokenUsage
+from metajudge.types import Decision, Failure
 from metajudge.types.frozen import Frozen
+from metajudge.types.spent import Spent, TimedSpent
 
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -46,19 +47,18 @@ class CriterionResult(Frozen):
     weaknesses: tuple[str, ...] = ()
 
 
-class JudgeReply(Frozen):
-    """One judge's reply on one stage: scores, or a failure."""
-
+class _Replied(Frozen):
     judge: str
     model: str
     criteria: dict[str, CriterionResult] | None = None
     weighted_score: float | None = None
     failure: Failure | None = None
-    calls: int = 0
-    cached_calls: int = 0
+
+
+class JudgeReply(TimedSpent, _Replied):
+    """One judge's reply on one stage: scores, or a failure."""
+
     cost_usd: float | None = Field(default=0.0, description="Of this run; None where a price or usage is unknown.")
-    usage: TokenUsage = TokenUsage()
-    latency_s: float = 0.0
     request_digest: str
     reported_model: str | None = None
 
@@ -93,18 +93,7 @@ class GateResult(Frozen):
     missing: str | None = None
 
 
-class CaseMetadata(Frozen):
-    """What a result is based on.
-
-    Attributes:
-        judge_models: judge -> model asked.
-        evaluated_at: when, UTC, ISO 8601.
-        weights_used: the weight profile's name; ``weights`` its numbers, as the policy has them.
-        total_criteria_evaluated: criterion scores, over all stages.
-        rules: how judges, criteria and stages were combined.
-        calls: HTTP requests of this run, ``cached_calls`` replies from the store.
-    """
-
+class _Basis(Frozen):
     judge_models: dict[str, str]
     evaluated_at: str
     weights_used: str
@@ -118,10 +107,20 @@ class CaseMetadata(Frozen):
     prompt_digest: str
     case_digest: str
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    calls: int = 0
-    cached_calls: int = 0
-    cost_usd: float | None = 0.0
-    usage: TokenUsage = TokenUsage()
+
+
+class CaseMetadata(Spent, _Basis):
+    """What a result is based on.
+
+    Attributes:
+        judge_models: judge -> model asked.
+        evaluated_at: when, UTC, ISO 8601.
+        weights_used: the weight profile's name; ``weights`` its numbers, as the policy has them.
+        total_criteria_evaluated: criterion scores, over all stages.
+        rules: how judges, criteria and stages were combined.
+        calls: HTTP requests of this run, ``cached_calls`` replies from the store.
+    """
+
     metajudge_version: str
 
 

@@ -73,6 +73,8 @@ class CaseTotals(RunTotals):
 
     NOUN: ClassVar[str] = "cases"
     LOST: ClassVar[str] = "without a score"
+    DONE: ClassVar[tuple[str, ...]] = ("decided",)
+    MISSING: ClassVar[tuple[str, ...]] = ("unscored",)
     HIDDEN: ClassVar[frozenset[str]] = frozenset({"results", "short"})
 
     cases: int = 0
@@ -104,14 +106,6 @@ class CaseTotals(RunTotals):
     @property
     def quotes(self) -> QuoteCount:
         return QuoteCount(self.evidence, self.found, self.short)
-
-    @property
-    def done(self) -> int:
-        return self.decided
-
-    @property
-    def lost(self) -> int:
-        return self.unscored
 
     @property
     def counts(self) -> RunCounts:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from metajudge.agents.exchange import Spent
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of, off_the_loop
@@ -34,6 +33,7 @@ from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Item, digest
+from metajudge.types.spent import TimedSpent, total
 
 REPEATS_AT_MOST = 1000
 _OBSERVER_DRAWS = 500_000_000
@@ -205,8 +205,7 @@ async def evaluate(
         for place, attempt in enumerate(attempts):
             attempt.answers, attempt.blinded = [one.answer for one in found], blinded
             if place == 0:
-                for one in found:
-                    attempt.spent.add(one.spent)
+                attempt.spent = total(TimedSpent, [attempt.spent, *(one.spent for one in found)])
 
     await all_of([answers(), *(attempt.name_criteria() for attempt in attempts)])
     await all_of([attempt.vote() for attempt in attempts])
@@ -222,7 +221,7 @@ class _Attempt:
     place: Place
     key: str
     earlier: ClashRecord | None
-    spent: Spent = field(default_factory=Spent)
+    spent: TimedSpent = field(default_factory=TimedSpent)
     answers: Sequence[CandidateAnswer] = ()
     blinded: Blinded = field(default_factory=Blinded)
     criteria: CriteriaSet | None = None
@@ -247,7 +246,7 @@ class _Attempt:
                 brief=clash.compact,
             )
             self.criteria = outcome.criteria
-            self.spent.add(outcome.spent)
+            self.spent += outcome.spent
 
     async def vote(self) -> None:
         """All judges and observers at once, unless there is nothing to compare."""
@@ -299,7 +298,7 @@ class _Attempt:
             prompt_version=clash.prompt_version,
             compact=clash.compact,
         )
-        self.spent.add(result.spent)
+        self.spent += result.spent
         own = judge.own if judge.own in self.shown else None
         return _vote_of(result, str(judge.model.endpoint), seat.role, seat.weight, own)
 
@@ -436,25 +435,17 @@ def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | No
         name: {key: Score(score=one.score, reason=one.reason, notes=one.notes) for key, one in row.items()}
         for name, row in sorted(result.scores.items())
     }
+    names = ("judge", "model", "reported_model", "ranking", "instruction", "failure", "replied", "replies")
     return JudgeVote(
-        judge=result.judge,
-        model=result.model,
+        **{name: getattr(result, name) for name in (*names, "cost_usd", "request_digest")},
         endpoint=endpoint,
-        reported_model=result.reported_model,
         role=role,
         weight=weight,
         label_map=result.blinding.label_map,
         order=result.blinding.order,
-        ranking=result.ranking,
         scores=scores,
         comparison=result.text,
-        instruction=result.instruction,
-        failure=result.failure,
-        replied=result.replied,
-        replies=result.replies,
-        cost_usd=result.cost_usd,
         latency_s=round(result.spent.latency_s, 6),
-        request_digest=result.request_digest,
         own=own,
     )
 

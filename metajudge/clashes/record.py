@@ -11,6 +11,7 @@ from metajudge.judging.blinding_report import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
 from metajudge.types import Failure, Ranking, Verdict
 from metajudge.types.frozen import Finite
+from metajudge.types.spent import Priced
 
 RETRY_RULE = (
     "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "
@@ -33,18 +34,7 @@ class Score(Finite):
     notes: tuple[str, ...] = ()
 
 
-class JudgeVote(Finite):
-    """One judge's vote.
-
-    Attributes:
-        role: ``panel`` and ``voter`` count with their weight; an ``observer`` is shown beside and never counts.
-        label_map: label -> candidate, as this judge saw them.
-        order: candidates in the order shown.
-        ranking: groups of candidates, best first; None with a ``failure``.
-        scores: candidate -> criterion's key -> score.
-        own: the candidate this judge is itself, where it is one.
-    """
-
+class _Vote(Finite):
     judge: str
     model: str
     endpoint: str
@@ -60,8 +50,20 @@ class JudgeVote(Finite):
     failure: Failure | None = None
     replied: bool = True
     replies: int = 0
-    cost_usd: float | None = 0.0
-    latency_s: float = 0.0
+
+
+class JudgeVote(Priced, _Vote):
+    """One judge's vote.
+
+    Attributes:
+        role: ``panel`` and ``voter`` count with their weight; an ``observer`` is shown beside and never counts.
+        label_map: label -> candidate, as this judge saw them.
+        order: candidates in the order shown.
+        ranking: groups of candidates, best first; None with a ``failure``.
+        scores: candidate -> criterion's key -> score.
+        own: the candidate this judge is itself, where it is one.
+    """
+
     request_digest: str | None = None
     own: str | None = None
 

@@ -36,9 +36,10 @@ from metajudge.runs.estimate import (
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
-from metajudge.runs.totals import RunTotals, sum_if_known
+from metajudge.runs.totals import RunTotals
 from metajudge.session import Session
 from metajudge.types import Item
+from metajudge.types.spent import sum_if_known
 
 OF_CLASH = "a record of `metajudge clash`"
 """What a line of a file of attempts is called in messages."""
@@ -123,6 +124,8 @@ class ClashTotals(RunTotals):
 
     NOUN: ClassVar[str] = "evaluations"
     LOST: ClassVar[str] = "without a verdict"
+    DONE: ClassVar[tuple[str, ...]] = ("evaluations",)
+    MISSING: ClassVar[tuple[str, ...]] = ("no_verdict", "errors")
 
     prompts: int = 0
     evaluations: int = 0
@@ -165,14 +168,6 @@ class ClashTotals(RunTotals):
         RunTotals.account(self, meter, notices)
         if meter.first_sent_at is not None and self._last_at is not None:
             self.wall_s = self._last_at - meter.first_sent_at
-
-    @property
-    def done(self) -> int:
-        return self.evaluations
-
-    @property
-    def lost(self) -> int:
-        return self.no_verdict + self.errors
 
     @property
     def counts(self) -> RunCounts:

@@ -18,6 +18,7 @@ from metajudge.feedback.metrics import Metric
 from metajudge.feedback.patterns import Advice
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.store.protocol import AuditEntry
+from metajudge.types.spent import cost_in_words
 
 
 def print_report(report: Report) -> None:
@@ -35,7 +36,7 @@ def print_report(report: Report) -> None:
     counts = ", ".join(f"{count} {way.value.replace('_', ' ')}" for way, count in report.disagreements.items())
     _say(f"\nDisagreements: {counts}", wrapped=True)
     for pattern in report.patterns:
-        _say(f"  {pattern.describe()}")
+        _say(f"  {pattern.text}")
     print_advice(report.advice)
 
 
@@ -187,19 +188,19 @@ def print_comparison(found: Comparison) -> None:
         ("confidence error", found.confidence_error),
     ):
         if one is not None:
+            low, high = one.interval
             _say(
-                f"  {name}: {one.before:.3f} before, {one.after:.3f} after, difference {one.difference:+.3f} "
-                f"({one.low:+.3f} to {one.high:+.3f}), n = {one.n} about {one.questions} questions"
+                f"  {name}: {one.before:.3f} before, {one.after:.3f} after, difference {one.value:+.3f} "
+                f"({low:+.3f} to {high:+.3f}), n = {one.n} about {one.questions} questions"
             )
             _say(f"    {one.definition}; {one.method}")
     _say(f"  intervals {100 * found.confidence:g} %, on records held out of the draft")
     for reason, count in found.left_out.items():
         _say(f"  {counted_cases(count)} left out: {reason}")
     if found.judges:
-        cost = "an unknown cost" if found.cost_usd is None else f"${found.cost_usd:.4f}"
         _say(
             f"  judged anew by {', '.join(found.judges.values())}: {found.calls} calls, {found.cached_calls} from the "
-            f"store, {cost}"
+            f"store, {cost_in_words(found.cost_usd)}"
         )
     if found.better:
         _say(f"Nothing was changed. To activate it: {advised('feedback', 'activate', found.draft_id, '--by', 'NAME')}")

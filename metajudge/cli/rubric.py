@@ -33,6 +33,7 @@ from metajudge.runs.exit_codes import ExitCode
 from metajudge.runs.loop import RunEnd
 from metajudge.session import Session
 from metajudge.types.digests import text_digest
+from metajudge.types.spent import cost_in_words
 
 app = typer.Typer(help="List, show, validate and refine rubrics.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -68,10 +69,12 @@ def refine(
         raise typer.Exit(ExitCode.INCOMPLETE)
     asked = session.config.agents[0].model
     _deliver(answer.value, _provenance(file.name, text_digest(text), asked, answer, scenario), out)
-    cost = "an unknown cost" if answer.spent.cost_usd is None else f"${answer.spent.cost_usd:.4f}"
-    criteria = len(answer.value.criteria)
+    criteria, cost = len(answer.value.criteria), cost_in_words(answer.spent.cost_usd)
     noted = f" from {notes.count} notes" if notes.count else ""
-    typer.echo(f"metajudge: {criteria} criteria{noted}, {answer.spent.calls} calls, {cost}", err=True)
+    typer.echo(
+        f"metajudge: {criteria} criteria{noted}, {answer.spent.calls} calls, {cost}",
+        err=True,
+    )
     if out is not None:
         typer.echo(f"Written: {out}; read it, then: {command('rubric', 'show', str(out))}")
 

@@ -44,6 +44,8 @@ from metajudge.evidence.local_dependence import (
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Ints
+from metajudge.types.figure import Ends, WithInterval
+from metajudge.types.frozen import Finite
 
 COPIES_AGREE: Final = 0.9
 """Judges with the same texts are copies where they give the same verdict at least so often."""
@@ -60,8 +62,19 @@ UNTOLD: Final = "cannot be told"
 Finding = Literal["copy", "follower", "cannot be told"]
 
 
-@dataclass(frozen=True, slots=True)
-class DependentPair:
+class _TwoJudges(Finite):
+    first: str
+    second: str
+    finding: Finding
+    declared: bool
+    answers: int
+    questions: int
+    same: float
+    expected: float | None
+    follows: float | None
+
+
+class DependentPair(WithInterval[Ends | None], _TwoJudges):
     """Two judges that are not independent, or of which it cannot be told.
 
     Attributes:
@@ -81,23 +94,22 @@ class DependentPair:
         texts: answers on which both gave a rationale of at least :data:`LONG_TEXT` words.
     """
 
-    first: str
-    second: str
-    finding: Finding
-    declared: bool
-    answers: int
-    questions: int
-    same: float
-    expected: float | None
-    follows: float | None
-    interval: tuple[float, float] | None
     p_value: float | None
     same_texts: float | None
     texts: int
 
 
-@dataclass(frozen=True, slots=True)
-class JudgesTogether:
+class _Counted(Finite):
+    answers: str
+    judges: tuple[str, ...]
+    questions: int
+    tested: int
+    pairs: tuple[DependentPair, ...]
+    possible: tuple[tuple[str, str], ...]
+    counts_as: float
+
+
+class JudgesTogether(WithInterval[Ends], _Counted):
     """The judges of one kind of answers.
 
     Attributes:
@@ -112,15 +124,6 @@ class JudgesTogether:
             ``follows`` for each ordered pair found (Kish's design effect); dependence that was not found is not in it.
         interval: of ``counts_as``, from the intervals of the pairs found.
     """
-
-    answers: str
-    judges: tuple[str, ...]
-    questions: int
-    tested: int
-    pairs: tuple[DependentPair, ...]
-    possible: tuple[tuple[str, str], ...]
-    counts_as: float
-    interval: tuple[float, float]
 
     @property
     def found(self) -> tuple[DependentPair, ...]:

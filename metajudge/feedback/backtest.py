@@ -12,6 +12,7 @@ from metajudge.feedback.candidates import FEWEST_KEPT, FITS, SHARE_KEPT, SLACK, 
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction, moved_score, replayed
 from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+from metajudge.types.figure import Figure
 from metajudge.types.frozen import Frozen
 
 FOLDS = 5
@@ -22,12 +23,9 @@ little narrow, and since a policy should not follow luck."""
 FEWEST_QUESTIONS = 20
 
 
-class Difference(Frozen):
+class Difference(Figure):
     """Proposal less active policy in one rate, with a bootstrap interval over questions; None where it is undefined."""
 
-    value: float | None
-    low: float | None
-    high: float | None
     active_n: int = Field(description="Cases in the rate's denominator under the active policy.")
     proposal_n: int = Field(description="... and under the proposal.")
 

@@ -16,6 +16,7 @@ from metajudge.feedback.cases import (
     Direction,
     actions,
     bounds_of,
+    shifts_of,
     values_of,
 )
 from metajudge.feedback.metrics import DEFINITIONS
@@ -132,14 +133,9 @@ def with_offsets(policy: Policy, cases: Sequence[DecidedCase], _direction: Direc
     """Each criterion moved by the mean difference between people's corrected scores and the machine's."""
     if policy.basis != "score":
         return None
-    differences: dict[str, list[float]] = {}
-    for case in cases:
-        for name, score in case.corrected.items():
-            if name in case.criteria:
-                differences.setdefault(name, []).append(score - case.criteria[name])
     offsets = {
         name: round(sum(found) / len(found), 3)
-        for name, found in sorted(differences.items())
+        for name, found in sorted(shifts_of(cases).items())
         if len(found) >= FEWEST_CORRECTIONS and abs(sum(found)) > 0
     }
     return adjusted(policy, offsets=offsets) if offsets else None

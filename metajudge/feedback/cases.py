@@ -238,6 +238,16 @@ def confidences_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
     return _array(given)
 
 
+def shifts_of(cases: Sequence[DecidedCase]) -> dict[str, list[float]]:
+    """Criterion -> people's corrected score less the machine's, case by case."""
+    found: dict[str, list[float]] = {}
+    for case in cases:
+        for name, score in case.corrected.items():
+            if name in case.criteria:
+                found.setdefault(name, []).append(score - case.criteria[name])
+    return found
+
+
 def moved_score(policy: Policy, criterion: str, score: float | None) -> float | None:
     """A criterion's score with the policy's learned offset, on its scale."""
     offset = 0.0 if policy.adjustment is None else policy.adjustment.offsets.get(criterion, 0.0)

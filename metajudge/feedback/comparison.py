@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.cases import DecidedCase, moved_score
 from metajudge.feedback.drafts import Draft
 from metajudge.stats.bootstrap import Ratio, bootstrap_difference
+from metajudge.types.figure import Figure
 from metajudge.types.frozen import Frozen
+from metajudge.types.spent import Calls
 
 CONFIDENCE = 0.99
 """Of the intervals: stricter than usual, since several drafts may be tried on the same records."""
@@ -19,31 +21,48 @@ RESAMPLES = 4_000
 BOOTSTRAP = "bootstrap over questions, paired by record"
 NO_SPREAD = "every record moved alike, so a bootstrap has no spread: how others would move is not known from it"
 Pairs = Sequence[tuple[DecidedCase, DecidedCase]]
-Figure = Callable[[DecidedCase, DecidedCase], float | None]
+Measure = Callable[[DecidedCase, DecidedCase], float | None]
 """A record as it is or as the draft makes it, and the record as it is -> a number, None where it has none."""
 
 
-class Paired(Frozen):
+class _Means(Frozen):
+    definition: str
+    before: float
+    after: float
+
+
+class Paired(Figure, _Means):
     """One figure before and after, with the interval of the difference.
 
     Attributes:
-        difference: after less before; ``low`` and ``high`` its interval at :attr:`Comparison.confidence`.
+        value: after less before, stored as ``difference``, with its interval at :attr:`Comparison.confidence`.
         n: records in it.
         method: how the interval was made, and what it does not say.
     """
 
-    definition: str
-    before: float
-    after: float
-    difference: float
-    low: float
-    high: float
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    value: float = Field(alias="difference")
     n: int
     questions: int
     method: str = BOOTSTRAP
 
 
-class Comparison(Frozen):
+class _Drafted(Frozen):
+    draft_id: str
+    better: bool
+    reason: str
+    records: int
+    agreement: Paired | None = None
+    score_error: Paired | None = None
+    confidence_error: Paired | None = None
+    left_out: dict[str, int] = Field(default_factory=dict)
+    confidence: float = CONFIDENCE
+    seed: int = 0
+    judges: dict[str, str] = Field(default_factory=dict)
+
+
+class Comparison(Calls, _Drafted):
     """What a draft changes, on records held out of it.
 
     Attributes:
@@ -56,21 +75,6 @@ class Comparison(Frozen):
         left_out: reason -> records that could not be compared.
         judges: judge -> model that judged anew.
     """
-
-    draft_id: str
-    better: bool
-    reason: str
-    records: int
-    agreement: Paired | None = None
-    score_error: Paired | None = None
-    confidence_error: Paired | None = None
-    left_out: dict[str, int] = Field(default_factory=dict)
-    confidence: float = CONFIDENCE
-    seed: int = 0
-    judges: dict[str, str] = Field(default_factory=dict)
-    calls: int = 0
-    cached_calls: int = 0
-    cost_usd: float | None = 0.0
 
 
 def compare(
@@ -133,7 +137,7 @@ def _agreed(case: DecidedCase, _recorded: DecidedCase) -> float | None:
     return None if case.agreed is None else float(case.agreed)
 
 
-def _paired(pairs: Pairs, figure: Figure, definition: str, seed: int) -> Paired | None:
+def _paired(pairs: Pairs, figure: Measure, definition: str, seed: int) -> Paired | None:
     """Means before and after over the records that have both; None with fewer than the fewest questions."""
     rows = []
     for recorded, after in pairs:
@@ -169,15 +173,16 @@ def _paired(pairs: Pairs, figure: Figure, definition: str, seed: int) -> Paired 
 def _verdict(main: Paired | None, agreement: Paired | None) -> tuple[bool, str]:
     if main is None:
         return False, f"too few held-out records to measure the score error: at least {FEWEST_QUESTIONS} questions"
+    low, high = main.interval
     change = (
-        f"score error {main.before:.3g} before, {main.after:.3g} after: {main.difference:+.3g} "
-        f"({main.low:+.3g} to {main.high:+.3g}, {100 * CONFIDENCE:g} %, n = {main.n})"
+        f"score error {main.before:.3g} before, {main.after:.3g} after: {main.value:+.3g} "
+        f"({low:+.3g} to {high:+.3g}, {100 * CONFIDENCE:g} %, n = {main.n})"
     )
-    if main.high >= 0:
+    if high >= 0:
         return False, f"{change}: not better beyond noise"
-    if agreement is not None and agreement.high < 0:
+    if agreement is not None and agreement.interval[1] < 0:
         return (
             False,
-            f"{change}, but agreement with people gets worse beyond noise ({100 * agreement.difference:+.1f} points)",
+            f"{change}, but agreement with people gets worse beyond noise ({100 * agreement.value:+.1f} points)",
         )
     return True, change

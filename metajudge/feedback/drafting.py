@@ -20,7 +20,7 @@ from metajudge.feedback.drafts import (
     with_instruction,
 )
 from metajudge.feedback.loop import FeedbackLoop
-from metajudge.feedback.patterns import Pattern, PatternRecord, find_patterns
+from metajudge.feedback.patterns import Pattern, find_patterns
 from metajudge.feedback.proposals import Activation
 from metajudge.rubric import Rubric
 from metajudge.store.protocol import Store
@@ -183,7 +183,7 @@ class DraftBook:
             kind=DraftKind.INSTRUCTION,
             change=describe(criterion, pattern.direction),
             policy=new,
-            pattern=PatternRecord.of(pattern),
+            pattern=pattern,
             drafted_on=drafted_on,
             held_out=tuple(map(_id, held)),
             quotes=tuple(one.case_id for one in drafting if criterion in one.corrected),

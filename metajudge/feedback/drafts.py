@@ -16,7 +16,7 @@ from metajudge.decision.policy import Policy
 from metajudge.errors import InputError
 from metajudge.feedback.candidates import FEWEST_CORRECTIONS, validated
 from metajudge.feedback.cases import DecidedCase, Direction
-from metajudge.feedback.patterns import PatternRecord
+from metajudge.feedback.patterns import Pattern
 from metajudge.rubric.model import Criterion, Rubric
 from metajudge.types import digest
 from metajudge.types.frozen import Frozen
@@ -57,7 +57,7 @@ class Draft(Frozen):
     kind: DraftKind
     change: str
     policy: Policy
-    pattern: PatternRecord | None = None
+    pattern: Pattern | None = None
     drafted_on: tuple[str, ...]
     held_out: tuple[str, ...]
     quotes: tuple[str, ...] = ()

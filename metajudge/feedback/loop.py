@@ -19,7 +19,7 @@ from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recor
 from metajudge.feedback.comparison import Comparison
 from metajudge.feedback.drafts import Draft
 from metajudge.feedback.metrics import Metric, metrics, metrics_by
-from metajudge.feedback.patterns import Advice, Pattern, PatternRecord, advise, disagreements, find_patterns
+from metajudge.feedback.patterns import Advice, Pattern, advise, disagreements, find_patterns
 from metajudge.feedback.proposals import Activation, Proposal
 from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewState, ReviewStatus
@@ -84,7 +84,7 @@ class Report:
             "overall": _plain(self.overall),
             **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
             "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
-            "patterns": [PatternRecord.of(one).model_dump() for one in self.patterns],
+            "patterns": [one.model_dump() for one in self.patterns],
             "advice": [asdict(one) for one in self.advice],
         }
 
@@ -163,7 +163,10 @@ class FeedbackLoop:
         entries = await self._store.audit_log.entries(POLICY, policy.name)
         if all(entry.payload["digest"] != policy.digest for entry in entries):
             payload = {"digest": policy.digest, "policy": policy.model_dump(mode="json")}
-            await self._store.audit_log.append(POLICY, policy.name, payload, now=self._clock())
+            await self._append(POLICY, policy.name, payload)
+
+    async def _append(self, kind: str, subject: str, payload: dict[str, Any]) -> AuditEntry:
+        return await self._store.audit_log.append(kind, subject, payload, now=self._clock())
 
     async def report(self, name: str) -> Report:
         """Metrics with intervals, disagreements and patterns."""
@@ -200,8 +203,7 @@ class FeedbackLoop:
 
     async def snapshot(self, name: str) -> AuditEntry:
         """Keeps the current report."""
-        report = await self.report(name)
-        return await self._store.audit_log.append(SNAPSHOT, name, report.to_json(), now=self._clock())
+        return await self._append(SNAPSHOT, name, (await self.report(name)).to_json())
 
     async def due(self, name: str, every: int = EVERY) -> bool:
         """Whether so many disagreements have come since patterns were last looked for."""
@@ -234,21 +236,17 @@ class FeedbackLoop:
             test = backtest(kind, way, policy, cases, seed=self._seed, tried=len(fitted))
             proposal = self._proposal(policy, new, test, [one for one in patterns if one.direction is way], cases)
             if proposal.proposal_id not in known:  # the same cases give the same proposal
-                await self._store.audit_log.append(PROPOSAL, name, proposal.model_dump(mode="json"), now=self._clock())
+                await self._append(PROPOSAL, name, proposal.model_dump(mode="json"))
             found.append(proposal)
         count = sum(case.disagreement is not None for case in cases)
-        await self._store.audit_log.append(
-            "analysis",
-            name,
-            {
-                "disagreements_total": count,
-                "cases": len(cases),
-                "patterns": [PatternRecord.of(one).model_dump() for one in patterns],
-                "advice": [asdict(one) for one in advise(patterns)],
-                "proposals": [one.proposal_id for one in found],
-            },
-            now=self._clock(),
-        )
+        analysis = {
+            "disagreements_total": count,
+            "cases": len(cases),
+            "patterns": [one.model_dump() for one in patterns],
+            "advice": [asdict(one) for one in advise(patterns)],
+            "proposals": [one.proposal_id for one in found],
+        }
+        await self._append("analysis", name, analysis)
         return found
 
     async def look_if_due(self, names: Iterable[str]) -> list[Proposal]:
@@ -284,7 +282,7 @@ class FeedbackLoop:
         tried = round((1 - CONFIDENCE) / (1 - proposal.backtest.confidence))
         found = backtest(proposal.kind, proposal.direction, policy, cases, seed=self._seed, tried=max(tried, 1))
         payload = {"base_digest": policy.digest, "backtest": found.model_dump(mode="json")}
-        await self._store.audit_log.append(BACKTEST, proposal_id, payload, now=self._clock())
+        await self._append(BACKTEST, proposal_id, payload)
         return found
 
     async def activate(self, proposal_id: str, *, by: str, reason: str = "") -> Activation:
@@ -372,7 +370,7 @@ class FeedbackLoop:
             direction=test.direction,
             change=describe_change(policy, new),
             policy=new,
-            patterns=tuple(PatternRecord.of(one) for one in patterns),
+            patterns=tuple(patterns),
             backtest=test,
             cases=ids,
             created_at=self._clock(),
@@ -412,7 +410,7 @@ def _ways(kind: ChangeKind, cases: Sequence[DecidedCase]) -> list[Direction]:
 
 
 def _plain(found: dict[Any, Metric]) -> dict[str, Any]:
-    return {str(name): asdict(one) for name, one in found.items()}
+    return {str(name): one.model_dump() for name, one in found.items()}
 
 
 __all__ = ["EVERY", "ChangeKind", "FeedbackLoop", "Report"]

@@ -9,6 +9,8 @@ import numpy as np
 from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase
 from metajudge.stats.bootstrap import bootstrap_ratio
 from metajudge.stats.intervals import wilson
+from metajudge.types.figure import Figure
+from metajudge.types.frozen import Finite
 
 MetricName = Literal[
     "accuracy", "false_approve_rate", "false_reject_rate", "review_efficiency", "ground_truth_reliability"
@@ -32,23 +34,22 @@ class Definition:
     counted: Callable[[DecidedCase], bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class _MetricName(Finite):
+    name: MetricName
+
+
+class Metric(Figure, _MetricName):
     """One figure.
 
     Attributes:
         value: in [0, 1]; None where there is no case to measure on, never a flattering default.
-        low, high: 95 % interval, None with the value.
+        low, high: 95 % interval; None with the value, and where all cases are about one question.
         n: cases in the denominator.
         met: whether the target is met by the value; None without one.
         method: how the interval was made.
         definition: in words.
     """
 
-    name: MetricName
-    value: float | None
-    low: float | None
-    high: float | None
     n: int
     target: float
     met: bool | None
@@ -130,11 +131,12 @@ def metrics_by(
 def _metric(name: MetricName, definition: Definition, cases: Sequence[DecidedCase], seed: int) -> Metric:
     counted = [(case, hit) for case in cases if (hit := definition.counted(case)) is not None]
     if not counted:
-        return Metric(name, None, None, None, 0, definition.target, None, "no such case yet", definition.text)
-    found, method = _share([(case, yes) for case, yes in counted], seed)
-    value = found[0]
+        why = "no such case yet"
+        return Metric(name=name, n=0, target=definition.target, met=None, method=why, definition=definition.text)
+    (value, low, high), method = _share(counted, seed)
     met = value <= definition.target if definition.at_most else value >= definition.target
-    return Metric(name, *found, len(counted), definition.target, met, method, definition.text)
+    figure = {"value": value, "low": low, "high": high, "method": method, "met": met}
+    return Metric(name=name, n=len(counted), target=definition.target, definition=definition.text, **figure)
 
 
 def _share(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metajudge.feedback.candidates import FEWEST_CORRECTIONS
-from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction
+from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase, Direction, shifts_of
 from metajudge.feedback.metrics import DEFINITIONS
 from metajudge.stats.signed_rank import wilcoxon_signed_rank
 from metajudge.types.frozen import Frozen
@@ -29,6 +29,7 @@ class Pattern(Frozen):
         p_value: two-sided signed-rank test of the shifts, or the exact one-sided binomial test of the rate against
             its target.
         significant: whether it is significant at :data:`LEVEL` among all patterns tested.
+        text: the pattern in a sentence.
     """
 
     direction: Direction
@@ -38,7 +39,13 @@ class Pattern(Frozen):
     shift: float
     n: int
     p_value: float
-    significant: bool
+    significant: bool = False
+    text: str = ""
+
+    def described(self, significant: bool) -> "Pattern":
+        """The same with its sentence, as it was tested."""
+        known = self.model_copy(update={"significant": significant})
+        return known.model_copy(update={"text": known.describe()})
 
     def describe(self) -> str:
         """The pattern in a sentence."""
@@ -49,17 +56,6 @@ class Pattern(Frozen):
             return f"{self.where}{scope} is scored {how} by {abs(self.shift):.2g} ({self.n} corrections, {sure})"
         word = "wrong" if self.direction is Direction.TOO_LENIENT else "right"
         return f"{100 * self.shift:.0f} % of {self.n} {self.where} cases{scope} were {word} ({sure})"
-
-
-class PatternRecord(Pattern):
-    """A pattern as it is kept, with its sentence."""
-
-    text: str
-
-    @classmethod
-    def of(cls, pattern: Pattern) -> "PatternRecord":
-        """The record of a pattern."""
-        return cls(**pattern.model_dump(), text=pattern.describe())
 
 
 def find_patterns(cases: Sequence[DecidedCase]) -> list[Pattern]:
@@ -82,13 +78,8 @@ def disagreements(cases: Iterable[DecidedCase]) -> dict[Direction, list[DecidedC
 
 
 def _criteria(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern]:
-    shifts: dict[str, list[float]] = {}
-    for case in cases:
-        for name, score in case.corrected.items():
-            if name in case.criteria:
-                shifts.setdefault(name, []).append(score - case.criteria[name])
     found = []
-    for name, values in sorted(shifts.items()):
+    for name, values in sorted(shifts_of(cases).items()):
         mean = sum(values) / len(values)
         if len(values) < FEWEST_CORRECTIONS or mean == 0:
             continue
@@ -117,7 +108,7 @@ def _actions(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern
 
 
 def _pattern(*values: object) -> Pattern:
-    return Pattern.model_validate(dict(zip(Pattern.model_fields, (*values, False), strict=True)))
+    return Pattern.model_validate(dict(zip(Pattern.model_fields, values, strict=False)))
 
 
 def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
@@ -125,7 +116,7 @@ def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
     tested, significant = [], True
     for rank, one in enumerate(ordered):
         significant = significant and one.p_value <= LEVEL / (len(ordered) - rank)
-        tested.append(one.model_copy(update={"significant": significant}))
+        tested.append(one.described(significant))
     return tested
 
 
@@ -163,7 +154,7 @@ def advise(patterns: Sequence[Pattern]) -> list[Advice]:
 
 def _rubric(pattern: Pattern) -> Advice:
     lower = "what a lower level lacks" if pattern.direction is Direction.TOO_LENIENT else "what a high level may lack"
-    text = f"revise the rubric's wording of {pattern.where}, so that it says {lower}: {pattern.describe()}"
+    text = f"revise the rubric's wording of {pattern.where}, so that it says {lower}: {pattern.text}"
     return Advice("rubric", pattern.direction, pattern.where, pattern.category, text)
 
 

@@ -9,7 +9,7 @@ from metajudge.feedback.backtest import Backtest
 from metajudge.feedback.candidates import ChangeKind
 from metajudge.feedback.cases import Direction
 from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.patterns import PatternRecord
+from metajudge.feedback.patterns import Pattern
 from metajudge.types.frozen import Frozen
 
 
@@ -31,7 +31,7 @@ class Proposal(Frozen):
     direction: Direction
     change: str
     policy: Policy
-    patterns: tuple[PatternRecord, ...]
+    patterns: tuple[Pattern, ...]
     backtest: Backtest
     cases: tuple[str, ...]
     created_at: float

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
 from metajudge.cases.case import Case
+from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import case_panel, estimate_cases
@@ -23,10 +24,10 @@ from metajudge.feedback.drafting import DraftBook
 from metajudge.feedback.drafts import Draft
 from metajudge.judging.records import parameters_set
 from metajudge.panels.config import PanelConfig
-from metajudge.providers.model import Model, Parameters
 from metajudge.runs.estimate import Estimate
-from metajudge.session import Respondents, Session
+from metajudge.session import Respondent, Respondents, Session
 from metajudge.store.protocol import Store
+from metajudge.types.spent import Calls, total
 
 NO_TEXTS = "its texts are not in the store"
 NOT_JUDGED = "it was not scored: the gate ended it, or a stage failed"
@@ -76,18 +77,7 @@ def estimate_rejudging(config: PanelConfig, base: Policy, draft: Draft, records:
     estimate = estimate_cases(config, draft.policy, case_rubric(draft.policy), [one.case for one in records])
     asked = _Judges.of(Session.for_estimate(config).models())
     again = [one.case for one in records if not asked.gave(one.result, base)]
-    before = estimate_cases(config, base, case_rubric(base), again)
-    estimate.judgments += before.judgments
-    estimate.calls += before.calls
-    estimate.input_tokens += before.input_tokens
-    estimate.output_tokens += before.output_tokens
-    if estimate.cost_usd is not None and before.cost_usd is not None:
-        estimate.cost_usd += before.cost_usd
-    for name, spent in before.by_agent.items():
-        mine = estimate.by_agent.setdefault(name, dict.fromkeys(spent, 0))
-        for key, value in spent.items():
-            mine[key] = None if value is None or mine[key] is None else mine[key] + value
-    return estimate
+    return estimate + estimate_cases(config, base, case_rubric(base), again)
 
 
 async def rejudge(
@@ -120,16 +110,8 @@ async def rejudge(
         left_out={reason: count for reason, count in sorted(held.left_out.items()) if count},
         seed=seed,
     )
-    costs = [result.metadata.cost_usd for one in tried for result in one.results]
-    known = [cost for cost in costs if cost is not None]
-    counted = found.model_copy(
-        update={
-            "judges": dict(asked.models),
-            "calls": sum(result.metadata.calls for one in tried for result in one.results),
-            "cached_calls": sum(result.metadata.cached_calls for one in tried for result in one.results),
-            "cost_usd": sum(known) if len(known) == len(costs) else None,
-        }
-    )
+    took = total(Calls, [result.metadata for one in tried for result in one.results])
+    counted = found.model_copy(update={"judges": dict(asked.models), **dict(took)})
     return await book.keep_comparison(draft, counted)
 
 
@@ -170,19 +152,6 @@ def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
     )
 
 
-class _Asked(Protocol):
-    """A judge, or a respondent that is one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> Model: ...
-
-    @property
-    def parameters(self) -> Parameters: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Judges:
     """Who judges anew: name -> model, and name -> parameters that are set."""
@@ -191,7 +160,7 @@ class _Judges:
     parameters: dict[str, dict[str, Any]]
 
     @classmethod
-    def of(cls, judges: Sequence[_Asked]) -> "_Judges":
+    def of(cls, judges: Sequence[Respondent | CaseJudge]) -> "_Judges":
         return cls(
             {one.name: one.model.name for one in judges}, {one.name: parameters_set(one.parameters) for one in judges}
         )

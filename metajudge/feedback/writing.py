@@ -31,7 +31,7 @@ async def write_draft(
     rubric, pattern, reasons = await book.material(name, criterion)
     if not reasons:
         raise InputError(f"nobody gave a reason for correcting {criterion!r}, so a model has nothing to write from")
-    found = render_revising(criterion_of(rubric, criterion), pattern.describe(), reasons)
+    found = render_revising(criterion_of(rubric, criterion), pattern.text, reasons)
     schema = OutputSchema("revision", object_schema({INSTRUCTION: {"type": "string"}}))
     request = ModelRequest(render_revising_system(), (Message("user", found),), schema, parameters)
     answer = await ask(model, request, _parsed, asked=model.name, retry=True)

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from metajudge.agents.exchange import Spent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.providers.wrapper import CallAttempt
-from metajudge.types import Failure, Item, Reply, Usage, text_digest, valid_text
+from metajudge.types import Failure, Item, Reply, text_digest, valid_text
 from metajudge.types.frozen import Finite
+from metajudge.types.spent import TimedSpent, spent_on
 
 COPIES_APART = 1_000_000
 """Draws between two names of one model."""
@@ -76,7 +76,7 @@ class GatheredAnswer:
     """An answer for the record, and what it took in this run."""
 
     answer: CandidateAnswer
-    spent: Spent = field(default_factory=Spent)
+    spent: TimedSpent = field(default_factory=TimedSpent)
 
 
 async def gather_answers(
@@ -143,18 +143,15 @@ async def _generate(candidate: Candidate, item: Item, draw: int) -> GatheredAnsw
     try:
         reply = await model.complete(request)
     except ProviderError as error:
-        spent = Spent(calls=error.attempts, usage=error.usage or Usage(), cost_usd=error.cost_usd)
         failure = Failure(kind=error.kind, message=str(error))
         failed = {"failure": failure, "replied": error.kind is FailureKind.REFUSED, "cost_usd": error.cost_usd}
         absent = {"first_token_absent": "the candidate gave no answer"}
-        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), spent)
+        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), spent_on(error))
     return _answered(answer, reply)
 
 
 def _answered(answer: CandidateAnswer, reply: Reply) -> GatheredAnswer:
-    spent = Spent(calls=reply.attempts, cached_calls=int(reply.cached), latency_s=reply.latency_s)
-    if not reply.cached:
-        spent.usage, spent.cost_usd = reply.usage or Usage(), reply.cost_usd
+    spent = spent_on(reply)
     measured = {
         "reported_model": reply.model,
         "finish": reply.finish,

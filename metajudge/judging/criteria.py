@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.exchange import Spent, ask
+from metajudge.agents.exchange import ask
 from metajudge.agents.parse import load_object
 from metajudge.agents.schema import object_schema
 from metajudge.concurrency import off_the_loop
@@ -26,6 +26,7 @@ from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.types import Failure, valid_text
 from metajudge.types.frozen import Frozen
+from metajudge.types.spent import Priced, TimedSpent
 
 FEWEST, MOST = 3, 5
 """How many criteria a request gets."""
@@ -61,7 +62,19 @@ class Criterion(Frozen):
         return f"{self.name}: {self.asks}" if self.asks else self.name
 
 
-class CriteriaSet(Frozen):
+class _FromModel(Frozen):
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    source: Literal["generated", "generic", "fallback", "given"]
+    why: Failure | None = None
+    model: str | None = None
+    reported_model: str | None = None
+    request_digest: str | None = None
+    prompt_digest: str | None = None
+    reply: str | None = None
+    replied: bool = True
+
+
+class CriteriaSet(Priced, _FromModel):
     """The criteria of one evaluation, and where they come from.
 
     Attributes:
@@ -72,18 +85,6 @@ class CriteriaSet(Frozen):
         replied: False where it could not be asked, so that asking again later may help.
         cost_usd: of its reply, from the store or not; None where unknown.
     """
-
-    criteria: tuple[Criterion, ...] = Field(min_length=1)
-    source: Literal["generated", "generic", "fallback", "given"]
-    why: Failure | None = None
-    model: str | None = None
-    reported_model: str | None = None
-    request_digest: str | None = None
-    prompt_digest: str | None = None
-    reply: str | None = None
-    replied: bool = True
-    cost_usd: float | None = 0.0
-    latency_s: float = 0.0
 
     @property
     def fallback(self) -> bool:
@@ -96,7 +97,7 @@ class CriteriaOutcome:
     """Criteria, and what it took in this run to get them."""
 
     criteria: CriteriaSet
-    spent: Spent = field(default_factory=Spent)
+    spent: TimedSpent = field(default_factory=TimedSpent)
 
 
 def weighted(pairs: Sequence[tuple[str, str, float]]) -> tuple[Criterion, ...]:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from metajudge.agents.exchange import Answer, Spent, ask
+from metajudge.agents.exchange import Answer, ask
 from metajudge.concurrency import off_the_loop
 from metajudge.judging.blinding_report import BlindingReport
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, ModelRequest, Parameters
 from metajudge.types import Failure, Item
+from metajudge.types.spent import TimedSpent
 
 
 class Reasoned(Protocol):
@@ -42,7 +43,7 @@ class JudgeRecord:
     instruction: str = ""
     replies: int = 0
     cost_usd: float | None = 0.0
-    spent: Spent = field(default_factory=Spent)
+    spent: TimedSpent = field(default_factory=TimedSpent)
     request_digest: str | None = None
     reported_model: str | None = None
     parameters: Parameters = field(default_factory=Parameters)

@@ -10,8 +10,8 @@ from metajudge.prompts import grading, judge
 from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
-from metajudge.runs.totals import sum_if_known
 from metajudge.types import Item, Judgment
+from metajudge.types.spent import sum_if_known
 
 
 def game_id(item: Item, judge: str, order: tuple[str, ...]) -> str:

@@ -47,6 +47,8 @@ class JudgeTotals(RunTotals):
 
     NOUN: ClassVar[str] = "judgments"
     LOST: ClassVar[str] = "without a verdict"
+    DONE: ClassVar[tuple[str, ...]] = ("judgments", "failed")
+    MISSING: ClassVar[tuple[str, ...]] = ("without_verdict", "failed")
     HIDDEN: ClassVar[frozenset[str]] = frozenset({"failed_games"})
 
     items: int = 0
@@ -81,14 +83,6 @@ class JudgeTotals(RunTotals):
             count.ties += 1
         else:
             count.preferences += 1
-
-    @property
-    def done(self) -> int:
-        return self.judgments + self.failed
-
-    @property
-    def lost(self) -> int:
-        return self.without_verdict + self.failed
 
     @property
     def counts(self) -> RunCounts:

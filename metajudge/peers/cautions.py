@@ -1,6 +1,6 @@
 """What a reader of the results must know before relying on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from metajudge.peers.evaluators import EvaluatorStanding, Independence
@@ -64,131 +64,89 @@ class Ambiguity(Finite):
     orders: tuple[tuple[str, ...], ...]
 
 
-def self_vote_cautions(standings: Iterable[ModelStanding]) -> list[Caution]:
+def self_vote_cautions(standings: Iterable[ModelStanding]) -> Iterator[Caution]:
     """Models whose mean place moves by more than :data:`SELF_VOTE_PLACES` when their own ballots are left out."""
-    found = []
     for one in standings:
         shift = one.sie_less_sfe.value
         if shift is not None and abs(shift) > SELF_VOTE_PLACES + 1e-9:
             way = "better" if shift < 0 else "worse"
-            found.append(
-                Caution(
-                    kind=CautionKind.SELF_VOTE,
-                    names=(one.model,),
-                    message=f"{one.model} ranks {abs(shift):.2f} places {way} with its own ballots than without "
-                    f"(SIE {one.sie.value:.2f}, SFE {one.sfe.value:.2f}): use the self-free place",
-                )
+            text = (
+                f"{one.model} ranks {abs(shift):.2f} places {way} with its own ballots than without "
+                f"(SIE {one.sie.value:.2f}, SFE {one.sfe.value:.2f}): use the self-free place"
             )
-    return found
+            yield Caution(kind=CautionKind.SELF_VOTE, message=text, names=(one.model,))
 
 
-def ambiguity_cautions(found: Ambiguity) -> list[Caution]:
+def ambiguity_cautions(found: Ambiguity) -> Iterator[Caution]:
     """Several equally good orders, overall or in many questions."""
-    cautions = []
     if found.overall_optima is not None and found.overall_optima > 1:
         least = "" if found.overall_counted else "at least "
-        cautions.append(
-            Caution(
-                kind=CautionKind.AMBIGUOUS,
-                message=f"{least}{found.overall_optima:,} overall orders are equally good: read places with their "
-                "spans, and settle it with more questions",
-            )
+        text = (
+            f"{least}{found.overall_optima:,} overall orders are equally good: read places with their spans, and "
+            "settle it with more questions"
         )
+        yield Caution(kind=CautionKind.AMBIGUOUS, message=text)
     even = {voters: counts for voters, counts in found.by_voters.items() if voters % 2 == 0 and counts[1]}
     share = found.share.value
     if share is not None and share > AMBIGUOUS_SHARE:
         panels = ", ".join(map(str, sorted(even)))
         hint = f"; panels of {panels} can split evenly: add or leave out one evaluator" if even else ""
-        cautions.append(
-            Caution(
-                kind=CautionKind.AMBIGUOUS,
-                message=f"{100 * share:.0f} % of the questions have several equally good orders, whose places are "
-                f"averaged{hint}",
-            )
-        )
-    return cautions
+        text = f"{100 * share:.0f} % of the questions have several equally good orders, whose places are averaged{hint}"
+        yield Caution(kind=CautionKind.AMBIGUOUS, message=text)
 
 
-def voter_cautions(evaluators: Sequence[EvaluatorStanding], independence: Independence) -> list[Caution]:
+def voter_cautions(evaluators: Sequence[EvaluatorStanding], independence: Independence) -> Iterator[Caution]:
     """Few evaluators, cliques, lost ones, order effects."""
-    voting = [one for one in evaluators if one.ballots]
-    cautions = []
-    if len(voting) < FEW_EVALUATORS:
-        message = (
-            f"{len(voting)} evaluators delivered ballots: with fewer than {FEW_EVALUATORS} each one's habits weigh"
-        )
-        cautions.append(Caution(kind=CautionKind.FEW_VOTERS, message=f"{message} heavily in the consensus"))
-    cautions += _dependence_cautions(len(voting), independence)
+    voting = sum(1 for one in evaluators if one.ballots)
+    if voting < FEW_EVALUATORS:
+        text = f"{voting} evaluators delivered ballots: with fewer than {FEW_EVALUATORS} each one's habits weigh"
+        yield Caution(kind=CautionKind.FEW_VOTERS, message=f"{text} heavily in the consensus")
+    yield from _dependence_cautions(voting, independence)
     for one in evaluators:
         failures = sum(one.lost.values())
         if failures:
             kinds = ", ".join(f"{count} {kind}" for kind, count in one.lost.items())
             what = "every ballot" if not one.ballots else f"{failures} ballots"
-            cautions.append(
-                Caution(
-                    kind=CautionKind.LOST_EVALUATOR,
-                    names=(one.evaluator,),
-                    message=f"{one.evaluator} failed on {what} ({kinds}): it has no vote there",
-                )
-            )
+            text = f"{one.evaluator} failed on {what} ({kinds}): it has no vote there"
+            yield Caution(kind=CautionKind.LOST_EVALUATOR, message=text, names=(one.evaluator,))
         effect, p_value = one.order_effect, one.order_p.value
-        if effect.value is not None and p_value is not None and p_value * len(voting) < ORDER_LEVEL:
+        if effect.value is not None and p_value is not None and p_value * voting < ORDER_LEVEL:
             where = "first" if effect.value > 0 else "last"
-            cautions.append(
-                Caution(
-                    kind=CautionKind.ORDER_EFFECT,
-                    names=(one.evaluator,),
-                    message=f"{one.evaluator} prefers answers it reads {where}: mean tau-b of place and position "
-                    f"{effect.value:.2f} (p = {p_value:.2g})",
-                )
+            text = (
+                f"{one.evaluator} prefers answers it reads {where}: mean tau-b of place and position "
+                f"{effect.value:.2f} (p = {p_value:.2g})"
             )
-    return cautions
+            yield Caution(kind=CautionKind.ORDER_EFFECT, message=text, names=(one.evaluator,))
 
 
-def _dependence_cautions(voting: int, found: Independence) -> list[Caution]:
-    cautions = []
+def _dependence_cautions(voting: int, found: Independence) -> Iterator[Caution]:
     effective = found.effective.value
     if effective is not None and effective < FEW_INDEPENDENT * voting:
-        cautions.append(
-            Caution(
-                kind=CautionKind.FEW_VOTERS,
-                message=f"the {voting} evaluators share so many errors that they are worth about {effective:.1f} "
-                "independent ones: add evaluators of other families",
-            )
+        text = (
+            f"the {voting} evaluators share so many errors that they are worth about {effective:.1f} independent ones: "
+            "add evaluators of other families"
         )
-    cautions += [
-        Caution(
-            kind=CautionKind.CLIQUE,
-            names=clique,
-            message=f"{', '.join(clique)} agree with each other more than their agreement with the others explains, "
-            "as those do who share a bias or a source: see what the consensus is without all but one of them",
+        yield Caution(kind=CautionKind.FEW_VOTERS, message=text)
+    for clique in found.cliques:
+        text = (
+            f"{', '.join(clique)} agree with each other more than their agreement with the others explains, as those "
+            "do who share a bias or a source: see what the consensus is without all but one of them"
         )
-        for clique in found.cliques
-    ]
-    return cautions
+        yield Caution(kind=CautionKind.CLIQUE, message=text, names=clique)
 
 
-def coverage_cautions(table: PeerTable, inclusive_questions: Iterable[int]) -> list[Caution]:
+def coverage_cautions(table: PeerTable, inclusive_questions: Iterable[int]) -> Iterator[Caution]:
     """Questions that are not counted, and models missing from some."""
-    cautions = []
     if table.left_out:
         first = table.left_out[0]
-        cautions.append(
-            Caution(
-                kind=CautionKind.LEFT_OUT,
-                message=f"{len(table.left_out)} questions are not counted; {first.question_id}: {first.reason}",
-            )
-        )
+        text = f"{len(table.left_out)} questions are not counted; {first.question_id}: {first.reason}"
+        yield Caution(kind=CautionKind.LEFT_OUT, message=text)
     counts = dict(zip(table.models, inclusive_questions, strict=True))
     missing = {name: len(table.questions) - count for name, count in counts.items() if count < len(table.questions)}
     if missing:
         names = ", ".join(f"{name} in {count}" for name, count in missing.items())
-        cautions.append(
-            Caution(
-                kind=CautionKind.CANDIDATES_DIFFER,
-                names=tuple(missing),
-                message=f"no answer was ranked of {names} of the {len(table.questions)} questions: mean places are "
-                "over different questions, and a place among fewer answers is a smaller number",
-            )
+        text = (
+            f"no answer was ranked of {names} of the {len(table.questions)} questions: mean places are over different "
+            "questions, and a place among fewer answers is a smaller number"
         )
-    return cautions
+        yield Caution(kind=CautionKind.CANDIDATES_DIFFER, message=text, names=tuple(missing))

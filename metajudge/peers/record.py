@@ -18,7 +18,29 @@ Groups = tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...]
 Status = Literal["ok", "failed"]
 
 
-class Ballot(Finite):
+class _Attempted(Finite):
+    status: Status = "ok"
+    failure: Failure | None = None
+    replied: bool = True
+    attempt: int = Field(default=1, ge=1)
+    key: str | None = None
+    cost_usd: float | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
+class _RankingAsked(Finite):
+    version: Literal[1] = Field(default=1, description="Version of this record's format.")
+    question_id: Name
+    domain: Name | None = None
+    evaluator: Name
+    candidates: tuple[Name, ...] = ()
+    ranking: Groups | None = Field(default=None, description="Groups of tied candidates, best first.")
+    labels: dict[str, Name] | None = None
+    seed: int | None = None
+
+
+class Ballot(_Attempted, _RankingAsked):
     """One evaluator's ranking of the answers to one question, or the reason it is missing.
 
     A file of rankings from elsewhere needs ``question_id``, ``evaluator`` and ``ranking`` alone; a ranking is a list
@@ -36,23 +58,6 @@ class Ballot(Finite):
         cost_usd: of this attempt; None where unknown.
         meta: model, parameters, digests of prompts and requests, and whatever else is to be kept.
     """
-
-    version: Literal[1] = Field(default=1, description="Version of this record's format.")
-    question_id: Name
-    domain: Name | None = None
-    evaluator: Name
-    candidates: tuple[Name, ...] = ()
-    ranking: Groups | None = Field(default=None, description="Groups of tied candidates, best first.")
-    labels: dict[str, Name] | None = None
-    seed: int | None = None
-    status: Status = "ok"
-    failure: Failure | None = None
-    replied: bool = True
-    attempt: int = Field(default=1, ge=1)
-    key: str | None = None
-    cost_usd: float | None = Field(default=None, ge=0)
-    calls: int | None = Field(default=None, ge=0)
-    meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -98,7 +103,14 @@ class Ballot(Finite):
         return self.question_id, self.evaluator
 
 
-class PeerAnswer(Finite):
+class _Written(Finite):
+    version: Literal[1] = 1
+    question_id: Name
+    model: Name
+    text: str | None = None
+
+
+class PeerAnswer(_Attempted, _Written):
     """One model's answer to one question, or the reason it is missing.
 
     Attributes:
@@ -107,18 +119,8 @@ class PeerAnswer(Finite):
         attempt, key, cost_usd, calls, meta: as for a :class:`Ballot`.
     """
 
-    version: Literal[1] = 1
-    question_id: Name
-    model: Name
-    text: str | None = None
-    status: Status = "ok"
-    failure: Failure | None = None
-    replied: bool = True
-    attempt: int = Field(default=1, ge=1)
     key: str
-    cost_usd: float | None = Field(default=None, ge=0)
     calls: int = Field(default=0, ge=0)
-    meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> "PeerAnswer":

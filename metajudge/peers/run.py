@@ -40,8 +40,9 @@ from metajudge.runs.estimate import (
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
-from metajudge.runs.totals import RunTotals, sum_if_known
+from metajudge.runs.totals import RunTotals
 from metajudge.session import Respondent, Session
+from metajudge.types.spent import sum_if_known
 
 R = TypeVar("R", PeerAnswer, Ballot)
 
@@ -95,6 +96,8 @@ class PeersTotals(RunTotals):
 
     NOUN: ClassVar[str] = "answers and ballots"
     LOST: ClassVar[str] = "missing"
+    DONE: ClassVar[tuple[str, ...]] = ("answers", "ballots", "failed")
+    MISSING: ClassVar[tuple[str, ...]] = ("failed",)
 
     questions: int = 0
     answers: int = 0
@@ -111,14 +114,6 @@ class PeersTotals(RunTotals):
         self.failed += 1
         self.failures[kind] += 1
         self.lost_by_model.setdefault(model, Counter())[kind] += 1
-
-    @property
-    def done(self) -> int:
-        return self.answers + self.ballots + self.failed
-
-    @property
-    def lost(self) -> int:
-        return self.failed
 
     @property
     def counts(self) -> RunCounts:

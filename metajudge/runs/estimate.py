@@ -1,7 +1,7 @@
 """What a run would take, without sending anything: calls, tokens, dollars."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from metajudge.panels.config import AgentConfig
@@ -9,6 +9,7 @@ from metajudge.providers.model import ModelRequest
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.types import Usage
+from metajudge.types.spent import sum_if_known
 
 CHARACTERS_PER_TOKEN = 4.0
 """English text; code and most other languages take more tokens."""
@@ -74,6 +75,16 @@ class Estimate:
         mine["cost_usd"] += cost
         if self.cost_usd is not None:
             self.cost_usd += cost
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        """What two runs of the same agents take."""
+        found = replace(other, cost_usd=sum_if_known((self.cost_usd, other.cost_usd)), by_agent=dict(self.by_agent))
+        for name in ("judgments", "calls", "input_tokens", "output_tokens"):
+            setattr(found, name, getattr(self, name) + getattr(other, name))
+        for name, more in other.by_agent.items():
+            mine = self.by_agent.get(name, dict.fromkeys(more, 0))
+            found.by_agent[name] = {key: sum_if_known((mine[key], value)) for key, value in more.items()}
+        return found
 
     def to_json(self) -> dict[str, Any]:
         return {"dry_run": True, **asdict(self)}

@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -38,6 +38,10 @@ class RunTotals(ABC):
     """What a progress display counts."""
     LOST: ClassVar[str] = "without a result"
     """What it says of records that are missing something."""
+    DONE: ClassVar[tuple[str, ...]] = ()
+    """Counts of records with a result so far."""
+    MISSING: ClassVar[tuple[str, ...]] = ()
+    """Of these, counts of records that are missing something: a score, a verdict, an answer."""
     HIDDEN: ClassVar[frozenset[str]] = frozenset()
     """Fields that :meth:`to_json` leaves out."""
 
@@ -58,9 +62,9 @@ class RunTotals(ABC):
     webhook: dict[str, int] | None = None
 
     @property
-    @abstractmethod
     def done(self) -> int:
         """Records with a result so far."""
+        return sum(getattr(self, name) for name in self.DONE)
 
     @property
     def taken_over(self) -> int:
@@ -68,9 +72,9 @@ class RunTotals(ABC):
         return 0
 
     @property
-    @abstractmethod
     def lost(self) -> int:
-        """Of these, records that are missing something: a score, a verdict, an answer."""
+        """Of these, records that are missing something."""
+        return sum(getattr(self, name) for name in self.MISSING)
 
     @property
     @abstractmethod
@@ -123,13 +127,6 @@ class RunTotals(ABC):
         hidden = {*self.HIDDEN, "webhook"} if self.webhook is None else self.HIDDEN
         names = [one.name for one in fields(self) if one.name not in hidden and not one.name.startswith("_")]
         return {name: _plain(getattr(self, name)) for name in names}
-
-
-def sum_if_known(costs: Iterable[float | None]) -> float | None:
-    """The sum of dollars; None where one of them is not known."""
-    given = list(costs)
-    known = [cost for cost in given if cost is not None]
-    return sum(known) if len(known) == len(given) else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:

@@ -1,18 +1,21 @@
 """What a strategy returns, and the step from agents' scores to a decision."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from metajudge.agents import Agent
+from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
 from metajudge.scoring.decisions import Decisions, decide_average, decide_majority
 from metajudge.scoring.formulas import KEPT
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule
 from metajudge.types import AgentResult, Failure, SignalValue, Status
+from metajudge.types.figure import Ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,7 @@ class _Decided(NamedTuple):
 
     status: str
     final: float | None
-    low: float
-    high: float
+    bounds: Ends
     accepted: bool
 
 
@@ -94,7 +96,7 @@ def _decided(*question: Any) -> _Decided:
     found = _decisions(*question)
     final = None if np.ma.getmaskarray(found.final)[0] else round(float(found.final[0]), 9)
     low, high = (round(float(one[0]), 9) for one in found.bounds)
-    return _Decided(str(found.status[0]), final, low, high, bool(found.accepted[0]))
+    return _Decided(str(found.status[0]), final, (low, high), bool(found.accepted[0]))
 
 
 @lru_cache(maxsize=KEPT)
@@ -120,20 +122,43 @@ def settled(panel: Panel, results: Sequence[AgentResult]) -> bool:
 
 def concluded(panel: Panel, results: Sequence[AgentResult]) -> Outcome:
     """The outcome once no other agent is asked; ``results`` has every agent, skipped ones included."""
-    status, final, low, high, accepted = _decided(*_question(panel, _scores(panel, results)))
+    status, final, bounds, accepted = _decided(*_question(panel, _scores(panel, results)))
     if status == "unscored":
         return undecided(panel, results)
     # An agent who was skipped has no say in an average: only bounds are known, unless they coincide.
-    stopped = low != high and any(result.skipped for result in results)
+    stopped = bounds[0] != bounds[1] and any(result.skipped for result in results)
     scored = final is not None and not stopped
     return Outcome(
         status=Status.ASSESSED,
         agents=tuple(results),
         final_score=final if scored else None,
-        score_bounds=None if scored else (low, high),
+        score_bounds=None if scored else bounds,
         accepted=accepted,
         renormalised=scored and status == "renormalised",
     )
+
+
+async def asked_each(
+    panel: Panel, ask: Callable[[Agent], Awaitable[AgentResult]], on_result: Callable[[AgentResult], None]
+) -> Outcome:
+    """Asks every agent alone: all at once, or one after the other until the decision is settled.
+
+    Args:
+        on_result: called with each result as it arrives.
+    """
+
+    async def asked(agent: Agent) -> AgentResult:
+        result = await ask(agent)
+        on_result(result)
+        return result
+
+    if not panel.early_exit and len(panel.agents) > 1:
+        return concluded(panel, await all_of(asked(agent) for agent in panel.agents))
+    results: list[AgentResult] = []
+    for position, agent in enumerate(panel.agents):
+        certain = bool(results) and settled(panel, results)
+        results.append(skipped(panel, position) if certain else await asked(agent))
+    return concluded(panel, results)
 
 
 def undecided(panel: Panel, results: Sequence[AgentResult], summariser: AgentResult | None = None) -> Outcome:

@@ -47,7 +47,7 @@ class Panel:
         threshold: a judgment is accepted when its final score lies strictly above.
         quorum: valid answers a weighted average needs; None for a strict majority of M.
         early_exit: ask agents one after the other and stop when no answer could change the decision.
-        rounds: how a discussion runs (see :mod:`metajudge.strategies.discussion`).
+        rounds: how a discussion runs (see :func:`metajudge.strategies.vetter.discuss`).
         show_analysis: whether members of a discussion, and its summariser, see each other's analyses.
         average_votes: lets binary rubrics, which are votes, enter a weighted average.
         families: what to do where an agent is of the judge's or a candidate's family.

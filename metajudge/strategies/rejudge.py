@@ -16,12 +16,11 @@ categories cannot be rejudged so.
 from collections.abc import Callable, Sequence
 
 from metajudge.agents import Agent
-from metajudge.agents.exchange import Spent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
 from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
 from metajudge.judging.support import support
-from metajudge.strategies.outcome import Outcome, concluded, settled, skipped
+from metajudge.strategies.outcome import Outcome, asked_each
 from metajudge.strategies.panel import Panel
 from metajudge.types import (
     AgentResult,
@@ -32,6 +31,7 @@ from metajudge.types import (
     Pairwise,
     Status,
 )
+from metajudge.types.spent import TimedSpent, as_kept, total
 
 CRITERIA = ("order_given", "order_swapped")
 """The criteria that record an agent's two verdicts: each one's support, on the panel's scale."""
@@ -50,21 +50,7 @@ async def rejudge(
         message = f"rejudge compares two responses; it cannot judge {verdict}: choose another strategy for it"
         return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
 
-    async def asked_alone(agent: Agent) -> AgentResult:
-        result = await _ask(panel, agent, judgment, verdict, retry)
-        on_result(result)
-        return result
-
-    if not panel.early_exit:
-        asked = await all_of(asked_alone(agent) for agent in panel.agents)
-        return concluded(panel, asked)
-    results: list[AgentResult] = []
-    for position, agent in enumerate(panel.agents):
-        if results and settled(panel, results):
-            results.append(skipped(panel, position))
-        else:
-            results.append(await asked_alone(agent))
-    return concluded(panel, results)
+    return await asked_each(panel, lambda agent: _ask(panel, agent, judgment, verdict, retry), on_result)
 
 
 def judge_of(agent: Agent) -> PairwiseJudge:
@@ -116,9 +102,6 @@ def _result(
     criteria: dict[str, CriterionScore] | None = None,
     failure: Failure | None = None,
 ) -> AgentResult:
-    spent = Spent()
-    for game in games:
-        spent.add(game.spent)
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
@@ -126,7 +109,7 @@ def _result(
         score=score,
         criteria=criteria,
         failure=failure,
-        **spent.fields(),
+        **as_kept(total(TimedSpent, [game.spent for game in games])),
         prompt_digest=games[0].request_digest,
         reported_model=games[0].reported_model,
     )

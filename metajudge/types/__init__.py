@@ -12,7 +12,6 @@ from metajudge.types.assessment import (
     SignalValue,
     Status,
     ToDo,
-    TokenUsage,
 )
 from metajudge.types.calls import CallRecord, FinishReason, Reply
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
@@ -20,6 +19,7 @@ from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
 from metajudge.types.judgment import Item, Judgment, Message, letters
 from metajudge.types.label import Label, majority
 from metajudge.types.right import Right, default_right, is_right, parse_right
+from metajudge.types.spent import TokenUsage
 from metajudge.types.usage import Usage
 from metajudge.types.verdict import (
     ID_PATTERN,

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, computed_field
 from metajudge.errors import FailureKind
 from metajudge.types.decision import Action, Decision
 from metajudge.types.frozen import Frozen
+from metajudge.types.spent import Spent, TimedSpent
 
 
 class Status(StrEnum):
@@ -74,26 +75,7 @@ class CriterionScore(Frozen):
     )
 
 
-class TokenUsage(Frozen):
-    """Tokens used; ``input_tokens`` includes cached ones."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-
-    def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
-
-
-class AgentResult(Frozen):
-    """One agent's result for one judgment: a score, a failure, or that it was not asked.
-
-    Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
-    in a discussion both rounds, and of several draws all; ``opening`` is then the agent's output before it saw
-    the others, and ``draws`` each draw.
-    """
-
+class _Answered(Frozen):
     agent: str
     model: str
     role: str | None = None
@@ -111,11 +93,17 @@ class AgentResult(Frozen):
     failure: Failure | None = None
     skipped: Literal["early_exit", "cascade"] | None = None
     opening: "AgentResult | None" = None
-    calls: int = 0
-    cached_calls: int = 0
+
+
+class AgentResult(TimedSpent, _Answered):
+    """One agent's result for one judgment: a score, a failure, or that it was not asked.
+
+    Exactly one of ``score``, ``failure`` and ``skipped`` is set. Calls and cost include repairs and retries,
+    in a discussion both rounds, and of several draws all; ``opening`` is then the agent's output before it saw
+    the others, and ``draws`` each draw.
+    """
+
     cost_usd: float | None = Field(default=0.0, description="None where a price or the usage is unknown.")
-    usage: TokenUsage = TokenUsage()
-    latency_s: float = 0.0
     prompt_digest: str | None = Field(default=None, description="Digest of the rendered request.")
     reported_model: str | None = Field(default=None, description="The model id the provider reported.")
     scoring: Literal["expected"] | None = Field(
@@ -238,15 +226,7 @@ class ToDo(Frozen):
     reason: str
 
 
-class Assessment(Frozen):
-    """Whether one judgment is to be trusted, and why.
-
-    One rule decides, and ``decided_by`` names it; ``do`` and ``kept`` say what follows.
-
-    ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
-    could not change it): then ``score_bounds`` contains the lowest and highest score still possible.
-    """
-
+class _Vetted(Frozen):
     version: Literal[1] = 1
     judgment_id: str
     item_id: str
@@ -332,10 +312,18 @@ class Assessment(Frozen):
     panel_digest: str
     judgment_digest: str
     seed: int | None = None
+
+
+class Assessment(Spent, _Vetted):
+    """Whether one judgment is to be trusted, and why.
+
+    One rule decides, and ``decided_by`` names it; ``do`` and ``kept`` say what follows.
+
+    ``final_score`` is absent where only the decision is known (a panel stopped early, or missing answers
+    could not change it): then ``score_bounds`` contains the lowest and highest score still possible.
+    """
+
     calls: int = Field(default=0, description="HTTP requests sent, retries and repairs included.")
-    cached_calls: int = 0
-    cost_usd: float | None = 0.0
-    usage: TokenUsage = TokenUsage()
     metajudge_version: str
     given_to_do: Annotated[ToDo | None, BeforeValidator(lambda _given: None)] = Field(
         default=None,

@@ -9,6 +9,8 @@ from metajudge.evidence.units import ITEM, QUESTION, Asked, unit_of
 from metajudge.readers.right_rules import RightRules
 from metajudge.store.run_results import RunResult
 from metajudge.types import AnyVerdict, Judgment, Right, VerdictKind, is_right, kind_of
+from metajudge.types.figure import Figure
+from metajudge.types.frozen import Finite
 
 if TYPE_CHECKING:
     from metajudge.stats.bootstrap import BootstrapEstimate
@@ -86,8 +88,14 @@ def _by_rules(side: Side, rules: Mapping[VerdictKind, Right]) -> Side:
     return replace(side, correct=correct)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class _Shares(Finite):
+    n: int
+    items: int = 0
+    first: float | None = None
+    second: float | None = None
+
+
+class Difference(Figure, _Shares):
     """Second minus first, with an interval from resampled units; or the reason it is missing.
 
     Attributes:
@@ -95,13 +103,6 @@ class Difference:
         p_value: of McNemar's exact test, where the judgments are independent (one an item).
     """
 
-    n: int
-    items: int = 0
-    first: float | None = None
-    second: float | None = None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
     p_value: float | None = None
     method: str = ""
     why_absent: str = ""
@@ -109,8 +110,7 @@ class Difference:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; figures that are absent are left out, and the reason is there instead."""
-        names = [name for name in self.__slots__ if getattr(self, name) not in (None, "")]
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,19 +209,19 @@ class _Bootstrap:
 
         distinct = len(set(items))
         if distinct < 2:
+            why = f"one {self.unit or ITEM}: no interval without two"
             return Difference(
-                *(len(items), distinct, first, second, second - first),
-                why_absent=f"one {self.unit or ITEM}: no interval without two",
+                n=len(items), items=distinct, first=first, second=second, value=second - first, why_absent=why
             )
         found = estimate(np.random.default_rng(self.seed), self.resamples)
         return Difference(
-            len(items),
-            distinct,
-            first,
-            second,
-            found.estimate,
-            found.low,
-            found.high,
+            n=len(items),
+            items=distinct,
+            first=first,
+            second=second,
+            value=found.estimate,
+            low=found.low,
+            high=found.high,
             method=f"{found.method}, {found.resamples} resamples, seed {self.seed}",
             unit=self.unit,
         )
@@ -229,7 +229,7 @@ class _Bootstrap:
 
 def _kept(decided: Pairs, draw: _Bootstrap) -> Difference:
     if not decided:
-        return Difference(0, why_absent="no judgment is decided in both")
+        return Difference(n=0, why_absent="no judgment is decided in both")
     one = [float(bool(pair[0].accepted)) for pair in decided]
     other = [float(bool(pair[1].accepted)) for pair in decided]
     found = _mean_difference([pair[0].item_id for pair in decided], one, other, draw)
@@ -238,7 +238,7 @@ def _kept(decided: Pairs, draw: _Bootstrap) -> Difference:
     from metajudge.stats.paired import mcnemar_exact
 
     test = mcnemar_exact([bool(value) for value in one], [bool(value) for value in other])
-    return replace(found, p_value=test.p_value)
+    return found.model_copy(update={"p_value": test.p_value})
 
 
 def _scores(same: Pairs, draw: _Bootstrap) -> Difference:
@@ -249,7 +249,7 @@ def _scores(same: Pairs, draw: _Bootstrap) -> Difference:
     ]
     if not both:
         why = "no judgment has a score in both (a panel that stops early leaves bounds: vet with --no-early-exit)"
-        return Difference(0, why_absent=why)
+        return Difference(n=0, why_absent=why)
     items, first, second = zip(*both, strict=True)
     return _mean_difference(items, first, second, draw)
 
@@ -268,7 +268,7 @@ def _mean_difference(
 def _precision(decided: Pairs, correct: Mapping[str, bool], draw: _Bootstrap) -> Difference:
     labelled = [(one, other) for one, other in decided if one.judgment_id in correct]
     if not labelled:
-        return Difference(0, why_absent="no label: give --labels with judgments whose items have one")
+        return Difference(n=0, why_absent="no label: give --labels with judgments whose items have one")
     import numpy as np
 
     from metajudge.stats.bootstrap import Ratio, bootstrap_difference
@@ -277,7 +277,7 @@ def _precision(decided: Pairs, correct: Mapping[str, bool], draw: _Bootstrap) ->
     first, second = (np.array([bool(pair[side].accepted) for pair in labelled], dtype=np.float64) for side in (0, 1))
     if not first.sum() or not second.sum():
         which = "the first" if not first.sum() else "the second"
-        return Difference(len(labelled), why_absent=f"{which} keeps none of the labelled judgments")
+        return Difference(n=len(labelled), why_absent=f"{which} keeps none of the labelled judgments")
     items = [one.item_id for one, _ in labelled]
 
     def estimate(rng: Any, resamples: int) -> "BootstrapEstimate":

@@ -31,6 +31,8 @@ def summary_schema() -> dict[str, Any]:
     whole = TypeAdapter(VetSummary)
     whole.rebuild(_types_namespace={"JudgesTogether": JudgesTogether})  # which the summary's module does not import
     schema = whole.json_schema(mode="serialization")
+    for name in ("DependentPair", "JudgesTogether"):  # later versions may say more of them
+        schema["$defs"][name].pop("additionalProperties")
     fields = {name: one for name, one in schema["properties"].items() if name not in VetSummary.HIDDEN}
     required = [*_ADDED.keys() - {"fail_under"}]
     return {

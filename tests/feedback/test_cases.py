@@ -10,7 +10,7 @@ from metajudge.feedback.cases import Direction, recorded_case, replayed, same_ca
 from metajudge.feedback.comparison import compare
 from metajudge.feedback.drafts import Draft, DraftKind, corrections, halves, mean_shift, reasons_of
 from metajudge.feedback.metrics import metrics
-from metajudge.feedback.patterns import PatternRecord, advise, find_patterns
+from metajudge.feedback.patterns import Pattern, advise, find_patterns
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
 
 
@@ -80,7 +80,7 @@ def test_what_people_let_stand_is_their_score_and_a_rejection_says_nothing():
 
 # Agreement with people before and after a draft, paired by record.
 RISK = load_policy("risk_analysis")
-PATTERN = PatternRecord(
+PATTERN = Pattern(
     direction="too_lenient", kind="criterion", where="completeness", category=None,
     shift=-3, n=20, p_value=0.001, significant=True, text="completeness is scored too lenient by 3",
 )  # fmt: skip
@@ -102,7 +102,7 @@ def test_scores_nearer_to_peoples_are_better_and_moving_what_they_let_stand_coun
     found = compare(draft(), RISK, pairs([5, 6] * 10))
     assert found.better
     assert (found.score_error.before, found.score_error.after, found.score_error.n) == (3.0, 0.5, 20)
-    assert found.score_error.difference == -2.5
+    assert found.score_error.value == -2.5
     assert found.score_error.low <= -2.5 <= found.score_error.high < 0
     stood = [case(f"k{n}", criteria={"completeness": 8}, decisions=(said(f"k{n}", "approve"),)) for n in range(20)]
     found = compare(draft(), RISK, pairs([5] * 40, [*(corrected_case(n) for n in range(20)), *stood]))
@@ -199,6 +199,7 @@ class TestPatterns:
         assert (found.direction, found.where, found.significant) == (Direction.TOO_LENIENT, "accuracy", True)
         assert found.shift == pytest.approx(-1.0, abs=0.02)
         assert found.describe().startswith("accuracy is scored too lenient by 1 (20 corrections")
+        assert found.text == found.describe()
         assert find_patterns(self.cases(-1.0, n=4)) == []
         cases = [*self.cases(-1.0), *self.cases(1.0, category="Code")]
         found = {(one.category, one.direction) for one in find_patterns(cases) if one.category}

@@ -31,6 +31,19 @@ def test_a_call_without_a_known_price_leaves_the_cost_unknown_whatever_comes_aft
     assert estimate.by_agent["priced"]["cost_usd"] > 0
 
 
+def test_two_runs_add_up_by_agent_and_unknown_stays_unknown():
+    prices = prices_of([OWN, PRICED])
+    first, second = Estimate.at(prices), Estimate.at(prices)
+    first.add("priced", prices, 10, 20)
+    second.add("priced", prices, 1, 2)
+    first.add("own", prices, 3, 4)
+    both = first + second
+    assert (both.calls, both.input_tokens, both.output_tokens, both.cost_usd) == (3, 14, 26, None)
+    assert both.by_agent["priced"]["cost_usd"] == pytest.approx(55e-6)
+    assert both.by_agent["own"] == {"calls": 1, "input_tokens": 3, "output_tokens": 4, "cost_usd": None}
+    assert first.by_agent["priced"]["calls"] == 1
+
+
 def test_an_agent_that_is_not_asked_costs_nothing_known_or_not():
     prices = prices_of([OWN, PRICED])
     estimate = Estimate.at(prices)

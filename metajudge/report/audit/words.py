@@ -8,6 +8,7 @@ from metajudge.evidence.dependence import JudgesTogether, sentences
 from metajudge.evidence.local_dependence import FEWEST_QUESTIONS
 from metajudge.report.document import Absent, Cell, Kind, Measured
 from metajudge.report.tables import one_line
+from metajudge.types.figure import Ends
 from metajudge.types.verdict import VerdictKind
 
 KINDS: Final[dict[VerdictKind, tuple[str, str]]] = {
@@ -85,10 +86,12 @@ def bare(value: float, kind: Kind) -> str:
 
 def value_and_interval(figure: Figure, kind: Kind) -> str:
     """``81.3 % (75.1 to 86.2)``."""
-    if figure.interval is None:
-        return f"{amount(figure.estimate, kind)} (no interval)"
-    low, high = (bare(end, kind) for end in figure.interval)
-    return f"{amount(figure.estimate, kind)} ({low} to {high})"
+    return f"{amount(figure.estimate, kind)}{_ends(figure.interval, kind) or ' (no interval)'}"
+
+
+def _ends(interval: Ends | None, kind: Kind) -> str:
+    """An interval behind its figure; empty without one."""
+    return "" if interval is None else f" ({bare(interval[0], kind)} to {bare(interval[1], kind)})"
 
 
 def rate_kind(rate: CorrectedRate) -> Kind:
@@ -113,11 +116,7 @@ def effect(check: Check) -> str:
     if check.estimate is None:
         return f"not estimated (n {check.n:,})"
     kind = check_kind(check)
-    text = amount(check.estimate, kind)
-    if check.interval is not None:
-        low, high = (bare(end, kind) for end in check.interval)
-        text += f" ({low} to {high})"
-    return f"{text}, n {check.n:,}"
+    return f"{amount(check.estimate, kind)}{_ends(check.interval, kind)}, n {check.n:,}"
 
 
 def untested(check: Check) -> str:

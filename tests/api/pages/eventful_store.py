@@ -10,7 +10,8 @@ from metajudge.decision import load_policy
 from metajudge.errors import FailureKind
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.loop import _proposal_id
-from metajudge.feedback.proposals import PatternRecord, Proposal
+from metajudge.feedback.patterns import Pattern
+from metajudge.feedback.proposals import Proposal
 from metajudge.outcomes.model import Sent
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
@@ -40,7 +41,7 @@ def made_proposal(*, better=True, now=0.0):
         false_reject=none,
     )
     cases = ("case-a", "case-b")
-    pattern = PatternRecord(
+    pattern = Pattern(
         direction="too_lenient",
         kind="criterion",
         where="completeness",
