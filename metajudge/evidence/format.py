@@ -41,11 +41,14 @@ def ratio_signal(verdict: AnyVerdict | None, own: int, mean: float) -> SignalVal
 
     Returns:
         ``ln((1 + words of the winner) / (1 + mean words of the others shown))``: above 0 ``longer``, below 0
-        ``shorter``, 0 ``equal``; absent as ``own_tied``, ``grade`` or ``no_verdict`` where there is no winner.
+        ``shorter``, 0 ``equal``; absent as ``own_tied``, ``grade`` or ``no_verdict`` where there is no winner,
+        as ``no_texts`` where the responses are not known.
     """
     decided = decided_verdict(verdict)
     if isinstance(decided, SignalValue):
         return decided
+    if math.isnan(mean):
+        return SignalValue(value=None, state="no_texts", detail="no texts")
     value = math.log((1 + own) / (1 + mean))
     state = "equal" if own == mean else "longer" if own > mean else "shorter"
     return SignalValue(value=value, state=state, detail=f"{own} words against {mean:g}")

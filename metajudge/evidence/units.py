@@ -1,7 +1,7 @@
 """The unit of dependence: which items of an input are no independent observations.
 
 Items that state one question id belong together; else those that ask the same (question and reference; a context that
-was shown is part of the question). Where no id is stated and one text covers more than nine tenths of the items, it is
+was shown is part of the question). An item without a question stands for itself. Where no id is stated and one text covers more than nine tenths of the items, it is
 an instruction (moderation, faithfulness), and each item stands for itself. Whoever knows better states the unit:
 :func:`stated`.
 """
@@ -47,8 +47,8 @@ class Asked(NamedTuple):
 
     @classmethod
     def of_parts(cls, item_id: str, opening: str, reference: str | None, question_id: str | None) -> "Asked":
-        """The same of an item's parts; ``opening`` is the question that it opens with."""
-        text = text_digest(opening)
+        """The same of an item's parts; ``opening`` is the question that it opens with, empty without texts."""
+        text = text_digest(opening or item_id)
         if question_id is not None:
             name = question_id.removeprefix(_NAME)
             return cls(item_id, text, name if name != question_id else text_digest(question_id), True)

@@ -308,7 +308,7 @@ class VerdictsBuilder:
         model, confidence = meta.get("judge_model"), _NAN
         if self._texts:
             if len(order) == 1:
-                own = last.words[order[0]]
+                own = last.words.get(order[0], -1)
             if "confidence" in meta:
                 said = stated_confidence(judgment).value
                 confidence = _NAN if said is None else said
@@ -388,7 +388,7 @@ class VerdictsBuilder:
         if place is None:
             said = Asked.of(item)
             place = self._new_item(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
-        words = self._words_of(item, place) if self._texts else {}
+        words = self._words_of(item, place) if self._texts and item.has_texts else {}
         truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
         return _LastItem(item, words, place, truth, category)
 
@@ -400,7 +400,7 @@ class VerdictsBuilder:
         return dict(zip(names, counts, strict=True))
 
     def _of_verdict(self, verdict: AnyVerdict | None, words: Mapping[str, int]) -> "_OfVerdict":
-        lengths = compared_lengths(verdict, words) if self._texts else (-1, _NAN)
+        lengths = compared_lengths(verdict, words) if words else (-1, _NAN)
         return (verdict, self._verdicts.optional(verdict), *lengths)
 
 

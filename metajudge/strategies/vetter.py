@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from metajudge.agents import Agent, Statement
 from metajudge.concurrency import all_of
@@ -184,6 +184,8 @@ class Vetter:
             return without_verdict(judgment.no_verdict)
         if panel.strategy is StrategyName.SIGNALS:
             raise ConfigurationError("strategy signals asks no model: it weighs a judgment among others (Engine.vet)")
+        if not judgment.item.has_texts:
+            return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=NO_TEXTS))
         if kin := _kin(panel, judgment):
             if panel.families == "forbid":
                 return _forbidden(kin)
@@ -235,6 +237,12 @@ class Vetter:
             **dict(total(Spent, took)),
             metajudge_version=__version__,
         )
+
+
+NO_TEXTS: Final = (
+    "no texts: neither the question nor a response is known, so an agent has nothing to read; give them, or vet by free "
+    "evidence (--strategy signals)"
+)
 
 
 def without_verdict(reason: str | None) -> Outcome:

@@ -41,7 +41,8 @@ class Message(Frozen):
 class Item(Frozen):
     """A question and its candidate responses: one for grading, two for a pairwise verdict, K for a ranking.
 
-    A response may be the empty string (a model may answer nothing); an item without responses is an error. ``labels``,
+    A response may be the empty string (a model may answer nothing); an item without responses is an error. Where the
+    question and all responses are empty, no texts are kept (:attr:`has_texts`). ``labels``,
     ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
     A label by a word that stands for no answer (``"unsure"``) is left out, unless the scale has it.
     ``question_id`` is part of no digest at all: it says which items are no independent observations.
@@ -105,6 +106,11 @@ class Item(Frozen):
         See :func:`~metajudge.types.label.settled`.
         """
         return self.label if self.label is not None else settled(self.labels)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether a question or a response is known; without them agents have nothing to read."""
+        return bool(self.question) or any(self.responses.values())
 
     def label_problem(self, shown: int) -> str | None:
         """Why a label cannot be that of a verdict on so many responses; None where all can."""
