@@ -25,13 +25,13 @@ from .grid import load_grid
 from .grid_plan import Plan, PlannedRow, family_note, plan_grid
 from .judged_games import JudgedGames, PairGames
 from .observations import Observations, observed
-from .own_files import NAME, OwnFiles
+from .own_files import NAME, own_files
 from .own_judges import WithOwnJudges
 from .population import Population, named
 from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
 from .records import Records
 from .selections import (
-    COVERAGES,
+    Probabilities,
     Score,
     Selection,
     agreement_score,
@@ -40,15 +40,11 @@ from .selections import (
     keep_all,
     keep_majority,
     keep_order_consistent,
-    keep_share,
+    keep_shares,
 )
 
 if TYPE_CHECKING:
-    from .calibrated_scores import Calibrated
     from .grid_run import RowResult
-    from .out_of_fold_scores import OutOfFold
-
-    Probabilities = Calibrated | OutOfFold
 
 MANY_JUDGES = 12
 """With more judges than these, each gets one line over all categories instead of tables and curves of its own."""
@@ -127,7 +123,7 @@ class Bench:
         if rules.scales.unlike_people():
             raise InputError(" ".join(rules.scales.sentences()))
         self.rules: Mapping[VerdictKind, Right] = rules.rules()
-        self.benchmark: Benchmark = recorded or OwnFiles(list(self.source.formats), self.rules)
+        self.benchmark: Benchmark = recorded or own_files(list(self.source.formats), self.rules)
         self.card = self.benchmark.card
         self.judges = self._judges()
         self._sample = None if request.limit is None else self.census.sample(self.judges, request.limit, request.seed)
@@ -239,7 +235,7 @@ class Bench:
         return f"judgments in the data: {', '.join(said)}"
 
     def findings(
-        self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: "Probabilities | None" = None
+        self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: Probabilities | None = None
     ) -> BenchFindings:
         """All statistics of the reported judgments."""
         accuracy = self._reported_accuracy() if self.population.games == "both" else ()
@@ -293,7 +289,7 @@ class Bench:
         games: Mapping[str, Sequence[PairGames]],
         results: "Sequence[RowResult]",
         plan: Plan,
-        calibrated: "Probabilities | None",
+        calibrated: Probabilities | None,
         *,
         by_category: bool,
     ) -> JudgeFindings:
@@ -360,7 +356,7 @@ class Bench:
 
         return GridTables(self.grid, plan, judges, results, self.observations).findings()
 
-    def _provenance(self, calibrated: "Probabilities | None") -> dict[str, str]:
+    def _provenance(self, calibrated: Probabilities | None) -> dict[str, str]:
         names, questions = self.observations.ids, set(self.observations.of("question"))
         found = {
             "metajudge": __version__,
@@ -411,7 +407,7 @@ def _selections(
     mine: Observations,
     threshold: float,
     results: "Sequence[RowResult]",
-    calibrated: "Probabilities | None",
+    calibrated: Probabilities | None,
     *,
     full: bool,
     raw: str,
@@ -451,9 +447,7 @@ def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) 
         found.append(keep_above(free, threshold, f"free evidence above {threshold:g}"))
         shared.append(free)
     if full:
-        found += [
-            row for score in shared for share in COVERAGES if (row := keep_share(score, share, "evidence")) is not None
-        ]
+        found += [row for score in shared for row in keep_shares(score, "evidence")]
     return found
 
 

@@ -8,7 +8,6 @@ from metajudge.report.document import (
     BarSeries,
     Block,
     Cell,
-    Column,
     CoverageChart,
     Mark,
     ReliabilityChart,
@@ -21,6 +20,7 @@ from metajudge.report.document import (
 from metajudge.report.tables import counts_table, table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
+from .columns import columns, without
 from .findings import (
     OVERALL,
     Accuracy,
@@ -29,6 +29,7 @@ from .findings import (
     PrecisionCell,
     PrecisionRow,
     Proportion,
+    SwapCounts,
 )
 from .grid_report import grid_lines, grid_section, wrapped
 from .precision import FEWEST_SELECTED
@@ -43,6 +44,11 @@ BY_QUESTION = (
     "Intervals are by question, since judgments of one question are not independent: 95 %, whole questions resampled; "
     f"with fewer than {FEWEST_CLUSTERS} questions, or {FEWEST_OUTCOMES:g} effective right or wrong judgments, "
     "Wilson's with the effective number of questions."
+)
+OVERALL_COLUMNS = columns(
+    *("Selection", ("n", "count"), ("Selected", "count"), ("Questions", "count"), ("Precision %", "percent")),
+    *(("Coverage %", "percent"), ("Recall %", "percent"), ("Against raw", "points"), ("Against baseline", "points")),
+    *("Threshold", ("Unscored", "count"), ("Calls", "count"), ("Cost", "usd")),
 )
 SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "both undecided")
 
@@ -83,37 +89,22 @@ def _counted(findings: BenchFindings) -> str:
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
     """Precision by category."""
     there = [name for name in (*findings.categories, OVERALL) if name in judge.rows[0].cells]
-    columns = [Column(title="Selection"), *(Column(title=name, kind="percent") for name in there)]
-    rows = [(row.name, *(row.cells[name].precision for name in there)) for row in judge.rows]
     return Table(
         caption=f"{judge.judge}: precision in % (95 % interval by question)",
-        columns=tuple(columns),
-        rows=tuple(rows),
+        columns=columns("Selection", *((name, "percent") for name in there)),
+        rows=tuple((row.name, *(row.cells[name].precision for name in there)) for row in judge.rows),
     )
 
 
 def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
     """Everything about one category's selections."""
-    columns = (
-        Column(title="Selection"),
-        Column(title="n", kind="count"),
-        Column(title="Selected", kind="count"),
-        Column(title="Questions", kind="count"),
-        Column(title="Precision %", kind="percent"),
-        Column(title="Coverage %", kind="percent"),
-        Column(title="Recall %", kind="percent"),
-        Column(title="Against raw", kind="points"),
-        Column(title="Against baseline", kind="points"),
-        Column(title="Threshold"),
-        Column(title="Unscored", kind="count"),
-        Column(title="Calls", kind="count"),
-        Column(title="Cost", kind="usd"),
-    )
     rows = tuple(_overall_row(row, row.cells[category]) for row in judge.rows if category in row.cells)
     where = "all categories" if category == OVERALL else category
     asked = any(isinstance(row.calls, int) for row in judge.rows)
     notes = ((BY_QUESTION, DIFFERENCES, PAID) if asked else (BY_QUESTION, DIFFERENCES)) if category == OVERALL else ()
-    return _without_empty_columns(Table(caption=f"{judge.judge}: {where}", columns=columns, rows=rows, notes=notes))
+    return _without_empty_columns(
+        Table(caption=f"{judge.judge}: {where}", columns=OVERALL_COLUMNS, rows=rows, notes=notes)
+    )
 
 
 def _without_empty_columns(table: Table) -> Table:
@@ -121,13 +112,7 @@ def _without_empty_columns(table: Table) -> Table:
     gone = [place for place in range(len(table.columns)) if all(isinstance(row[place], Absent) for row in table.rows)]
     reasons = ((table.columns[place].title, table.rows[0][place]) for place in gone)
     why = [f"No column {title}: {cell.absent}." for title, cell in reasons if isinstance(cell, Absent) and table.notes]
-    return table.model_copy(
-        update={
-            "columns": tuple(column for place, column in enumerate(table.columns) if place not in gone),
-            "rows": tuple(tuple(c for place, c in enumerate(row) if place not in gone) for row in table.rows),
-            "notes": (*table.notes, *why),
-        }
-    )
+    return without(table, gone).model_copy(update={"notes": (*table.notes, *why)})
 
 
 def accuracy_table(findings: BenchFindings) -> Table:
@@ -135,21 +120,18 @@ def accuracy_table(findings: BenchFindings) -> Table:
     there = [c for c in (*findings.categories, OVERALL) if any(c in one.cells for one in findings.accuracy)]
     pairs = any(one.kind in ("pairwise", "pointwise") for one in findings.accuracy)
     alike = pairs or any(isinstance(one.agreeing, Proportion) for one in findings.accuracy)
-    columns = [Column(title="Judge"), Column(title="Kind")]
-    columns += [Column(title="Responses by")] * pairs
-    columns += [Column(title=name, kind="percent") for name in there]
-    what = "Games" if pairs else "Verdicts"
-    columns += [
-        Column(title=f"{what} decided", kind="count"),
-        Column(title=f"Right of decided {what.lower()} %", kind="percent"),
+    what, items = ("Games", "Pairs") if pairs else ("Verdicts", "Items")
+    titles: list[str | tuple[str, str]] = [
+        "Judge",
+        "Kind",
+        *["Responses by"] * pairs,
+        *((name, "percent") for name in there),
     ]
-    columns += [
-        Column(title=f"{'Pairs' if pairs else 'Items'} judged alike", kind="count"),
-        Column(title="Right of these %", kind="percent"),
-    ] * alike
+    titles += [(f"{what} decided", "count"), (f"Right of decided {what.lower()} %", "percent")]
+    titles += [(f"{items} judged alike", "count"), ("Right of these %", "percent")] * alike
     return Table(
         caption="Accuracy of judges in %",
-        columns=tuple(columns),
+        columns=columns(*titles),
         rows=tuple(_accuracy_row(one, there, pairs=pairs, alike=alike) for one in findings.accuracy),
         notes=(f"Rule: {findings.games_rule}.",),
     )
@@ -162,8 +144,8 @@ def measures_table(findings: BenchFindings) -> Table:
         cells = [one.measures.get(name, {}).get(OVERALL, NOT_MEASURED) for name in findings.measures]
         if any(isinstance(cell, Proportion) for cell in cells):
             rows.append((one.judge, *cells))
-    columns = (Column(title="Judge"), *(Column(title=name, kind="percent") for name in findings.measures))
-    return Table(caption="Further shares in % (95 % interval by question)", columns=columns, rows=tuple(rows))
+    titles = columns("Judge", *((name, "percent") for name in findings.measures))
+    return Table(caption="Further shares in % (95 % interval by question)", columns=titles, rows=tuple(rows))
 
 
 def terminal_tables(findings: BenchFindings) -> list[Table]:
@@ -252,15 +234,9 @@ def _accuracy_section(findings: BenchFindings) -> Section:
     pairs = [one for one in findings.accuracy if len(one.cells) > 1]
     if 0 < len(pairs) <= 24:
         series = BarSeries(name="accuracy", values=tuple(one.cells[OVERALL] for one in pairs))
-        names = tuple(one.judge for one in pairs)
-        blocks.append(
-            BarChart(
-                title="Accuracy over all categories",
-                description="Share of pairs right by the rule above, with 95 % intervals by question.",
-                groups=names,
-                series=(series,),
-            )
-        )
+        description = "Share of pairs right by the rule above, with 95 % intervals by question."
+        groups, title = tuple(one.judge for one in pairs), "Accuracy over all categories"
+        blocks.append(BarChart(title=title, description=description, groups=groups, series=(series,)))
     return Section(title="Accuracy of judges", blocks=tuple(blocks))
 
 
@@ -275,7 +251,12 @@ def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
         blocks.append(coverage_chart(judge))
     blocks.append(_category_chart(judge, findings.categories))
     if judge.reliability:
-        blocks.append(_reliability_chart(judge))
+        description = (
+            "Judgments in bins of equal size by their stated probability, with 95 % intervals by question. On the "
+            "diagonal a probability means what it says."
+        )
+        title = f"{judge.judge}: reliability"
+        blocks.append(ReliabilityChart(title=title, description=description, series=judge.reliability))
     blocks += [overall_table(judge, name) for name in findings.categories if name in judge.rows[0].cells]
     counts = (
         f"{judge.judgments} judgments, {judge.decided} of them decided ({judge.ties} ties, {judge.without_verdict} "
@@ -286,20 +267,13 @@ def _judge_section(judge: JudgeFindings, findings: BenchFindings) -> Section:
 
 def _order_table(judge: JudgeFindings) -> Table:
     orders = list(judge.rows[0].orders)
-    columns = [Column(title="Selection")]
-    for order in orders:
-        columns += [
-            Column(title=f"{order}: selected", kind="count"),
-            Column(title=f"{order}: precision %", kind="percent"),
-        ]
-    rows = tuple(
-        (row.name, *(cell for order in orders for cell in _order_cells(row.orders[order]))) for row in judge.rows
-    )
-    return Table(caption=f"{judge.judge}: each order shown by itself", columns=tuple(columns), rows=rows)
-
-
-def _order_cells(cell: PrecisionCell) -> tuple[Cell, Cell]:
-    return cell.selected, cell.precision
+    pairs = [((f"{order}: selected", "count"), (f"{order}: precision %", "percent")) for order in orders]
+    rows = []
+    for row in judge.rows:
+        cells = [row.orders[order] for order in orders]
+        rows.append((row.name, *(one for cell in cells for one in (cell.selected, cell.precision))))
+    titles = columns("Selection", *(one for pair in pairs for one in pair))
+    return Table(caption=f"{judge.judge}: each order shown by itself", columns=titles, rows=tuple(rows))
 
 
 def coverage_chart(judge: JudgeFindings) -> CoverageChart:
@@ -338,24 +312,14 @@ def _category_chart(judge: JudgeFindings, categories: Sequence[str]) -> BarChart
     )
 
 
-def _reliability_chart(judge: JudgeFindings) -> ReliabilityChart:
-    return ReliabilityChart(
-        title=f"{judge.judge}: reliability",
-        description="Judgments in bins of equal size by their stated probability, with 95 % intervals by question. On "
-        "the diagonal a probability means what it says.",
-        series=judge.reliability,
-    )
-
-
 def compact_table(judges: Sequence[JudgeFindings]) -> Table:
     """One line a judge; a selection that a judge lacks is absent in its line."""
     names = list(dict.fromkeys(row.column or row.name for judge in judges for row in judge.rows))
     raw = judges[0].rows[0].name
-    columns = [Column(title="Judge"), Column(title="n", kind="count")]
+    titles: list[str | tuple[str, str]] = ["Judge", ("n", "count")]
     for name in names:
-        columns += [Column(title=f"{name}: precision %", kind="percent")]
-        if name != raw:
-            columns += [Column(title="coverage %", kind="percent"), Column(title="against raw", kind="points")]
+        titles.append((f"{name}: precision %", "percent"))
+        titles += [("coverage %", "percent"), ("against raw", "points")] * (name != raw)
     rows = []
     for judge in judges:
         cells: list[Cell] = [judge.judge, judge.decided]
@@ -367,7 +331,7 @@ def compact_table(judges: Sequence[JudgeFindings]) -> Table:
                 cells += [NO_SELECTION] * 2 if cell is None else [cell.coverage, cell.against_raw]
         rows.append(tuple(cells))
     caption = "One line a judge, all categories together"
-    return Table(caption=caption, columns=tuple(columns), rows=tuple(rows), notes=(BY_QUESTION,))
+    return Table(caption=caption, columns=columns(*titles), rows=tuple(rows), notes=(BY_QUESTION,))
 
 
 def _swap_section(findings: BenchFindings) -> Section:
@@ -390,13 +354,12 @@ def _swap_section(findings: BenchFindings) -> Section:
 
 
 def _swaps(judge: JudgeFindings) -> tuple[int, ...]:
-    swap = judge.swap
-    return swap.both_right, swap.both_wrong, swap.disagree, swap.one_undecided, swap.both_undecided
+    return tuple(getattr(judge.swap, name) for name in SwapCounts.model_fields)
 
 
 def _swap_table(chart: ShareChart) -> Table:
-    columns = (Column(title="Judge"), *(Column(title=part, kind="count") for part in chart.parts))
-    return Table(caption=chart.title, columns=columns, rows=tuple((row.name, *row.counts) for row in chart.rows))
+    titles = columns("Judge", *((part, "count") for part in chart.parts))
+    return Table(caption=chart.title, columns=titles, rows=tuple((row.name, *row.counts) for row in chart.rows))
 
 
 def _share(found: Proportion | Absent) -> Cell:

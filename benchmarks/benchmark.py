@@ -1,9 +1,11 @@
 """What every benchmark file offers."""
 
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import Any, TypeAlias
 
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, open_judgments
@@ -31,29 +33,39 @@ class Card:
     title: str
     citation: str
     licence: str
-    repository: str
-    commit: str
-    categories: tuple[str, ...]
-    upstream: str
-    formats: tuple[str, ...]
     label_rule: str
     games_rule: str
+    repository: str = ""
+    commit: str = ""
+    categories: tuple[str, ...] = ()
+    upstream: str = ""
+    formats: tuple[str, ...] = ()
     layout: str = ""
     measures: tuple[str, ...] = ()
     fitted: bool = True
 
 
-class Benchmark(Protocol):
+Accuracies: TypeAlias = Callable[[Iterable[Judgment], Path], list[Accuracy]]
+"""The accuracy of every judge there is by a benchmark's own rule, of its judgments and of the folder that
+:func:`find_folder` returns, for records that are no judgments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
     """One benchmark: a card, and the accuracy of judges by its own rule."""
 
     card: Card
+    accuracy: Accuracies
 
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """The accuracy of every judge there is, by the benchmark's own rule.
 
-        Args:
-            folder: as :func:`find_folder` returns it, for records that are no judgments.
-        """
+def read_cards() -> dict[str, Card]:
+    """Name -> card, of ``cards.toml``."""
+    found = tomllib.loads(files("metajudge.benchmarks").joinpath("cards.toml").read_text("utf-8"))
+    cards: dict[str, Card] = {}
+    for name, fields in found.items():
+        given: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()}
+        cards[name] = Card(name=name, **given)
+    return cards
 
 
 OF_META_JUDGES = "judgments"

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 
 from metajudge.errors import InputError
 
-from .benchmark import Benchmark
-from .judgebench import JudgeBench
-from .llmbar import LLMBar
-from .mtbench import MTBench
-from .realmistake import ReaLMistake
-from .rewardbench2 import RewardBench2
+from . import judgebench, llmbar, mtbench, realmistake, rewardbench2
+from .benchmark import Benchmark, read_cards
 
-BENCHMARKS: dict[str, Benchmark] = {
-    benchmark.card.name: benchmark for benchmark in (JudgeBench(), LLMBar(), MTBench(), ReaLMistake(), RewardBench2())
-}
+_RULES = {one.__name__.rpartition(".")[2]: one for one in (judgebench, llmbar, mtbench, realmistake, rewardbench2)}
+BENCHMARKS = {name: Benchmark(card, _RULES[name].accuracy) for name, card in read_cards().items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,49 +1,103 @@
-"""One figure of an analysis: value, n, interval, the definition they share, and how reports show it."""
+"""Figures of an analysis as rows of one table: id, definition, function of the records, and how reports show them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeAlias
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Column, Measured, ShareChart, ShareRow, Table
-from metajudge.stats.agreement import cohen_kappa, landis_koch
+from metajudge.report.document import Absent, BarChart, BarSeries, Measured, ShareChart, ShareRow, Table
+from metajudge.stats.agreement import Agreement, cohen_kappa, landis_koch
 from metajudge.stats.intervals import BinomialTest, wilson
 from metajudge.stats.paired import PairedTest
-from metajudge.types.frozen import Finite
+from metajudge.types import figure
+
+from .columns import columns
 
 NO_ROWS = "There are no such rows in these data."
 
 SEED = 20
 """Of the bootstrap."""
 
-SHARE = "in percent, with its 95 % Wilson interval"
+Ends: TypeAlias = tuple[float, float] | None
 
 
-class Figure(Finite):
+class Explanation(NamedTuple):
+    """Another computation that may have given a published figure: what it does, and what it gives on these data."""
+
+    how: str
+    value: Any
+
+
+class Figure(figure.Figure):
     """A figure.
 
     Attributes:
         value: a number, or an object where a figure has parts; None where the data carry none, see ``why``.
-        interval: 95 %, in the unit of the value.
+        low, high: the 95 % interval, in the unit of the value.
         definition: rows, statistic and unit.
         paper: a published figure, in the same unit; None if missing.
         why: where a published figure comes from when it differs, why there is no value, or what a reader must know.
+        explanation: what may have given the published figure.
     """
 
-    value: Any
+    value: Any = None
     n: int
     definition: str
-    interval: tuple[float, float] | None = None
     paper: Any = None
     why: str | None = None
+    explanation: Explanation | None = None
+
+    @property
+    def ends(self) -> Ends:
+        """Both ends of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     def entry(self) -> dict[str, Any]:
         """For JSON: ``value`` is always present, null with a reason; optional fields are present if set."""
-        optional = {"interval": self.interval, "paper": self.paper, "why": self.why}
+        optional = {"interval": self.ends, "paper": self.paper, "why": self.why}
         there = {name: value for name, value in optional.items() if value is not None}
         return {"value": self.value, "n": self.n, "definition": self.definition, **there}
 
 
 Figures = dict[str, Figure]
+
+Build: TypeAlias = Callable[[str], Figure]
+"""Makes a figure, given its definition."""
+
+
+class FigureTable:
+    """Figures by id, made row by row; their texts are the file ``figures.toml`` of a package.
+
+    A text belongs to a pattern of ids, such as ``t1.{model}``; the words given with a row are filled into both.
+    """
+
+    def __init__(self, package: str) -> None:
+        self._texts: dict[str, dict[str, str]] = tomllib.loads(
+            files(package).joinpath("figures.toml").read_text("utf-8")
+        )
+        self.found: Figures = {}
+
+    def add(self, key: str, build: Build, remark: str = "", /, *, theirs: Any = ..., **words: Any) -> Figure:
+        """Adds a row.
+
+        Args:
+            key: the pattern of its id.
+            remark: what a reader must know of its value; else the one in the file of texts.
+            theirs: what the computation named in the file gives on these data, where it may have given the published
+                figure.
+            words: fill the pattern, and the texts.
+        """
+
+        def text(part: str) -> str:
+            return self._texts.get(part, {}).get(key, "").format(**words)
+
+        made = build(text("definitions"))
+        changes: dict[str, Any] = {} if made.value is None else {"why": remark or text("remarks") or None}
+        if theirs is not ...:
+            changes["explanation"] = Explanation(text("explained"), theirs)
+        found = self.found[key.format(**words)] = made.model_copy(update=changes)
+        return found
 
 
 def to_json(figures: Mapping[str, Figure]) -> str:
@@ -52,46 +106,94 @@ def to_json(figures: Mapping[str, Figure]) -> str:
     return json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def absent(definition: str, why: str = NO_ROWS) -> Figure:
+def absent(why: str = NO_ROWS, n: int = 0) -> Build:
     """A figure that these data do not carry."""
-    return Figure(value=None, n=0, definition=definition, why=why)
+    return lambda definition: Figure(n=n, definition=definition, why=why)
 
 
-def made(
-    value: Any, n: int, definition: str, interval: tuple[float, float] | None = None, why: str | None = None
-) -> Figure:
-    """A figure by its parts."""
-    return Figure(value=value, n=n, definition=definition, interval=interval, why=why)
+def made(value: Any, n: int, ends: Ends = None, suffix: str = "") -> Build:
+    """A figure by its parts; ``suffix`` ends its definition."""
+    low, high = ends or (None, None)
+    return lambda definition: Figure(value=value, n=n, definition=f"{definition}{suffix}", low=low, high=high)
 
 
-def tested(test: PairedTest | BinomialTest | None, definition: str) -> Figure:
+def of_rows(value: Any, n: int, ends: Ends = None) -> Build:
+    """:func:`made` of n rows; absent where there are none, but an empty list is a result too."""
+    return made(value, n, ends) if n or isinstance(value, list) else absent()
+
+
+def tested(test: PairedTest | BinomialTest | None) -> Build:
     """The p value of a test; absent where there was nothing to test."""
-    return absent(definition) if test is None else made(test.p_value, test.n, definition)
+    return absent() if test is None else made(test.p_value, test.n)
 
 
-def fisher(first: tuple[int, int], second: tuple[int, int], definition: str) -> Figure:
+def fisher(first: tuple[int, int], second: tuple[int, int]) -> Build:
     """The two-sided p of Fisher's exact test of two shares, each hits and n."""
     from scipy.stats import fisher_exact
 
     (hits, n), (others, size) = first, second
     if not n or not size:
-        return absent(definition, "One of the two classes is empty.")
+        return absent("One of the two classes is empty.")
     if hits + others in (0, n + size):
-        return absent(definition, "All outcomes are the same.")
+        return absent("All outcomes are the same.")
     test = fisher_exact([[hits, n - hits], [others, size - others]])
-    return made(float(test.pvalue), n + size, definition)
+    return made(float(test.pvalue), n + size)
 
 
-def resampled_share(matches: Sequence[bool], clusters: Sequence[str], definition: str, few: str) -> tuple[Figure, int]:
-    """A share in percent with its interval by whole clusters, and the number of these; absent with fewer than two."""
-    if (size := len(set(clusters))) < 2:
-        return absent(definition, few), size
+def resampled_share(matches: Sequence[bool], clusters: Sequence[str], few: str = NO_ROWS) -> Build:
+    """A share in percent with its interval by whole clusters; absent with fewer than two."""
+    if len(set(clusters)) < 2:
+        return absent(few)
     import numpy as np
 
     from metajudge.stats.bootstrap import bootstrap_mean
 
     found = bootstrap_mean([float(match) for match in matches], clusters, rng=np.random.default_rng(SEED))
-    return made(100 * found.estimate, found.n, definition, (100 * found.low, 100 * found.high)), size
+    return made(100 * found.estimate, found.n, (100 * found.low, 100 * found.high))
+
+
+def share(hits: int, n: int) -> Build:
+    """A share in percent with its Wilson interval; absent where there is nothing to count."""
+    found = wilson(hits, n) if n else None
+    build = absent() if found is None else made(100 * found.estimate, n, (100 * found.low, 100 * found.high))
+    return lambda definition: build(f"{definition}; in percent, with its 95 % Wilson interval")
+
+
+def share_of(outcomes: Iterable[bool]) -> Build:
+    """:func:`share` of the true ones."""
+    every = list(outcomes)
+    return share(sum(every), len(every))
+
+
+def count(hits: int, n: int) -> Build:
+    """A number of rows out of n; absent where there are none to count among."""
+    build = made(hits, n) if n else absent()
+    return lambda definition: build(f"{definition}; a count")
+
+
+def ends_of(found: Figure, n: int) -> Build:
+    """The ends of a figure's interval, as a figure."""
+    return absent(found.why or NO_ROWS) if found.ends is None else made(list(found.ends), n, found.ends)
+
+
+def kappa_of(pairs: Sequence[tuple[Any, Any]]) -> Agreement:
+    """Cohen's kappa of pairs of labels."""
+    return cohen_kappa([one for one, _ in pairs], [other for _, other in pairs])
+
+
+def kappa(pairs: Sequence[tuple[Any, Any]]) -> Build:
+    """Cohen's kappa with its asymptotic interval and its customary word."""
+    method = "; Cohen's kappa, chance from each rater's observed margins, asymptotic 95 % interval"
+    return agreement(kappa_of(pairs) if pairs else None, method)
+
+
+def agreement(found: Agreement | None, method: str, why: str = NO_ROWS) -> Build:
+    """A chance-corrected agreement with its customary word; ``method`` ends its definition."""
+    if found is None or found.estimate is None:
+        build = absent(why) if found is None else absent(f"{found.reason}.", found.n)
+        return lambda definition: build(f"{definition}{method}")
+    word = f'. Landis and Koch call it "{landis_koch(found.estimate)}"'
+    return made(found.estimate, found.n, found.ends, f"{method}{word}")
 
 
 def short(value: Any, nothing: str = "none") -> str:
@@ -107,41 +209,18 @@ def short(value: Any, nothing: str = "none") -> str:
     return nothing if value is None else str(value)
 
 
-def share(hits: int, n: int, definition: str, remark: str = "") -> Figure:
-    """A share in percent with its Wilson interval; absent where there is nothing to count."""
-    text = f"{definition}; {SHARE}"
-    if not n:
-        return absent(text)
-    found = wilson(hits, n)
-    interval = (100 * found.low, 100 * found.high)
-    return Figure(value=100 * found.estimate, n=n, definition=text, interval=interval, why=remark or None)
-
-
-def count(hits: int, n: int, definition: str, remark: str = "") -> Figure:
-    """A number of rows out of n; absent where there are none to count among."""
-    if not n:
-        return absent(f"{definition}; a count")
-    return Figure(value=hits, n=n, definition=f"{definition}; a count", why=remark or None)
-
-
-def kappa(labels: Iterable[tuple[Any, Any]], definition: str) -> Figure:
-    """Cohen's kappa with its asymptotic interval and its customary word."""
-    pairs = list(labels)
-    text = f"{definition}; Cohen's kappa, chance from each rater's observed margins, asymptotic 95 % interval"
-    if not pairs:
-        return absent(text)
-    found = cohen_kappa([one for one, _ in pairs], [other for _, other in pairs])
-    if found.estimate is None:
-        return Figure(value=None, n=found.n, definition=text, why=f"{found.reason}.")
-    text += f'. Landis and Koch call it "{landis_koch(found.estimate)}"'
-    return Figure(value=found.estimate, n=found.n, definition=text, interval=found.ends)
+def with_ends(found: Figure, nothing: str = "none") -> str:
+    """A figure's value for a table cell, with its interval in brackets."""
+    if found.ends is None or isinstance(found.value, list):
+        return short(found.value, nothing)
+    low, high = found.ends
+    return f"{short(found.value, nothing)} ({short(low, nothing)} to {short(high, nothing)})"
 
 
 def definitions_table(title: str, figures: Figures) -> Table:
     """Rows, statistic and unit of each figure of a section."""
     rows = tuple((name, figure.definition) for name, figure in figures.items())
-    columns = (Column(title="Figure"), Column(title="Definition"))
-    return Table(caption=f"{title}: definitions", columns=columns, rows=rows)
+    return Table(caption=f"{title}: definitions", columns=columns("Figure", "Definition"), rows=rows)
 
 
 def bars(title: str, description: str, figures: Figures, names: Mapping[str, str]) -> BarChart:
@@ -157,8 +236,8 @@ def classes_chart(title: str, description: str, row: str, classes: Mapping[str, 
     return ShareChart(title=title, description=description, parts=parts, rows=rows)
 
 
-def _bar(figure: Figure | None) -> Measured | Absent:
-    if figure is None or figure.value is None or figure.interval is None:
+def _bar(found: Figure | None) -> Measured | Absent:
+    if found is None or found.value is None or found.ends is None:
         return Absent(absent="no such rows")
-    low, high = figure.interval
-    return Measured(value=figure.value / 100, low=low / 100, high=high / 100)
+    low, high = found.ends
+    return Measured(value=found.value / 100, low=low / 100, high=high / 100)

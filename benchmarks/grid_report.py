@@ -5,9 +5,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Column, Section, Table
+from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Section, Table
 from metajudge.report.tables import table_to_text
 
+from .columns import columns, without
 from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, RowCost, Share
 from .grid_findings import ALL, overall_of
 
@@ -68,12 +69,9 @@ def layout_table(grid: GridFindings, table: GridTableFindings, categories: Seque
         rows.append((*words, *lines[0].cells, _kept(row)))
         rows += [(f"\N{EM SPACE}{line.name}", "", "", "", *line.cells, "") for line in lines[1:]]
     titles = ("Configuration", "Judge", "Agents; rubric", "Caveats")
-    columns = [*(Column(title=title) for title in titles[:-1]), Column(title=titles[-1], kind="count")]
-    columns += [Column(title=name, kind="percent") for name in names]
-    columns.append(Column(title="Kept", kind="count"))
     found = Table(
         caption=f"{_title(table)}: precision in %",
-        columns=tuple(columns),
+        columns=columns(*titles[:3], (titles[3], "count"), *((name, "percent") for name in names), ("Kept", "count")),
         rows=tuple(rows),
         notes=(*table.notes, *letters.notes),
     )
@@ -84,7 +82,8 @@ def narrow_table(grid: GridFindings, table: GridTableFindings, categories: Seque
     """The same for a terminal: a row's name, agents and caveats on a line of their own, its figures below."""
     names = _columns(grid, table, categories)
     letters = _Letters()
-    lines = [*wrapped(f"{_title(table)}: precision in %, judgments kept"), _line("", [*map(_short, names), "kept"])]
+    titles = [*(_SHORT.get(name, name) for name in names), "kept"]
+    lines = [*wrapped(f"{_title(table)}: precision in %, judgments kept"), _line("", titles)]
     for row in table.rows:
         see = letters.of(row)
         lines += wrapped(f"{_named(row)}{f'  [{see}]' if see else ''}", "  ", "      ")
@@ -99,18 +98,12 @@ def narrow_table(grid: GridFindings, table: GridTableFindings, categories: Seque
 
 def cost_table(grid: GridFindings) -> Table:
     """What each row costs by itself, as the paper counts it, and what was paid for it in this run."""
-    columns = (
-        Column(title="Configuration"),
-        Column(title="Judge"),
-        Column(title="Counted as"),
-        Column(title="Calls by itself", kind="count"),
-        Column(title="Cost by itself", kind="usd"),
-        Column(title="Times its sum", kind="number"),
-        Column(title="Calls paid", kind="count"),
-        Column(title="Paid", kind="usd"),
+    titles = columns(
+        *("Configuration", "Judge", "Counted as", ("Calls by itself", "count"), ("Cost by itself", "usd")),
+        *(("Times its sum", "number"), ("Calls paid", "count"), ("Paid", "usd")),
     )
     rows = tuple((row.configuration, _judge(row), *_cost_cells(cost)) for row, cost in _costed(grid))
-    return Table(caption="Cost of each row", columns=columns, rows=rows, notes=(COSTS,))
+    return Table(caption="Cost of each row", columns=titles, rows=rows, notes=(COSTS,))
 
 
 COSTS = (
@@ -121,19 +114,15 @@ COSTS = (
 
 def _narrow_costs(grid: GridFindings) -> list[Table]:
     """The same for a terminal, judge by judge."""
-    columns = [Column(title="Configuration"), Column(title="counted as"), Column(title="calls (paid)", kind="count")]
-    columns += [
-        Column(title="alone", kind="usd"),
-        Column(title="x sum", kind="number"),
-        Column(title="paid", kind="usd"),
-    ]
+    costs = (("calls (paid)", "count"), ("alone", "usd"), ("x sum", "number"), ("paid", "usd"))
+    titles = columns("Configuration", "counted as", *costs)
     by_judge: dict[str, list[tuple[Cell, ...]]] = {}
     for row, cost in _costed(grid):
         formula, calls, dollars, multiple, paid_calls, paid = _cost_cells(cost)
         both = f"{calls:,} ({paid_calls:,})"
         by_judge.setdefault(_judge(row), []).append((_cut(row.configuration), formula, both, dollars, multiple, paid))
     return [
-        Table(caption=f"Cost of each row, judge {judge}", columns=tuple(columns), rows=tuple(rows))
+        Table(caption=f"Cost of each row, judge {judge}", columns=titles, rows=tuple(rows))
         for judge, rows in by_judge.items()
     ]
 
@@ -304,19 +293,10 @@ def _without_plain_columns(table: Table, titles: Sequence[str]) -> Table:
     judges = found["Judge"]
     if len(judges) == 1 and next(iter(judges)) in table.caption:
         gone.append(titles.index("Judge"))
-    return table.model_copy(
-        update={
-            "columns": tuple(one for place, one in enumerate(table.columns) if place not in gone),
-            "rows": tuple(tuple(one for place, one in enumerate(row) if place not in gone) for row in table.rows),
-        }
-    )
+    return without(table, gone)
 
 
 _SHORT = {BY_SIZE: "by size", POOLED: "pooled"}
-
-
-def _short(name: str) -> str:
-    return _SHORT.get(name, name)
 
 
 def _line(name: str, cells: Sequence[str]) -> str:

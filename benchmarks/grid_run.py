@@ -28,8 +28,8 @@ from .selections import Score, Selection
 PROGRESS_EVERY = 100
 """Judgments of one configuration between two notes."""
 
-EngineFactory = Callable[[PanelConfig, float | None], AbstractAsyncContextManager[Engine]]
-"""Makes an engine for a panel that may spend so many dollars (None: no limit)."""
+EngineFactory = Callable[[PanelConfig], AbstractAsyncContextManager[Engine]]
+"""Makes an engine for a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +48,31 @@ class RowResult:
     stored_usd: Mapping[str, float | None] = field(default_factory=dict)
 
 
-async def run_grid(
-    rows: Sequence[PlannedRow],
+async def run_plan(
+    plan: Plan,
     judgments: Mapping[str, Sequence[Judgment]],
     engine_factory: EngineFactory,
     *,
-    budget_usd: float | None = None,
     stop: Stop | None = None,
-    progress: Callable[[PlannedRow, Assessment], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[RowResult]:
-    """Vets judgments by one configuration after the other.
+    """Vets judgments by one configuration of a plan after the other.
 
-    Every engine resumes an earlier run, as far as its store has the results. The budget is shared: once it is
+    Every engine resumes an earlier run, as far as its store has the results. Once the budget that engines share is
     spent, or the run interrupted, the rows left are not begun.
 
     Args:
         judgments: judge -> what is vetted.
         engine_factory: see :data:`EngineFactory`; tests give engines with scripted models.
+        say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
     """
     results: list[RowResult] = []
-    left = budget_usd
-    for row in rows:
+    for row in plan.rows:
         found: dict[str, Assessment] = {}
-        if left is not None and left <= 0:
-            results.append(RowResult(row, found, RunEnd.BUDGET, 0.0, ()))
-            break
-        async with engine_factory(row.panel, left) as engine:
-            keep = _collector(row, found, progress)
+        async with engine_factory(row.panel) as engine:
+            keep = _collector(row, found, len(judgments[row.judge]), say)
             summary = await engine.vet_all(judgments[row.judge], on_result=keep, stop=stop)
             stored = await _prices_of_stored(engine, found)
-        left = None if left is None else max(0.0, left - summary.known_cost_usd)
         results.append(RowResult(row, found, summary.end, summary.known_cost_usd, tuple(summary.notices), stored))
         if summary.end is not RunEnd.FINISHED:
             break
@@ -104,7 +99,7 @@ def engines(
     """Makes engines that share one store and one budget; a notice that several give is printed once."""
     notices = Notices(notify)
 
-    def engine(panel: PanelConfig, _budget_left: float | None) -> Engine:
+    def engine(panel: PanelConfig) -> Engine:
         return Engine(
             panel=panel,
             store=store,
@@ -116,31 +111,6 @@ def engines(
         )
 
     return engine
-
-
-async def run_plan(
-    plan: Plan,
-    judgments: Mapping[str, Sequence[Judgment]],
-    engine_factory: EngineFactory,
-    *,
-    stop: Stop,
-    say: Callable[[str], None],
-) -> list[RowResult]:
-    """Runs the configurations of a plan on the benchmark's decided judgments.
-
-    Args:
-        judgments: judge -> what is vetted.
-        engine_factory: see :data:`EngineFactory`; its engines share one budget.
-        say: receives a note every :data:`PROGRESS_EVERY` judgments of a configuration.
-    """
-    done = dict.fromkeys((id(row) for row in plan.rows), 0)
-
-    def progress(row: PlannedRow, _assessment: Assessment) -> None:
-        done[id(row)] += 1
-        if done[id(row)] % PROGRESS_EVERY == 0:
-            say(f"{row.title}: {done[id(row)]:,} of {len(judgments[row.judge]):,} judgments")
-
-    return await run_grid(plan.rows, judgments, engine_factory, stop=stop, progress=progress)
 
 
 def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
@@ -156,12 +126,12 @@ def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
 
 
 def _collector(
-    row: PlannedRow, found: dict[str, Assessment], progress: Callable[[PlannedRow, Assessment], None] | None
+    row: PlannedRow, found: dict[str, Assessment], size: int, say: Callable[[str], None]
 ) -> Callable[[int, Judgment, Assessment], None]:
     def keep(_: int, judgment: Judgment, assessment: Assessment) -> None:
         found[judgment.id] = assessment
-        if progress is not None:
-            progress(row, assessment)
+        if len(found) % PROGRESS_EVERY == 0:
+            say(f"{row.title}: {len(found):,} of {size:,} judgments")
 
     return keep
 

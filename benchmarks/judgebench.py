@@ -21,42 +21,21 @@ from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.types import Judgment
 
-from .benchmark import Card
 from .findings import Accuracy
 from .judged_games import JudgedGames, JudgedSet, PairGames
 from .tally import Tally
 
-CARD = Card(
-    name="judgebench",
-    title="JudgeBench",
-    citation='Tan et al., "JudgeBench: A Benchmark for Evaluating LLM-based Judges", ICLR 2025 (arXiv 2410.12784)',
-    licence="the repository has no licence file; the authors' dataset card (ScalerLab/JudgeBench) says MIT",
-    repository="https://github.com/ScalerLab/JudgeBench",
-    commit="e2c52c284e735e139b3daa61c206ee208f36c461",
-    categories=("Knowledge", "Reasoning", "Math", "Coding"),
-    upstream="outputs",
-    formats=("JudgeBench folder", "JudgeBench output"),
-    label_rule="one response of a pair is verified right, the other verified wrong",
-    games_rule="a pair is correct when right games outnumber wrong ones; ties and missing verdicts count for neither",
-    fitted=False,
-)
-
 Kind = Literal["pairwise", "reward model", "pointwise"]
 
 
-class JudgeBench:
-    """JudgeBench, as its folder layout and its own repository contain it."""
-
-    card = CARD
-
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
-        games = JudgedGames()
-        for judgment in judgments:
-            games.add(judgment)
-        found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in games.by_set().items()]
-        found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder, games.questions())]
-        return found
+def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
+    games = JudgedGames()
+    for judgment in judgments:
+        games.add(judgment)
+    found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in games.by_set().items()]
+    found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder, games.questions())]
+    return found
 
 
 def _kind(judge: str) -> Kind:

@@ -19,65 +19,29 @@ from pathlib import Path
 
 from metajudge.types import Judgment
 
-from .benchmark import Card
 from .findings import Accuracy
 from .judged_games import PairGames, game_of
 from .observations import question_of
 from .tally import Tally
 
-CARD = Card(
-    name="llmbar",
-    title="LLMBar",
-    citation='Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024 '
-    "(arXiv 2310.07641)",
-    licence="MIT; the three Processed subsets come from FairEval, LLMEval^2 and MT-Bench with terms of their own",
-    repository="https://github.com/princeton-nlp/LLMBar",
-    commit="900616bff90b6c6c8e1681f7d079250637c55992",
-    categories=(
-        "LLMBar/Natural",
-        "LLMBar/Adversarial/Neighbor",
-        "LLMBar/Adversarial/GPTInst",
-        "LLMBar/Adversarial/GPTOut",
-        "LLMBar/Adversarial/Manual",
-        "CaseStudy/Base_9",
-        "CaseStudy/Base_10",
-        "CaseStudy/Constraint",
-        "CaseStudy/Negation",
-        "CaseStudy/Normal",
-        "Processed/FairEval",
-        "Processed/LLMEval^2",
-        "Processed/MT-Bench",
-    ),
-    upstream="Dataset",
-    formats=("LLMBar folder", "LLMBar result.json"),
-    label_rule="objective preference, construction or human preference, by subset",
-    games_rule="accuracy is the mean over both orders; a tie or an unread answer is not right",
-    fitted=False,
-)
-
 FIRST, SWAPPED, BOTH, AGREE, UNREAD = "first order", "swapped order", "both orders", "orders agree", "unread"
 MEASURES = (FIRST, SWAPPED, BOTH, AGREE, UNREAD)
 
 
-class LLMBar:
-    """LLMBar, as its folder layout and its own repository contain it."""
-
-    card = CARD
-
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Judges by model and prompting strategy; a strategy's final stage is what it answers."""
-        tallies: dict[str, dict[str, _Pair]] = defaultdict(dict)
-        for judgment in judgments:
-            label = judgment.item.truth
-            if label is None or label.winner is None or not judgment.meta.get("final", True):
-                continue
-            pairs = tallies[_strategy(judgment)]
-            pair = pairs.get(judgment.item.id)
-            if pair is None:
-                category = judgment.item.category or ""
-                pair = pairs[judgment.item.id] = _Pair(category, label.winner, question_of(judgment))
-            pair.add(judgment)
-        return [_accuracy(judge, list(pairs.values())) for judge, pairs in tallies.items()]
+def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """Judges by model and prompting strategy; a strategy's final stage is what it answers."""
+    tallies: dict[str, dict[str, _Pair]] = defaultdict(dict)
+    for judgment in judgments:
+        label = judgment.item.truth
+        if label is None or label.winner is None or not judgment.meta.get("final", True):
+            continue
+        pairs = tallies[_strategy(judgment)]
+        pair = pairs.get(judgment.item.id)
+        if pair is None:
+            category = judgment.item.category or ""
+            pair = pairs[judgment.item.id] = _Pair(category, label.winner, question_of(judgment))
+        pair.add(judgment)
+    return [_accuracy(judge, list(pairs.values())) for judge, pairs in tallies.items()]
 
 
 @dataclass(slots=True)

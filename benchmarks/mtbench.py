@@ -18,7 +18,6 @@ from pathlib import Path
 
 from metajudge.types import Judgment
 
-from .benchmark import Card
 from .findings import Accuracy
 from .judged_games import PairGames, game_of
 from .observations import question_of
@@ -26,42 +25,19 @@ from .tally import Tally
 
 FLIPS, REPEATS = "orders differ", "a repeat says the same"
 
-CARD = Card(
-    name="mtbench",
-    title="MT-Bench",
-    citation='Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena", NeurIPS 2023 (arXiv 2306.05685)',
-    licence="human votes CC BY 4.0 (lmsys/mt_bench_human_judgments); the repository of the recorded verdicts has no "
-    "licence file",
-    repository="https://github.com/abhaymettu/judge-reliability",
-    commit="880504d003879873130f3308e21ee87c694223c7",
-    categories=("writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"),
-    upstream="",
-    layout="join data/judgments/*/*.json to one file judgments.jsonl beside data/items.parquet",
-    formats=("MT-Bench folder",),
-    label_rule="the answer that most people prefer; a split vote is a tie",
-    games_rule="a pair counts where the judge names one winner in every order it was asked; pairs labelled a tie and "
-    "repeats of a prompt do not count",
-    measures=(FLIPS, REPEATS),
-)
 
-
-class MTBench:
-    """MT-Bench, as recorded with both orders and the votes."""
-
-    card = CARD
-
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Every judge by category, with how often the two orders differ and repeats agree."""
-        found: dict[str, dict[str, _Pair]] = defaultdict(dict)
-        pointwise = set()
-        for judgment in judgments:
-            pairs = found[judgment.judge]
-            if judgment.item.id not in pairs:
-                pairs[judgment.item.id] = _Pair.of(judgment)
-            pairs[judgment.item.id].add(judgment)
-            if judgment.meta.get("pointwise"):
-                pointwise.add(judgment.judge)
-        return [_accuracy(judge, pairs.values(), judge in pointwise) for judge, pairs in found.items()]
+def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """Every judge by category, with how often the two orders differ and repeats agree."""
+    found: dict[str, dict[str, _Pair]] = defaultdict(dict)
+    pointwise = set()
+    for judgment in judgments:
+        pairs = found[judgment.judge]
+        if judgment.item.id not in pairs:
+            pairs[judgment.item.id] = _Pair.of(judgment)
+        pairs[judgment.item.id].add(judgment)
+        if judgment.meta.get("pointwise"):
+            pointwise.add(judgment.judge)
+    return [_accuracy(judge, pairs.values(), judge in pointwise) for judge, pairs in found.items()]
 
 
 @dataclass(slots=True)

@@ -211,7 +211,7 @@ def reliability(observations: Observations, score: Score, bins: int = 10) -> Rel
 
 def swap_counts(games: Sequence[tuple[bool | None, bool | None]]) -> SwapCounts:
     """Counts pairs by their two games: right, wrong, or None where no winner was named."""
-    both = [(first, second) for first, second in games]
+    both = list(games)
     return SwapCounts(
         both_right=both.count((True, True)),
         both_wrong=both.count((False, False)),

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from metajudge.types import Category, Judgment
 
-from .benchmark import Card
 from .findings import Accuracy
 from .observations import question_of
 from .tally import Tally
@@ -25,45 +24,22 @@ from .tally import Tally
 ALIKE = "every response was judged once by each prompt"
 SAYS_ERROR = "says error"
 
-CARD = Card(
-    name="realmistake",
-    title="ReaLMistake",
-    citation='Kamoi et al., "Evaluating LLMs at Detecting Errors in LLM Responses", COLM 2024 (arXiv 2404.03602)',
-    licence="outputs MIT; the benchmark itself (data.zip) CC BY-SA 4.0, whose authors ask not to publish its examples "
-    "in plain text",
-    repository="https://github.com/psunlpgroup/ReaLMistake",
-    commit="f94a8b978926414deb1dcf6b50076fd06c892192",
-    categories=("math_problem_generation", "finegrained_fact_verification", "answerability_classification"),
-    upstream="",
-    layout="join error_detection_outputs/*/TASK/RESPONSE_MODEL/JUDGE/PROMPT.jsonl to one file judgments.jsonl, with "
-    "judge and prompt_name added to each line",
-    formats=("ReaLMistake detections",),
-    label_rule="experts say whether the response contains an error",
-    games_rule="one verdict a response and prompt; an answer from which nothing was read is not right",
-    measures=(SAYS_ERROR,),
-)
 
-
-class ReaLMistake:
-    """ReaLMistake's recorded outputs of error detection."""
-
-    card = CARD
-
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Models over their simple prompts, then every prompt over all models and by the models' majority."""
-        models: dict[str, Tally] = defaultdict(lambda: Tally("category"))
-        prompts: dict[str, Tally] = defaultdict(lambda: Tally("category"))
-        votes: dict[str, dict[str, _Votes]] = defaultdict(dict)
-        for judgment in judgments:
-            model, prompt = (str(judgment.meta.get(name, "")) for name in ("judge_model", "judge_prompt"))
-            _count(prompts[prompt], judgment)
-            if "cot" not in prompt:
-                _count(models[model], judgment)
-            item = votes[prompt].setdefault(judgment.item.id, _Votes(judgment))
-            item.add(judgment)
-        found = [tally.accuracy(f"{model}, simple prompts", alike=ALIKE) for model, tally in sorted(models.items())]
-        found += [tally.accuracy(f"all models, {prompt}", alike=ALIKE) for prompt, tally in sorted(prompts.items())]
-        return [*found, *_majorities(votes)]
+def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """Models over their simple prompts, then every prompt over all models and by the models' majority."""
+    models: dict[str, Tally] = defaultdict(lambda: Tally("category"))
+    prompts: dict[str, Tally] = defaultdict(lambda: Tally("category"))
+    votes: dict[str, dict[str, _Votes]] = defaultdict(dict)
+    for judgment in judgments:
+        model, prompt = (str(judgment.meta.get(name, "")) for name in ("judge_model", "judge_prompt"))
+        _count(prompts[prompt], judgment)
+        if "cot" not in prompt:
+            _count(models[model], judgment)
+        item = votes[prompt].setdefault(judgment.item.id, _Votes(judgment))
+        item.add(judgment)
+    found = [tally.accuracy(f"{model}, simple prompts", alike=ALIKE) for model, tally in sorted(models.items())]
+    found += [tally.accuracy(f"all models, {prompt}", alike=ALIKE) for prompt, tally in sorted(prompts.items())]
+    return [*found, *_majorities(votes)]
 
 
 def _count(tally: Tally, judgment: Judgment) -> None:

@@ -21,7 +21,6 @@ from metajudge.readers.rewardbench2 import SLOTS
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import Judgment
 
-from .benchmark import Card
 from .findings import Accuracy
 from .observations import question_of
 from .tally import Tally
@@ -30,46 +29,23 @@ RIGHT = "0"
 FIRST_SET, BALANCED_SET = "P2a", "P2b"
 PLACES = tuple(f"right candidate at {slot}" for slot in SLOTS)
 
-CARD = Card(
-    name="rewardbench2",
-    title="RewardBench 2",
-    citation='Malik et al., "RewardBench 2: Advancing Reward Model Evaluation", 2025 (arXiv 2506.01937)',
-    licence="recorded verdicts Apache-2.0; the items' texts are not among them",
-    repository="https://github.com/sixijsu77-hub/themis-judge-reliability",
-    commit="6307f315715b5fa877d430062c95cdcf4b0f0eea",
-    categories=("Factuality", "Focus", "Math", "Precise IF", "Safety"),
-    upstream="",
-    layout="join the records of results/exp01/P2a_* and P2b_* to one file judgments.jsonl, with each file's "
-    "metadata line merged into its records",
-    formats=("RewardBench 2 passes",),
-    label_rule="one candidate of four is right by construction",
-    games_rule="every choice counts, of all arrangements and repeats; an answer from which nothing was read is not "
-    "right; judged alike: one choice in the four arrangements with every candidate once at every place",
-    measures=PLACES,
-)
 
-
-class RewardBench2:
-    """RewardBench 2, as recorded passes of judges, with scores of reward models beside them."""
-
-    card = CARD
-
-    def accuracy(self, judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
-        """Judges by subset and by the place of the right candidate, then reward models on the same items."""
-        tallies: dict[str, Tally] = defaultdict(lambda: Tally("ranking"))
-        balanced: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
-        items: dict[str, Judgment] = {}
-        for judgment in judgments:
-            _count(tallies[judgment.judge], judgment)
-            items.setdefault(judgment.item.id, judgment)
-            if judgment.meta.get("phase") == BALANCED_SET:
-                balanced[judgment.judge, judgment.item.id].append(judgment)
-        for (judge, _), passes in balanced.items():
-            chosen = {one.verdict.winner if one.verdict is not None else None for one in passes}
-            if len(passes) == len(SLOTS) and len(chosen) == 1 and None not in chosen:
-                tallies[judge].agreeing.add(chosen == {RIGHT}, question_of(passes[0]))
-        found = [tally.accuracy(judge, alike="no item was judged alike") for judge, tally in tallies.items()]
-        return [*found, *_reward_models(folder, items)]
+def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """Judges by subset and by the place of the right candidate, then reward models on the same items."""
+    tallies: dict[str, Tally] = defaultdict(lambda: Tally("ranking"))
+    balanced: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
+    items: dict[str, Judgment] = {}
+    for judgment in judgments:
+        _count(tallies[judgment.judge], judgment)
+        items.setdefault(judgment.item.id, judgment)
+        if judgment.meta.get("phase") == BALANCED_SET:
+            balanced[judgment.judge, judgment.item.id].append(judgment)
+    for (judge, _), passes in balanced.items():
+        chosen = {one.verdict.winner if one.verdict is not None else None for one in passes}
+        if len(passes) == len(SLOTS) and len(chosen) == 1 and None not in chosen:
+            tallies[judge].agreeing.add(chosen == {RIGHT}, question_of(passes[0]))
+    found = [tally.accuracy(judge, alike="no item was judged alike") for judge, tally in tallies.items()]
+    return [*found, *_reward_models(folder, items)]
 
 
 def _count(tally: Tally, judgment: Judgment) -> None:

@@ -8,19 +8,16 @@ import orjson
 from metajudge.scoring.formulas import exceeds
 
 from .observations import Observations
+from .selections import Probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .bench import Bench
-    from .calibrated_scores import Calibrated
     from .grid_run import RowResult
-    from .out_of_fold_scores import OutOfFold
 
 
-def score_lines(
-    bench: "Bench", results: "Sequence[RowResult]", calibrated: "Calibrated | OutOfFold | None"
-) -> Iterator[str]:
+def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: Probabilities | None) -> Iterator[str]:
     """JSON lines in the order of the input; with several configurations, one line for each of them.
 
     ``final_score`` is the agents' where agents were asked, else the uncalibrated score of free evidence. ``accepted``
@@ -62,7 +59,7 @@ def _line(seen: Observations, at: int, result: "RowResult | None", threshold: fl
     return data
 
 
-def _calibrated(seen: Observations, at: int, calibrated: "Calibrated | OutOfFold") -> dict[str, Any]:
+def _calibrated(seen: Observations, at: int, calibrated: Probabilities) -> dict[str, Any]:
     name = seen.ids[at]
     probability = calibrated.probabilities.get(name)
     promise = calibrated.promise_of(name, seen.of("judge")[at], seen.of("category")[at])

@@ -1,12 +1,15 @@
 """Which judgments are kept, by what, and where the threshold comes from."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from metajudge.calibration.domain import Mark
+from metajudge.calibration.promise import Promise
 from metajudge.report.document import Absent
 from metajudge.scoring.formulas import exceeds
 from metajudge.stats.arrays import Bools
@@ -65,6 +68,47 @@ class Score:
         return np.array([value is not None for value in self.values], dtype=bool)
 
 
+@dataclass(frozen=True, slots=True)
+class Probabilities(ABC):
+    """P(correct) of judgments, and what is kept by it.
+
+    Attributes:
+        name: of the score that they are.
+        probabilities: judgment id -> P(correct); judgments without one are not in it.
+        marks: judgment id -> what is to be known about its probability.
+    """
+
+    name: str
+    probabilities: Mapping[str, float]
+    marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict, kw_only=True)
+
+    @property
+    @abstractmethod
+    def provenance(self) -> dict[str, str]:
+        """How they were made, for the report's end."""
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """Caveats that hold for the rows of every judge, without the full stop."""
+        return ()
+
+    def promise_of(self, name: str, judge: str, category: str) -> Promise | None:
+        """The promise that covers a judgment; None without one, and outside the calibration's domain."""
+        return None
+
+    @abstractmethod
+    def selections(self, observations: Observations, score: Score, *, full: bool = True) -> list[Selection]:
+        """The rows that they make; none without a score."""
+
+    @abstractmethod
+    def notes(self, observations: Observations) -> tuple[str, ...]:
+        """What is to be known of them for some observations."""
+
+    def score(self, observations: Observations) -> Score:
+        """[n] probabilities of some observations; None if missing."""
+        return Score(self.name, [self.probabilities.get(one) for one in observations.ids], probability=True)
+
+
 def keep_all(observations: Observations, name: str = "raw judgments") -> Selection:
     every = np.ones(len(observations), dtype=bool)
     return Selection(name, "raw", every, every)
@@ -109,6 +153,11 @@ def keep_share(score: Score, share: float, kind: Kind) -> Selection | None:
         threshold=Threshold(value=least, origin="set by coverage, no label used"),
         asked=asked,
     )
+
+
+def keep_shares(score: Score, kind: Kind) -> list[Selection]:
+    """:func:`keep_share` at each of :data:`COVERAGES`, as far as there are scores."""
+    return [row for share in COVERAGES if (row := keep_share(score, share, kind)) is not None]
 
 
 def keep_majority(observations: Observations) -> Selection:

@@ -1,17 +1,11 @@
 """Recomputed figures with the paper's beside them, and why they differ."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from metajudge.stats.agreement import Agreement, cohen_kappa
-
-from .. import figure
-from ..figure import Figure, absent
+from ..figure import Explanation, Figure
 
 PUBLISHED: dict[str, Any] = tomllib.loads(
     files(__package__).joinpath("published.toml").read_text("utf-8"), parse_float=Decimal
@@ -19,24 +13,9 @@ PUBLISHED: dict[str, Any] = tomllib.loads(
 """The paper's figures by id; numbers with a point as Decimal, which keeps the digits as printed."""
 
 
-class Explanation(BaseModel):
-    """Another computation that may have given the paper's figure: what it does, and what it gives on these data."""
-
-    model_config = ConfigDict(frozen=True)
-
-    how: str
-    value: Any
-
-
-class Compared(Figure):
-    """A recomputed figure before the paper's stands beside it.
-
-    Attributes:
-        remark: what a reader must know of ours even where the figures agree.
-    """
-
-    explanation: Explanation | None = None
-    remark: str = ""
+def printed(prefix: str) -> set[str]:
+    """What follows a prefix in the ids of the paper's figures."""
+    return {name.removeprefix(prefix) for name in PUBLISHED if name.startswith(prefix)}
 
 
 def beside(name: str, ours: Figure) -> Figure:
@@ -44,37 +23,10 @@ def beside(name: str, ours: Figure) -> Figure:
 
     Where they differ beyond the paper's rounding, the explanation is checked: it is right if its value is the paper's.
     """
-    paper = PUBLISHED.get(name)
-    why = ours.why
-    if ours.value is not None and isinstance(ours, Compared):
-        why = ours.remark or None
-        if paper is not None and not agrees(ours.value, paper):
-            why = f"{_explained(paper, ours.explanation, ours.remark)} {ours.remark}".strip() or None
-    return Figure(
-        value=ours.value, n=ours.n, definition=ours.definition, interval=ours.interval, paper=plain(paper), why=why
-    )
-
-
-def compared(ours: Figure, explanation: Explanation | None = None, remark: str = "") -> Compared:
-    """A figure with what may have given the paper's."""
-    return Compared(**dict(ours), explanation=explanation, remark=remark)
-
-
-def compare(
-    value: Any,
-    n: int,
-    definition: str,
-    interval: tuple[float, float] | None = None,
-    explanation: Explanation | None = None,
-    remark: str = "",
-) -> Figure:
-    """A figure of any kind; absent where no row carries it.
-
-    A list contains the matching rows; an empty list is a result too.
-    """
-    if not n and not isinstance(value, list):
-        return absent(definition)
-    return compared(Figure(value=value, n=n, definition=definition, interval=interval), explanation, remark)
+    paper, why = PUBLISHED.get(name), ours.why
+    if ours.value is not None and paper is not None and not agrees(ours.value, paper):
+        why = f"{_explained(paper, ours.explanation, why or '')} {why or ''}".strip() or None
+    return ours.model_copy(update={"paper": plain(paper), "why": why})
 
 
 def _explained(paper: Any, explanation: Explanation | None, remark: str) -> str:
@@ -93,11 +45,8 @@ def agrees(ours: Any, paper: Any) -> bool:
     if isinstance(paper, dict):
         return isinstance(ours, dict) and all(key in ours and agrees(ours[key], paper[key]) for key in paper)
     if isinstance(paper, list | tuple):
-        return (
-            isinstance(ours, list | tuple)
-            and len(ours) == len(paper)
-            and all(agrees(one, other) for one, other in zip(ours, paper, strict=True))
-        )
+        alike = isinstance(ours, list | tuple) and len(ours) == len(paper)
+        return alike and all(agrees(one, other) for one, other in zip(ours, paper, strict=True))
     if isinstance(paper, str) or isinstance(ours, str) or ours is None:
         return bool(ours == paper)
     exponent = paper.as_tuple().exponent if isinstance(paper, Decimal) else 0
@@ -122,25 +71,3 @@ def shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(shown, value)) + "]"
     return str(value)
-
-
-def share(hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = "") -> Compared:
-    """A share in percent with its Wilson interval."""
-    return compared(figure.share(hits, n, definition), explanation, remark)
-
-
-def count(hits: int, n: int, definition: str, explanation: Explanation | None = None, remark: str = "") -> Compared:
-    """A number of rows out of n."""
-    return compared(figure.count(hits, n, definition), explanation, remark)
-
-
-def kappa(
-    labels: Iterable[tuple[Any, Any]], definition: str, explanation: Explanation | None = None, remark: str = ""
-) -> Compared:
-    """Cohen's kappa with its asymptotic interval and its customary word."""
-    return compared(figure.kappa(labels, definition), explanation, remark)
-
-
-def kappa_of(pairs: Sequence[tuple[Any, Any]]) -> Agreement:
-    """Cohen's kappa of pairs of labels."""
-    return cohen_kappa([one for one, _ in pairs], [other for _, other in pairs])

@@ -1,6 +1,7 @@
 """Experiment 1: concordance on MT-Bench, tables 1 to 3."""
 
 from collections import Counter
+from collections.abc import Iterable
 from math import sqrt
 from statistics import NormalDist, mean
 from typing import Any
@@ -11,135 +12,83 @@ from scipy.stats.contingency import odds_ratio, relative_risk
 from metajudge.stats.paired import sign_test
 from metajudge.stats.panels import Unity
 
-from ..figure import NO_ROWS, Figure, Figures, absent
-from .figures import PUBLISHED, Explanation, compare, count, kappa, kappa_of, share
-from .records import LoggedEvaluation, Study
+from ..figure import FigureTable, absent, count, ends_of, kappa, kappa_of, made, of_rows, share, share_of, tested
+from .figures import printed
+from .records import LoggedEvaluation, Study, dollars
 
 STRONGEST_FIRST = ("gpt-4", "claude-v1", "gpt-3.5-turbo", "vicuna-13b-v1.2", "alpaca-13b", "llama-13b")
+RANK = {model: place for place, model in enumerate(STRONGEST_FIRST)}
 TIERS = {"strong": STRONGEST_FIRST[:3], "weak": STRONGEST_FIRST[3:]}
+AGREED = "No verdict disagrees with the human."
 
 
-def figures(study: Study) -> Figures:
-    """All figures of experiment 1 and of its tables, by id."""
+def add(table: FigureTable, study: Study) -> None:
+    """All figures of experiment 1 and of its tables."""
     rows, judged = study.of("mtbench"), study.judged("mtbench")
-    return {
-        **_concordance(rows, judged),
-        **_kappas(len(rows), judged),
-        **_description(rows, judged),
-        **_by_winner(judged),
-        **_tiers(judged),
-        **_direction(judged),
-    }
-
-
-def _concordance(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -> Figures:
     n, matches = len(rows), sum(row.match for row in judged)
+    table.add("exp1.n", count(n, n))
+    table.add("exp1.n_valid", count(len(judged), n))
+    table.add("exp1.matches", count(matches, n))
     without = n - len(judged)
     both = f"; {without} of them without a verdict, counted as not matching" if without else ""
-    over_valid = share(matches, len(judged), "")
-    remark = f"Over the {len(judged)} rows with a verdict it is {over_valid.value:.1f} percent." if judged else ""
-    concordance = share(matches, n, f"published mtbench rows whose verdict is the human winner{both}", remark=remark)
-    interval = list(concordance.interval or ())
-    text = "95 % Wilson interval of exp1.concordance, [low, high] in percent"
-    return {
-        "exp1.n": count(n, n, "published mtbench evaluations, those without a verdict included"),
-        "exp1.n_valid": count(len(judged), n, "published mtbench evaluations with a verdict"),
-        "exp1.matches": count(matches, n, "mtbench verdicts that name the human winner"),
-        "exp1.concordance": concordance,
-        "exp1.wilson": compare(interval, n, text, concordance.interval) if interval else absent(text),
-    }
+    over = 100 * matches / len(judged) if judged else 0.0
+    remark = f"Over the {len(judged)} rows with a verdict it is {over:.1f} percent." if judged else ""
+    table.add("exp1.wilson", ends_of(table.add("exp1.concordance", share(matches, n), remark, both=both), n))
+    _kappas(table, n, matches, judged)
+    _description(table, rows, judged, matches)
+    for model in _ordered(printed("t1.") | {row.human_winner for row in judged if row.human_winner}):
+        table.add("t1.{model}", share_of(row.match for row in judged if row.human_winner == model), model=model)
+    _tiers(table, judged)
+    _direction(table, [row for row in judged if not row.match])
 
 
-def _kappas(n: int, judged: list[LoggedEvaluation]) -> Figures:
+def _kappas(table: FigureTable, n: int, matches: int, judged: list[LoggedEvaluation]) -> None:
     sides = [(row.side(row.human_winner), row.side(row.ai_winner)) for row in judged]
-    models = [(row.human_winner, row.ai_winner) for row in judged]
-    matches = sum(row.match for row in judged)
-    uniform = Explanation(
-        how=f"2 p - 1 of the concordance over {n} rows (chance one half by definition, Brennan and Prediger's kappa), "
-        "not Cohen's with observed margins",
-        value=2 * matches / max(1, n) - 1,
-    )
-    side = kappa(sides, "human and panel verdict as side A or B, mtbench rows with a verdict", uniform)
-    text = "95 % interval [low, high] of exp1.kappa_side (Fleiss, Cohen and Everitt's standard error)"
-    return {
-        "exp1.kappa_side": side,
-        "exp1.kappa_model": kappa(
-            models,
-            "human and panel verdict as the winning model, mtbench rows with a verdict",
-            remark="The paper speaks of six model categories but prints no such kappa; with more labels chance "
-            "agreement is rarer, so the same matches give a higher one.",
-        ),
-        "exp1.kappa_ci": compare(list(side.interval), len(judged), text, side.interval, _simple_interval(sides))
-        if side.interval
-        else absent(text, side.why or NO_ROWS),
-    }
-
-
-def _simple_interval(sides: list[tuple[str, str]]) -> Explanation:
+    side = table.add("exp1.kappa_side", kappa(sides), theirs=2 * matches / max(1, n) - 1, n=n)
+    table.add("exp1.kappa_model", kappa([(row.human_winner, row.ai_winner) for row in judged]))
+    if side.ends is None:
+        table.add("exp1.kappa_ci", ends_of(side, side.n))
+        return
     found = kappa_of(sides)
     spread = sqrt(found.observed * (1 - found.observed) / found.n) / (1 - found.expected)
     centre = found.estimate or 0.0
-    return Explanation(
-        how=f"an interval around kappa {centre:.3f} of rows with a verdict, not around the .760 quoted with it, with "
-        "Cohen's simple standard error of 1960",
-        value=[centre - 1.959964 * spread, centre + 1.959964 * spread],
-    )
+    simple = [centre - 1.959964 * spread, centre + 1.959964 * spread]
+    table.add("exp1.kappa_ci", ends_of(side, side.n), theirs=simple, centre=centre)
 
 
-def _description(rows: list[LoggedEvaluation], judged: list[LoggedEvaluation]) -> Figures:
-    n, matches = len(rows), sum(row.match for row in judged)
-    distinct = len({(row.question_id, row.pair) for row in rows})
+def _description(
+    table: FigureTable, rows: list[LoggedEvaluation], judged: list[LoggedEvaluation], matches: int
+) -> None:
+    n, lost = len(rows), [row for row in rows if not row.valid]
+    table.add("exp1.unique_comparisons", count(len({(row.question_id, row.pair) for row in rows}), n), theirs=n)
     winners = Counter(row.human_winner for row in rows if row.human_winner)
     valid = Counter(row.human_winner for row in judged)
-    cost = sum(row.cost_usd or 0.0 for row in rows)
-    times = [row.elapsed_s for row in rows if row.valid and row.elapsed_s is not None]
-    lost = [str(row.eval_id) for row in rows if not row.valid]
-    per_correct = "cost of published mtbench rows over matching verdicts, in US dollars"
-    mean_time = "mean elapsed_s of mtbench rows with a verdict, in seconds"
-    return {
-        "exp1.unique_comparisons": count(
-            distinct,
-            n,
-            "distinct (question, unordered pair of models) among published mtbench rows",
-            Explanation(how="the number of rows: comparisons that occur twice are counted twice", value=n),
-        ),
-        "exp1.human_winners": compare(
-            {model: winners[model] for model in _ordered(winners)},
-            winners.total(),
-            "published mtbench rows by human winner; counts",
-            explanation=Explanation(
-                how="the count over rows with a verdict, and the row without one (id "
-                f"{', '.join(lost) or 'none'}) given to llama-13b, where the data give it to {_lost_winner(rows)}",
-                value={model: valid[model] + (model == "llama-13b") for model in _ordered(winners)},
-            ),
-        ),
-        "exp1.pair_concentration": _pair_concentration(judged),
-        "exp1.confidence_by_correctness": _confidence(judged),
-        "exp1.cost": compare(cost, n, "sum of cost_usd of published mtbench rows, in US dollars"),
-        "exp1.cost_per_correct": compare(cost / matches, matches, per_correct)
-        if matches
-        else absent(per_correct, "No verdict matches."),
-        "exp1.mean_time": compare(mean(times), len(times), mean_time) if times else absent(mean_time),
-    }
-
-
-def _lost_winner(rows: list[LoggedEvaluation]) -> str:
-    return ", ".join(sorted({row.human_winner or "nobody" for row in rows if not row.valid})) or "nobody"
-
-
-def _ordered(models: Any) -> list[str]:
-    rank = {model: place for place, model in enumerate(STRONGEST_FIRST)}
-    return sorted(models, key=lambda model: (rank.get(model, len(rank)), model))
-
-
-def _pair_concentration(judged: list[LoggedEvaluation]) -> Figure:
-    definition = (
-        "pair(s) of models with the most disagreements between panel and human among mtbench rows with a verdict: "
-        "their number, its share of all disagreements and the pair's own rate, both in percent; by_pair has all"
+    table.add(
+        "exp1.human_winners",
+        of_rows({model: winners[model] for model in _ordered(winners)}, winners.total()),
+        theirs={model: valid[model] + (model == "llama-13b") for model in _ordered(winners)},
+        lost=", ".join(str(row.eval_id) for row in lost) or "none",
+        winner=", ".join(sorted({row.human_winner or "nobody" for row in lost})) or "nobody",
     )
+    _pair_concentration(table, judged)
+    groups = {"match": [r for r in judged if r.match], "mismatch": [r for r in judged if not r.match]}
+    confidence = {name: _confidence_of(mine) for name, mine in groups.items()}
+    table.add("exp1.confidence_by_correctness", of_rows(confidence, len(judged)))
+    cost, times = dollars(rows), [row.elapsed_s for row in rows if row.valid and row.elapsed_s is not None]
+    table.add("exp1.cost", of_rows(cost, n))
+    table.add("exp1.cost_per_correct", made(cost / matches, matches) if matches else absent("No verdict matches."))
+    table.add("exp1.mean_time", of_rows(mean(times) if times else 0.0, len(times)))
+
+
+def _ordered(models: Iterable[str]) -> list[str]:
+    return sorted(models, key=lambda model: (RANK.get(model, len(RANK)), model))
+
+
+def _pair_concentration(table: FigureTable, judged: list[LoggedEvaluation]) -> None:
     missed = Counter(row.pair for row in judged if not row.match)
     if not missed:
-        return absent(definition, "No verdict disagrees with the human.")
+        table.add("exp1.pair_concentration", absent(AGREED))
+        return
     seen = Counter(row.pair for row in judged)
     most = max(missed.values())
     top = sorted(pair for pair, times in missed.items() if times == most)
@@ -152,24 +101,7 @@ def _pair_concentration(judged: list[LoggedEvaluation]) -> Figure:
         "disagreement_rate": 100 * most / seen[top[0]],
         "by_pair": {" vs ".join(pair): {"disagreements": missed[pair], "n": seen[pair]} for pair in sorted(missed)},
     }
-    return compare(value, missed.total(), definition)
-
-
-def _confidence(judged: list[LoggedEvaluation]) -> Figure:
-    definition = (
-        "mtbench rows with a verdict by whether it names the human winner: n, mean recorded confidence, and, since "
-        "that is not normalised by the panel, mean margin (S1 - S2) / 3 of the three panel judges in [0, 1] and the "
-        "share of unanimous panels in percent"
-    )
-    if not judged:
-        return absent(definition)
-    groups = {"match": [r for r in judged if r.match], "mismatch": [r for r in judged if not r.match]}
-    value = {name: _confidence_of(rows) for name, rows in groups.items()}
-    remark = (
-        "The paper prints no figure, only that confidence is equally high for right and wrong verdicts. The recorded "
-        "confidence divides by the number of candidate judges and cannot be compared between evaluations."
-    )
-    return compare(value, len(judged), definition, remark=remark)
+    table.add("exp1.pair_concentration", made(value, missed.total()))
 
 
 def _confidence_of(rows: list[LoggedEvaluation]) -> dict[str, Any]:
@@ -191,82 +123,43 @@ def _margin(row: LoggedEvaluation) -> float:
     return (counts[0][1] - (counts[1][1] if len(counts) > 1 else 0)) / row.panel_size
 
 
-def _by_winner(judged: list[LoggedEvaluation]) -> Figures:
-    known = {name.removeprefix("t1.") for name in PUBLISHED if name.startswith("t1.")}
-    winners = _ordered(known | {row.human_winner for row in judged if row.human_winner})
-    found: Figures = {}
-    for model in winners:
-        mine = [row for row in judged if row.human_winner == model]
-        text = f"mtbench rows with a verdict whose human winner is {model}: the panel names it too"
-        found[f"t1.{model}"] = share(sum(row.match for row in mine), len(mine), text)
-    return found
-
-
-def _tiers(judged: list[LoggedEvaluation]) -> Figures:
+def _tiers(table: FigureTable, judged: list[LoggedEvaluation]) -> None:
     hits = {tier: [row.match for row in judged if row.human_winner in models] for tier, models in TIERS.items()}
-    found: Figures = {}
     for tier, matches in hits.items():
-        text = (
-            f"mtbench rows with a verdict whose human winner is one of {', '.join(TIERS[tier])}: the panel names it too"
-        )
-        found[f"t2.{tier}"] = share(sum(matches), len(matches), text)
-    shape = "match by tier of the human winner, strong against weak, mtbench rows with a verdict"
-    names = ("t2.chi2", "t2.chi2_yates", "t2.odds_ratio", "t2.risk_ratio")
-    if not judged:
-        return found | {name: absent(shape) for name in names}
-    yes, no = ({tier: matches.count(match) for tier, matches in hits.items()} for match in (True, False))
-    if not any((*yes.values(), *no.values())):
-        return found | {name: absent(shape) for name in names}
-    table = [[yes[tier], no[tier]] for tier in ("strong", "weak")]
-    if not all((*yes.values(), *no.values())):
-        return found | {name: absent(shape, "A cell of the table is empty.") for name in names}
-    n = sum(map(sum, table))
-    for name, yates in (("t2.chi2", False), ("t2.chi2_yates", True)):
-        test = chi2_contingency(table, correction=yates)
-        method = f"chi-square, 1 df, {'with' if yates else 'without'} Yates correction"
-        found[name] = compare(float(test.statistic), n, f"{shape}; {method}, p = {test.pvalue:.2g}")
-    odds = odds_ratio(table, kind="sample")
-    risk = relative_risk(yes["strong"], yes["strong"] + no["strong"], yes["weak"], yes["weak"] + no["weak"])
-    ends = odds.confidence_interval(0.95)
-    definition = f"{shape}; odds ratio, Woolf interval, 95 %"
-    found["t2.odds_ratio"] = compare(float(odds.statistic), n, definition, (float(ends.low), float(ends.high)))
-    as_risk = Explanation(
-        how="the odds ratio read as a ratio of probabilities (approximately 11 times more likely)",
-        value=float(odds.statistic),
-    )
-    ends = risk.confidence_interval(0.95)
-    definition = f"{shape}; risk ratio, Katz interval, 95 %"
-    found["t2.risk_ratio"] = compare(
-        float(risk.relative_risk), n, definition, (float(ends.low), float(ends.high)), as_risk
-    )
-    return found
+        table.add("t2.{tier}", share_of(matches), tier=tier, models=", ".join(TIERS[tier]))
+    cells = [[matches.count(True), matches.count(False)] for matches in hits.values()]
+    n, names = sum(map(sum, cells)), ("t2.chi2", "t2.chi2_yates", "t2.odds_ratio", "t2.risk_ratio")
+    if not all(map(all, cells)):
+        for name in names:
+            table.add(name, absent("A cell of the table is empty.") if n else absent())
+        return
+    for name, yates in zip(names, (False, True), strict=False):
+        test = chi2_contingency(cells, correction=yates)
+        method = f"; chi-square, 1 df, {'with' if yates else 'without'} Yates correction, p = {test.pvalue:.2g}"
+        table.add(name, made(float(test.statistic), n, suffix=method))
+    odds = odds_ratio(cells, kind="sample")
+    (strong, missed), (weak, others) = cells
+    risk = relative_risk(strong, strong + missed, weak, weak + others)
+    ratio, ends = float(odds.statistic), odds.confidence_interval(0.95)
+    table.add(names[2], made(ratio, n, (float(ends.low), float(ends.high)), "; odds ratio, Woolf interval, 95 %"))
+    ends, method = risk.confidence_interval(0.95), "; risk ratio, Katz interval, 95 %"
+    found = made(float(risk.relative_risk), n, (float(ends.low), float(ends.high)), method)
+    table.add(names[3], found, theirs=ratio)
 
 
-def _direction(judged: list[LoggedEvaluation]) -> Figures:
-    missed = [row for row in judged if not row.match]
-    rank = {model: place for place, model in enumerate(STRONGEST_FIRST)}
-    placed = [row for row in missed if row.ai_winner in rank and row.human_winner in rank]
+def _direction(table: FigureTable, missed: list[LoggedEvaluation]) -> None:
+    placed = [row for row in missed if row.ai_winner in RANK and row.human_winner in RANK]
     # Positive where the panel's winner ranks above the human's.
-    steps = [rank[row.human_winner or ""] - rank[row.ai_winner or ""] for row in placed]
+    steps = [RANK[row.human_winner or ""] - RANK[row.ai_winner or ""] for row in placed]
     stronger, weaker = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
     value = {"stronger": stronger, "weaker": weaker, "share_stronger": 100 * stronger / max(1, stronger + weaker)}
-    order = "GPT-4, Claude-v1, GPT-3.5-turbo, Vicuna-13B, Alpaca-13B, LLaMA-13B"
-    text = f"mtbench disagreements by whether the panel chose the model that ranks higher in the order {order}"
-    p_text = f"two-sided exact sign test of exp1.direction ({order})"
     ids = sorted((row.eval_id for row in missed), key=lambda one: (isinstance(one, str), one))
-    found: Figures = {
-        "t3.ids": compare(ids, len(ids), "eval_id of the mtbench rows with a verdict that is not the human winner"),
-        "exp1.direction": compare(value, len(placed), f"{text}; counts, and the share of stronger ones in percent")
-        if steps
-        else absent(text, "No verdict disagrees with the human."),
-    }
+    table.add("t3.ids", made(ids, len(ids)))
     if not steps:
-        return found | {"exp1.sign_p_exact": absent(p_text, "No verdict disagrees with the human.")}
-    test = sign_test(steps)
+        table.add("exp1.direction", absent(AGREED))
+        table.add("exp1.sign_p_exact", absent(AGREED))
+        return
+    suffix = "; counts, and the share of stronger ones in percent"
+    table.add("exp1.direction", made(value, len(placed), suffix=suffix))
     z = (stronger - weaker) / sqrt(stronger + weaker) if stronger + weaker else 0.0
-    normal = Explanation(
-        how=f"that of a normal approximation without continuity correction (z = {z:.2f})",
-        value=2 * NormalDist().cdf(-abs(z)),
-    )
-    found["exp1.sign_p_exact"] = compare(test.p_value, test.n, p_text, None, normal)
-    return found
+    table.add("exp1.sign_p_exact", tested(sign_test(steps)), theirs=2 * NormalDist().cdf(-abs(z)), z=z)

@@ -142,6 +142,11 @@ class LoggedEvaluation(_Frozen):
         """The model a judge ranked first, by the stored label map; None where it named no label of the map."""
         return (self.label_map or {}).get(vote.first_label or "")
 
+    @property
+    def first_shown(self) -> str:
+        """The label of the response that was shown first."""
+        return min(self.label_map or {"": ""})
+
     def of_role(self, role: str) -> list[Vote]:
         return [vote for vote in self.judges if vote.role == role]
 
@@ -229,6 +234,11 @@ class Study:
     def panel(self) -> list[str]:
         """The panel's judges, in alphabetical order."""
         return sorted({vote.judge for row in self.rows for vote in row.of_role("supreme")})
+
+
+def dollars(rows: Iterable[LoggedEvaluation]) -> float:
+    """The cost of rows; one without a recorded cost adds nothing."""
+    return sum(row.cost_usd or 0.0 for row in rows)
 
 
 def by_id(rows: Iterable[LoggedEvaluation]) -> dict[str, LoggedEvaluation]:

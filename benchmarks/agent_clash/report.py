@@ -1,15 +1,16 @@
 """The recomputed study as a report: ours beside the paper's, every difference explained."""
 
 from textwrap import shorten
-from typing import Any
 
 from metajudge import __version__
-from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
+from metajudge.report.document import Absent, Block, Cell, Report, Section, Table
 
-from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short
+from ..columns import columns, without
+from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short, with_ends
 from .figures import PUBLISHED, agrees
 from .records import Study
 
+TITLES = columns("Figure", "Ours", "Paper")
 LETTERS = 44
 """Of a cell in the terminal."""
 
@@ -46,7 +47,7 @@ def report_of(study: Study, figures: Figures) -> Report:
                 "The reasons are not guessed: where one names a computation, it was run on these rows and gives the "
                 "paper's figure to its last printed digit; where it does not, the reason says so.",
             ),
-            blocks=(_without_comparison(_table("Figures that differ", different)),),
+            blocks=(without(_table("Figures that differ", different), {4}),),
         ),
         Section(title="At a glance", blocks=tuple(_charts(figures))),
     ]
@@ -90,47 +91,23 @@ def _notes(study: Study) -> tuple[str, ...]:
 
 def summary_table(figures: Figures) -> Table:
     """What differs, for a terminal."""
-    columns = (Column(title="Figure"), Column(title="Ours"), Column(title="Paper"))
     rows = tuple(
-        (name, shorten(_ours(one), LETTERS), shorten(_short(PUBLISHED[name]), LETTERS))
+        (name, shorten(with_ends(one, "None"), LETTERS), shorten(short(PUBLISHED[name], "None"), LETTERS))
         for name, one in figures.items()
         if status(name, one) == "differs"
     )
-    return Table(caption="Figures that differ from the paper's; the report says why", columns=columns, rows=rows)
+    return Table(caption="Figures that differ from the paper's; the report says why", columns=TITLES, rows=rows)
 
 
 def _table(caption: str, figures: Figures) -> Table:
-    columns = (
-        Column(title="Figure"),
-        Column(title="Ours"),
-        Column(title="n", kind="count"),
-        Column(title="Paper"),
-        Column(title="Comparison"),
-        Column(title="Why, and what to know"),
-    )
-    return Table(caption=caption, columns=columns, rows=tuple(_row(name, one) for name, one in figures.items()))
-
-
-def _without_comparison(table: Table) -> Table:
-    """Leaves out the column that says the same in every row."""
-    rows = tuple((*row[:4], *row[5:]) for row in table.rows)
-    return table.model_copy(update={"columns": (*table.columns[:4], *table.columns[5:]), "rows": rows})
+    titles = columns("Figure", "Ours", ("n", "count"), "Paper", "Comparison", "Why, and what to know")
+    return Table(caption=caption, columns=titles, rows=tuple(_row(name, one) for name, one in figures.items()))
 
 
 def _row(name: str, figure: Figure) -> tuple[Cell, ...]:
-    ours: Cell = Absent(absent=figure.why or "no data") if figure.value is None else _ours(figure)
-    paper: Cell = _short(PUBLISHED[name]) if name in PUBLISHED else NOT_PRINTED
+    ours: Cell = Absent(absent=figure.why or "no data") if figure.value is None else with_ends(figure, "None")
+    paper: Cell = short(PUBLISHED[name], "None") if name in PUBLISHED else NOT_PRINTED
     return (name, ours, figure.n, paper, status(name, figure), figure.why or "")
-
-
-def _ours(figure: Figure) -> str:
-    if figure.interval is None or isinstance(figure.value, list):
-        return _short(figure.value)
-    return f"{_short(figure.value)} ({_short(figure.interval[0])} to {_short(figure.interval[1])})"
-
-
-def _short(value: Any) -> str:
-    return short(value, "None")
 
 
 def _charts(figures: Figures) -> list[Block]:

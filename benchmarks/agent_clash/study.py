@@ -1,22 +1,18 @@
 """The whole recomputation: every id of the study, in order."""
 
-from ..figure import Figures, to_json
-from . import arena, audit, end_to_end, mtbench, panel, repeats, self_votes
+from ..figure import Figures, FigureTable, to_json
+from . import arena, mtbench, panel, record, repeats
 from .figures import beside
 from .records import Study, load_study
 
 __all__ = ["load_study", "recompute", "to_json"]
 
+PARTS = (mtbench.add, arena.add, repeats.add, record.add_self_votes, panel.add, record.add_cycles, record.add_audit)
+
 
 def recompute(study: Study) -> Figures:
     """Every figure of the study, by id."""
-    found = {
-        **mtbench.figures(study),
-        **arena.figures(study),
-        **repeats.figures(study),
-        **self_votes.figures(study),
-        **panel.figures(study),
-        **end_to_end.figures(study),
-        **audit.figures(study),
-    }
-    return {name: beside(name, one) for name, one in found.items()}
+    table = FigureTable(__package__)
+    for add in PARTS:
+        add(table, study)
+    return {name: beside(name, one) for name, one in table.found.items()}

@@ -10,7 +10,11 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+from .measuring import METAJUDGE, free_port
+
+Process: TypeAlias = "subprocess.Popen[bytes]"
 
 VARYING = frozenset(
     {
@@ -57,7 +61,7 @@ def environment() -> dict[str, str]:
 
 def command(*arguments: str) -> list[str]:
     """Metajudge in a process of its own."""
-    return [sys.executable, "-m", "metajudge", *arguments]
+    return [sys.executable, *METAJUDGE, *arguments]
 
 
 def agents(url: str) -> list[str]:
@@ -65,13 +69,19 @@ def agents(url: str) -> list[str]:
     return ["--agent", f"a=openai:gpt-4o-mini@{url}", "--agent", f"b=anthropic:claude-sonnet-4-5@{url}"]
 
 
-def execute(folder: Path, arguments: Sequence[str], timeout_s: float = 120) -> int:
-    """Runs a command in a folder; its output is kept there."""
+def started(folder: Path, arguments: Sequence[str], before: Callable[[], None] | None = None) -> Process:
+    """Starts a command in a folder, where its output is kept; ``before`` is called in its process first."""
     with (folder / "log.txt").open("ab") as log:
-        ended = subprocess.run(
-            arguments, cwd=folder, env=environment(), stdout=log, stderr=log, timeout=timeout_s, check=False
-        )
-    return ended.returncode
+        return subprocess.Popen(arguments, cwd=folder, env=environment(), stdout=log, stderr=log, preexec_fn=before)
+
+
+def execute(folder: Path, arguments: Sequence[str], before: Callable[[], None] | None = None) -> int:
+    """Runs a command in a folder for at most two minutes."""
+    process = started(folder, arguments, before)
+    try:
+        return process.wait(120)
+    finally:
+        process.kill()
 
 
 def plain(value: Any) -> Any:
@@ -194,17 +204,8 @@ def _benchmark(folder: Path) -> list[str]:
         pairs.append({**shared, **texts, "subset": "made", "category": "Math", "response_model": "writer"})
         for order, decision in (("AB", "A>B"), ("BA", "B>A")):
             outcome = {"decision": decision, "verdict": decision, "judgment_text": f"About {number}: [[{decision}]]"}
-            label = "A>B" if order == "AB" else "B>A"
-            games.append(
-                {
-                    **shared,
-                    **outcome,
-                    "label": label,
-                    "judge_model": "owl",
-                    "judge_prompt": "arena_hard",
-                    "order": order,
-                }
-            )
+            by = {"judge_model": "owl", "judge_prompt": "arena_hard", "order": order}
+            games.append({**shared, **outcome, "label": "A>B" if order == "AB" else "B>A", **by})
     _write(data / "pairs.jsonl", pairs)
     _write(data / "judgments.jsonl", games)
     return [f"p{number}/owl/{order}" for number in range(ITEMS // 2) for order in ("AB", "BA")]
@@ -245,11 +246,7 @@ EXPORT = Operation("export", _export_input, lambda folder, _: execute(folder, ex
 
 def serve_command(folder: Path, url: str) -> tuple[list[str], int]:
     """The service on a free port."""
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     return command("serve", "--port", str(port), "--store", str(folder / "store.db"), *agents(url)), port
 
 
@@ -267,15 +264,14 @@ def lines_of(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def start_service(folder: Path, url: str) -> tuple[subprocess.Popen[bytes], int]:
+def start_service(folder: Path, url: str) -> tuple[Process, int]:
     """Starts it and waits until it answers.
 
     Raises:
         SystemExit: it does not within a minute and a half.
     """
     arguments, port = serve_command(folder, url)
-    with (folder / "log.txt").open("ab") as log:
-        process = subprocess.Popen(arguments, cwd=folder, env=environment(), stdout=log, stderr=log)
+    process = started(folder, arguments)
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         try:

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from .fault_operations import (
+    Process,
     ask,
     command,
-    environment,
     execute,
     export_command,
     finished_job,
     start_service,
+    started,
     vet_command,
 )
 
@@ -53,12 +54,7 @@ def fill_disk(arguments: Callable[[str], list[str]], limit: int) -> Callable[[Pa
         def limited() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        with (folder / "log.txt").open("ab") as log:
-            # The log itself may not grow past the limit either; it is far smaller.
-            ended = subprocess.run(
-                arguments(url), cwd=folder, env=environment(), stdout=log, stderr=log, preexec_fn=limited, check=False
-            )
-        return ended.returncode
+        return execute(folder, arguments(url), limited)  # the log may not grow past it either; it is far smaller
 
     return disturb
 
@@ -86,16 +82,12 @@ def forbid_writing(folder: Path, url: str, server: Any) -> int:
     (folder / "votes.csv").write_text("q,a,b,win\n1+1?,2,3,A\n")
     mapping = ["--map", "question=q,responses.A=a,responses.B=b,verdict=win,judge:=owl"]
     mode = folder.stat().st_mode
-    with tempfile.TemporaryDirectory() as elsewhere, (folder / "log.txt").open("ab") as log:
+    with tempfile.TemporaryDirectory() as elsewhere:
+        (folder / "log.txt").touch()
         mapped = command("vet", "votes.csv", *mapping, "--store", str(Path(elsewhere) / "s.db"))
         folder.chmod(0o555)
         try:
-            codes = [
-                subprocess.run(
-                    words, cwd=folder, env=environment(), stdout=log, stderr=log, preexec_fn=_as_others_are, check=False
-                ).returncode
-                for words in (mapped, vet_command(url))
-            ]
+            codes = [execute(folder, words, _as_others_are) for words in (mapped, vet_command(url))]
         finally:
             folder.chmod(mode)
     if codes[0] != 0 or server.server.count:
@@ -109,8 +101,7 @@ def interrupt_twice(arguments: Callable[[str], list[str]], after: int) -> Callab
     """Presses Ctrl-C once so many requests have arrived, and again while the calls in flight are awaited."""
 
     def disturb(folder: Path, url: str, server: Any) -> int:
-        with (folder / "log.txt").open("ab") as log:
-            process = subprocess.Popen(arguments(url), cwd=folder, env=environment(), stdout=log, stderr=log)
+        process = started(folder, arguments(url))
         _await(lambda: server.server.count >= after, process)
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
@@ -173,8 +164,7 @@ def kill_client(arguments: Callable[[str], list[str]], after: int) -> Callable[[
     """Kills a command once so many requests have arrived."""
 
     def disturb(folder: Path, url: str, server: Any) -> int:
-        with (folder / "log.txt").open("ab") as log:
-            process = subprocess.Popen(arguments(url), cwd=folder, env=environment(), stdout=log, stderr=log)
+        process = started(folder, arguments(url))
         _await(lambda: server.server.count >= after, process)
         process.kill()
         return process.wait()
@@ -200,7 +190,7 @@ def kill_service(folder: Path, url: str, server: Any) -> int:
         process.wait(20)
 
 
-def _await(happened: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+def _await(happened: Callable[[], bool], process: Process) -> None:
     deadline = time.monotonic() + 60
     while not happened():
         if process.poll() is not None or time.monotonic() > deadline:

@@ -25,6 +25,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import measuring
 from .fault_operations import EXPORT, JOB, OPERATIONS, VET, Operation, Outcomes, export_command, vet_command
 from .fault_processes import (
     fill_disk,
@@ -37,6 +38,7 @@ from .fault_processes import (
     kill_service,
     lock_store,
 )
+from .upstream import instance
 
 CURED = ("429", "429-no-header", "500", "503", "529", "drop", "slow", "truncated_body", "502-html")
 """Faults that a second attempt cures: results have to be equal to the undisturbed run."""
@@ -140,26 +142,12 @@ class Server:
         # The judged material is in the last message of the request as first sent; a repair adds to it.
         asked = next(message["content"] for message in body["messages"] if message["role"] == "user")
         chosen = int(hashlib.sha256(json.dumps(asked).encode()).hexdigest(), 16)
-        text = json.dumps(_instance(schema, chosen)) if schema else "All is well."
+        text = json.dumps(instance(schema, chosen)) if schema else "All is well."
         if not self._by_answer or not self._strikes(body):
             return text
         if self._fault == "wrong_schema":
             return json.dumps({"answer": 42, "notes": ["not what was asked for"]})
         return text[:-1] + "," + text[1:]  # every property a second time
-
-
-def _instance(schema: dict[str, Any], chosen: int) -> Any:
-    """An instance of a schema; which value of an enumeration depends on a number."""
-    if "anyOf" in schema:
-        return _instance(schema["anyOf"][0], chosen)
-    if "enum" in schema:
-        return schema["enum"][chosen % len(schema["enum"])]
-    if schema.get("type") == "object":
-        parts = schema["properties"].items()
-        return {name: _instance(part, chosen // (place + 1)) for place, (name, part) in enumerate(parts)}
-    if schema.get("type") == "array":
-        return [_instance(schema["items"], chosen)]
-    return {"string": "It holds up.", "integer": 1, "number": 1.0, "boolean": True}[schema.get("type", "string")]
 
 
 class Campaign:
@@ -320,8 +308,7 @@ def main(
         if keep is None:
             shutil.rmtree(scratch, ignore_errors=True)
     sys.stdout.write(markdown(found))
-    if out is not None:
-        out.write_text(json.dumps([asdict(cell) for cell in found], indent=2))
+    measuring.keep([asdict(cell) for cell in found], out)
     if table is not None:
         table.write_text(markdown(found))
     raise SystemExit(0 if all(cell.sound for cell in found) else 1)

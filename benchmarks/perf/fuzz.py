@@ -30,6 +30,8 @@ from metajudge.judging.replies import MARKS, parse_pairwise_reply
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.rubric import load_rubric
 
+from .measuring import keep
+
 ALPHABET = '{}[]",:0123456789-+.eE\\\n\r\t\x00tfn\ud800\udfff\u202e\u200b\ufeff\u00a0é漢😀NaN'
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 3.5, 6, 99, 1e308, -1e-320, 10**4000, "5", " 5", "five", "", [], {}, [5], {"score": 5}),
@@ -38,6 +40,11 @@ VALUES: tuple[Any, ...] = (
 LITERALS = (
     *("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "0x5", "05", "5.0000000000000000001", "\u0665", "\uff15"),
     "5" * 5000,
+)
+
+AROUND = (
+    *(("```json\n", "\n```"), ("```\n", ""), ("<think>score 5</think>", ""), ("<think>", ""), ("Here you are: ", "")),
+    *(("", "\nI hope this helps. Score: 5"), ("\ufeff", ""), ("[", "]"), ('{"answer": ', "}")),
 )
 
 
@@ -74,6 +81,9 @@ def targets() -> dict[str, Target]:
         order = rng.sample(labels, 3)
         return {"scores": graded, "comparison": "so", "ranking": rng.choice([" > ".join(order), order])}
 
+    def read_scores(found: Mapping[str, Any]) -> Any:
+        return {name: one.score for name, one in found.items()}
+
     def stated_scores(answer: dict[str, Any]) -> Any:
         return {name: answer[name]["score"] for name in short.scored_names}
 
@@ -81,22 +91,22 @@ def targets() -> dict[str, Target]:
     return {
         "criteria": Target(
             scores,
-            lambda text: parse_reply(text, short),
-            lambda found: {name: one.score for name, one in found.criteria.items()},
+            lambda text: parse_reply(text, short).criteria,
+            read_scores,
             stated_scores,
         ),
         "analysis": Target(
             lambda rng: {"analysis": "I solve it first.\nThen I check.", **scores(rng)},
-            lambda text: parse_reply(text, short, ReplyForm(analysis=True)),
-            lambda found: {name: one.score for name, one in found.criteria.items()},
+            lambda text: parse_reply(text, short, ReplyForm(analysis=True)).criteria,
+            read_scores,
             stated_scores,
         ),
         "binary": Target(
             lambda rng: {
                 name: {"explanation": "so", "verdict": rng.choice(list(votes))} for name in binary.scored_names
             },
-            lambda text: parse_reply(text, binary),
-            lambda found: {name: one.score for name, one in found.criteria.items()},
+            lambda text: parse_reply(text, binary).criteria,
+            read_scores,
             lambda answer: {name: votes[answer[name]["verdict"]] for name in binary.scored_names},
         ),
         "pairwise": Target(
@@ -128,7 +138,7 @@ def targets() -> dict[str, Target]:
         "case": Target(
             lambda rng: {name: {"comment": "so", "score": rng.randint(1, 5)} for name in short.scored_names},
             lambda text: parse_case_reply(text, short),
-            lambda found: {name: one.score for name, one in found.items()},
+            read_scores,
             stated_scores,
         ),
     }
@@ -210,20 +220,8 @@ def _nested_mark(text: str, depth: int) -> str:
 
 
 def _wrapped(text: str, rng: random.Random) -> str:
-    around = rng.choice(
-        (
-            ("```json\n", "\n```"),
-            ("```\n", ""),
-            ("<think>score 5</think>", ""),
-            ("<think>", ""),
-            ("Here you are: ", ""),
-            ("", "\nI hope this helps. Score: 5"),
-            ("\ufeff", ""),
-            ("[", "]"),
-            ('{"answer": ', "}"),
-        )
-    )
-    return around[0] + text + around[1]
+    before, after = rng.choice(AROUND)
+    return before + text + after
 
 
 TEXT_FAULTS = (_characters, _cut, _twice, _literal, _deep, _deep_value, _wrapped)
@@ -300,7 +298,5 @@ def main(
         for line in (*tally.crashes[:3], *tally.invented[:3]):
             sys.stdout.write(f"  {line}\n")
     sys.stdout.write(f"{replies} replies, seed {seed}, {time.perf_counter() - started:.1f} s\n")
-    if out is not None:
-        found = {"replies": replies, "seed": seed, **total, "parsers": parsers}
-        out.write_text(json.dumps(found, indent=2) + "\n")
+    keep({"replies": replies, "seed": seed, **total, "parsers": parsers}, out)
     raise SystemExit(1 if total["crashes"] or total["invented"] else 0)

@@ -20,13 +20,9 @@ these. A million judgments need 6 GB of disk.
 """
 
 import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -35,6 +31,7 @@ import orjson
 import typer
 
 from .made_verdicts import Shape, made_lines
+from .measuring import METAJUDGE, Finished, finished, keep
 
 FLOOR = """
 import sys, time, orjson
@@ -50,15 +47,6 @@ LABELLED = 4_000
 """Labelled judgments that the calibration is fitted on."""
 
 
-@dataclass
-class Cost:
-    """The costs of one command over all runs: CPU seconds, highest resident megabytes, and what it reports."""
-
-    cpu_s: list[float] = field(default_factory=list)
-    peak_mb: list[float] = field(default_factory=list)
-    summary: dict[str, Any] = field(default_factory=dict)
-
-
 def main(
     judgments: Annotated[int, typer.Option(min=200)] = 1_000_000,
     runs: Annotated[int, typer.Option(min=1)] = 3,
@@ -69,29 +57,28 @@ def main(
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         found = measure(judgments, runs, Path(scratch))
     typer.echo(table(found))
-    if out is not None:
-        out.write_text(json.dumps(found, indent=2) + "\n")
+    keep(found, out)
 
 
 def measure(judgments: int, runs: int, scratch: Path) -> dict[str, Any]:
     """Writes the files, runs every command ``runs`` times in turns, and gives costs and ratios by command."""
     _write_files(judgments, scratch)
-    _run(scratch, "calibrate", "fit", "--data", "labelled.jsonl", "--out", "calibration.json")
+    finished([*METAJUDGE, "calibrate", "fit", "--data", "labelled.jsonl", "--out", "calibration.json"], scratch)
     floors: list[float] = []
-    costs: dict[str, Cost] = {}
+    costs: dict[str, list[Finished]] = {}
     for _ in range(runs):
         for store in scratch.glob("*.db*"):
             store.unlink()
         for name, words in _commands():
-            floors.append(_floor(scratch / words[0]))
-            _add(costs.setdefault(name, Cost()), scratch, words)
+            floors.append(float(finished(["-c", FLOOR, words[0]], scratch).printed))
+            costs.setdefault(name, []).append(finished([*METAJUDGE, "vet", *words, "--json"], scratch))
     return {
         "judgments": judgments,
         "megabytes": round((scratch / "judgments.jsonl").stat().st_size / 1e6, 1),
         "runs": runs,
         "floor_us": round(median(floors) / judgments * 1e6, 2),
         "store_bytes_a_judgment": round((scratch / "first.db").stat().st_size / judgments),
-        "commands": {name: _described(cost, median(floors)) for name, cost in costs.items()},
+        "commands": {name: _described(runs_of, median(floors)) for name, runs_of in costs.items()},
     }
 
 
@@ -147,35 +134,11 @@ def _turned(line: bytes) -> bytes:
     return orjson.dumps(data) + b"\n"
 
 
-def _floor(path: Path) -> float:
-    done = subprocess.run([sys.executable, "-c", FLOOR, str(path)], capture_output=True, text=True, check=True)
-    return float(done.stdout)
-
-
-def _add(cost: Cost, scratch: Path, words: list[str]) -> None:
-    cpu, peak, printed = _run(scratch, "vet", *words, "--json")
-    cost.cpu_s.append(cpu)
-    cost.peak_mb.append(peak)
-    cost.summary = {name: value for name, value in json.loads(printed).items() if isinstance(value, int)}
-
-
-def _run(scratch: Path, *words: str) -> tuple[float, float, str]:
-    """CPU seconds, highest resident megabytes and what was printed."""
-    with (scratch / "log.txt").open("wb") as log, (scratch / "printed.txt").open("wb") as printed:
-        command = [sys.executable, "-m", "metajudge", *words]
-        process = subprocess.Popen(command, cwd=scratch, stdout=printed, stderr=log)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"metajudge {words[0]} failed: {(scratch / 'log.txt').read_text()[-500:]}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, (scratch / "printed.txt").read_text()
-
-
-def _described(cost: Cost, floor: float) -> dict[str, Any]:
-    cpu = median(cost.cpu_s)
+def _described(runs: list[Finished], floor: float) -> dict[str, Any]:
+    cpu, told = median(one.cpu_s for one in runs), json.loads(runs[-1].printed)
     return {
         "cpu_s": round(cpu, 2),
         "ratio": round(cpu / floor, 1),
-        "peak_mb": round(max(cost.peak_mb)),
-        "summary": cost.summary,
+        "peak_mb": round(max(one.peak_mb for one in runs)),
+        "summary": {name: value for name, value in told.items() if isinstance(value, int)},
     }

@@ -25,16 +25,17 @@ import json
 import math
 import os
 import platform
-import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
 import typer
+
+from .measuring import METAJUDGE, Finished, finished, keep
 
 MODELS = ("openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5")
 
@@ -53,28 +54,6 @@ class Setting:
         return math.ceil(calls / self.concurrency) * self.latency_s
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A command that has ended: what it printed as JSON, and what the system counted."""
-
-    summary: dict[str, Any]
-    cpu_s: float
-    peak_mb: float
-
-
-def vet(arguments: list[str]) -> Finished:
-    """Runs ``metajudge vet ... --json`` and returns its summary, CPU seconds and peak memory."""
-    command = [sys.executable, "-m", "metajudge", "vet", *arguments, "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return Finished(json.loads(text), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
-
-
 def write_input(path: Path, count: int, padding: int) -> None:
     """Writes judgments made of the sample's, each with its own id and question, padded to recorded length."""
     from metajudge.readers import open_judgments, write_jsonl
@@ -91,25 +70,31 @@ def write_input(path: Path, count: int, padding: int) -> None:
     write_jsonl(path, (made(i) for i in range(count)))
 
 
+async def _timed(ask: Callable[[int], Awaitable[None]], count: int, at_once: int) -> dict[str, float]:
+    """Wall seconds and CPU milliseconds a call, of so many calls from so many workers."""
+    numbers = iter(range(count))
+
+    async def worker() -> None:
+        for i in numbers:
+            await ask(i)
+
+    start, cpu = time.monotonic(), time.process_time()
+    await asyncio.gather(*(worker() for _ in range(at_once)))
+    return {"wall_s": time.monotonic() - start, "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000}
+
+
 async def floor(base_url: str, count: int, at_once: int) -> dict[str, float]:
     """The same number of requests of like size by aiohttp alone: wall seconds and CPU milliseconds a call."""
     import aiohttp
 
-    async def worker(session: aiohttp.ClientSession, numbers: Any) -> None:
-        for i in numbers:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=at_once)) as session:
+
+        async def ask(i: int) -> None:
             body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": f"{i} " + "words " * 1600}]}
             async with session.post(f"{base_url}/v1/chat/completions", json=body) as response:
                 await response.json()
 
-    connector = aiohttp.TCPConnector(limit=at_once)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        numbers = iter(range(count))
-        start, cpu = time.monotonic(), time.process_time()
-        await asyncio.gather(*(worker(session, numbers) for _ in range(at_once)))
-        return {
-            "wall_s": time.monotonic() - start,
-            "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
-        }
+        return await _timed(ask, count, at_once)
 
 
 async def through_sdks(base_url: str, count: int, at_once: int) -> dict[str, float]:
@@ -129,25 +114,14 @@ async def through_sdks(base_url: str, count: int, at_once: int) -> dict[str, flo
             else:
                 await messages.messages.create(model="claude-sonnet-4-5", messages=turns, max_tokens=1024)
 
-        async def worker(numbers: Any) -> None:
-            for i in numbers:
-                await ask(i)
-
         await asyncio.gather(ask(0), ask(1))  # imports what the first calls import
-        numbers = iter(range(count))
-        start, cpu = time.monotonic(), time.process_time()
-        await asyncio.gather(*(worker(numbers) for _ in range(at_once)))
-        return {
-            "wall_s": time.monotonic() - start,
-            "cpu_ms_per_call": (time.process_time() - cpu) / count * 1000,
-        }
+        return await _timed(ask, count, at_once)
 
 
 def _sdks(base_url: str, count: int, at_once: int) -> dict[str, float]:
     """:func:`through_sdks` in a process of its own, whose memory is not counted as that of later commands."""
-    command = [sys.executable, "-m", "metajudge", "bench", "perf", "overhead", base_url]
-    command += ["--sdks-alone", str(count), "--concurrency", str(at_once)]
-    found: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    command = [*METAJUDGE, "bench", "perf", "overhead", base_url, "--sdks-alone", str(count)]
+    found: dict[str, float] = json.loads(finished([*command, "--concurrency", str(at_once)]).printed)
     return found
 
 
@@ -175,29 +149,30 @@ def measure(base_url: str, setting: Setting, given: Path | None) -> dict[str, An
         agents = [part for model in setting.models for part in ("--agent", f"{model}@{base_url}")]
         common = [str(source), *agents, "--no-early-exit", "--concurrency", str(setting.concurrency)]
 
-        def run(store: str, limit: int) -> Finished:
-            out = str(work / f"{store}.{limit}.jsonl")
-            return vet([*common, "--limit", str(limit), "--store", str(work / store), "--out", out])
+        def run(store: str, limit: int) -> tuple[dict[str, Any], Finished]:
+            files = ("--store", str(work / store), "--out", str(work / f"{store}.{limit}.jsonl"))
+            done = finished([*METAJUDGE, "vet", *common, "--limit", str(limit), *files, "--json"], codes=(0, 1))
+            return json.loads(done.printed), done
 
-        one = run("one.db", 1)
-        full = run("full.db", setting.judgments)
-        again = run("full.db", setting.judgments)
-        known = run("full.db", 1)
-    calls = full.summary["calls"]
+        first, one = run("one.db", 1)
+        summary, full = run("full.db", setting.judgments)
+        repeated, again = run("full.db", setting.judgments)
+        _, known = run("full.db", 1)
+    calls = summary["calls"]
     ideal = setting.ideal_s(calls)
-    assert again.summary["calls"] == 0, "the second run sent requests"
+    assert repeated["calls"] == 0, "the second run sent requests"
     bare = asyncio.run(floor(base_url, calls, setting.concurrency))
     sdks = _sdks(base_url, calls, setting.concurrency)
     return {
         "calls": calls,
         "ideal_s": ideal,
-        "wall_over_ideal": full.summary["wall_s"] / ideal,
-        "cpu_ms_per_call": (full.cpu_s - one.cpu_s) / (calls - one.summary["calls"]) * 1000,
+        "wall_over_ideal": summary["wall_s"] / ideal,
+        "cpu_ms_per_call": (full.cpu_s - one.cpu_s) / (calls - first["calls"]) * 1000,
         "peak_mb": full.peak_mb,
         "second_run_extra_cpu_s": again.cpu_s - known.cpu_s,
         "floor_wall_over_ideal": bare["wall_s"] / ideal,
         "floor_cpu_ms_per_call": bare["cpu_ms_per_call"],
-        "wall_over_floor": full.summary["wall_s"] / bare["wall_s"],
+        "wall_over_floor": summary["wall_s"] / bare["wall_s"],
         "sdks_wall_over_ideal": sdks["wall_s"] / ideal,
         "sdks_cpu_ms_per_call": sdks["cpu_ms_per_call"],
     }
@@ -231,7 +206,5 @@ def main(
     print(f"{'setting':26} {setting}")
     for name, value in figures.items():
         print(f"{name:26} {value:.3f}" if isinstance(value, float) else f"{name:26} {value}")
-    if out is not None:
-        machine = f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
-        found = {"machine": machine, "setting": asdict(setting), **figures}
-        out.write_text(json.dumps(found, indent=2) + "\n")
+    about = f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
+    keep({"machine": about, "setting": asdict(setting), **figures}, out)

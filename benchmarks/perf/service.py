@@ -38,6 +38,8 @@ from typing import Annotated, Any
 import aiohttp
 import typer
 
+from .measuring import METAJUDGE, free_port, keep
+
 CLIENTS = 16
 MEMORY_CLIENTS = 48
 RATES = (1.0, 1.25, 1.5, 2.0, 2.5)
@@ -78,13 +80,6 @@ def record(name: str) -> bytes:
         "order": ["A", "B"],
     }
     return json.dumps(judgment).encode()
-
-
-def free_port() -> int:
-    """A free port."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -128,7 +123,7 @@ def serving(base_url: str, folder: Path) -> Iterator[tuple[int, str]]:
     """A service in a process of its own: process id and URL."""
     port = free_port()
     agents = [f"--agent={name}=openai:{name}@{base_url}" for name in ("gpt-4o-mini", "gpt-4o")]
-    command = [sys.executable, "-m", "metajudge", "serve", "--port", str(port), "--store", str(folder / "s.db")]
+    command = [sys.executable, *METAJUDGE, "serve", "--port", str(port), "--store", str(folder / "s.db")]
     with process([*command, "--concurrency", "256", *agents], port, folder / "serve.log") as pid:
         yield pid, f"http://127.0.0.1:{port}"
 
@@ -293,5 +288,4 @@ def main(
         ):
             found = asyncio.run(measure(pid, url, asked))
     print(json.dumps(found, indent=2))
-    if out is not None:
-        out.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    keep(found, out)

@@ -13,9 +13,6 @@ CPU time (user and system). Given are
 
 import json
 import os
-import platform
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -25,6 +22,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .measuring import METAJUDGE, finished, keep, machine
 from .overhead import write_input
 from .service import upstream
 
@@ -39,18 +37,16 @@ def main(
     """Measures and prints."""
     with tempfile.TemporaryDirectory() as scratch, upstream(None, 0, Path(scratch)) as url:
         found = measure(Path(scratch), url, repeat)
-    text = json.dumps(found, indent=2)
-    sys.stdout.write(text + "\n")
-    if out is not None:
-        out.write_text(text + "\n")
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    keep(found, out)
 
 
 def measure(scratch: Path, base_url: str, repeat: int) -> dict[str, Any]:
     """Runs every command ``repeat`` times in turn, after one run that fills the cache of byte code."""
     write_input(scratch / "one.jsonl", 1, 400)
-    vet = ("-m", "metajudge", "vet", "one.jsonl", "--store", "store.db")
+    vet = (*METAJUDGE, "vet", "one.jsonl", "--store", "store.db")
     commands: dict[str, Sequence[str]] = {
-        "help": ("-m", "metajudge", "--help"),
+        "help": (*METAJUDGE, "--help"),
         "import_typer_and_rich": ("-c", "import typer, rich"),
         "vet": vet,
         "import_packages": ("-c", f"import {VET_NEEDS}"),
@@ -65,7 +61,7 @@ def measure(scratch: Path, base_url: str, repeat: int) -> dict[str, Any]:
                 taken[name].append(seconds)
     middle = {name: median(values) for name, values in taken.items()}
     return {
-        "machine": f"{os.cpu_count()} CPUs, Python {platform.python_version()}",
+        "machine": machine(),
         "repeat": repeat,
         "cpu_s": {name: round(value, 3) for name, value in middle.items()},
         **ratios(middle),
@@ -87,9 +83,4 @@ def cpu_s(words: Sequence[str], folder: Path) -> float:
         left.unlink()
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder / "config")}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(words)} ended with {done.returncode}: {done.stderr[-500:]}")
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return finished(words, folder, environment=environment).cpu_s

@@ -103,20 +103,21 @@ def message(request: dict[str, Any]) -> bytes:
     return orjson.dumps({**known, **ended, "content": [{"type": "text", "text": text}], "usage": usage})
 
 
-def instance(schema: dict[str, Any]) -> Any:
-    """A value that a schema allows, with good scores."""
+def instance(schema: dict[str, Any], chosen: int | None = None) -> Any:
+    """A value that a schema allows: with good scores, or with values of enumerations that depend on a number."""
     if "enum" in schema:
         points = schema["enum"]
-        return SCORE if SCORE in points else points[0]
+        return points[chosen % len(points)] if chosen is not None else SCORE if SCORE in points else points[0]
     if "anyOf" in schema:
-        return instance(schema["anyOf"][0])
+        return instance(schema["anyOf"][0], chosen)
     match schema.get("type"):
         case "object":
-            return {name: instance(part) for name, part in schema["properties"].items()}
+            parts = enumerate(schema["properties"].items(), start=1)
+            return {name: instance(part, None if chosen is None else chosen // at) for at, (name, part) in parts}
         case "array":
-            return [instance(schema["items"])]
+            return [instance(schema["items"], chosen)]
         case "integer" | "number":
-            return SCORE
+            return SCORE if chosen is None else 1
         case "boolean":
             return True
         case _:

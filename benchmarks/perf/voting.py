@@ -10,7 +10,6 @@ tries every order is asked only while that takes seconds:
     pip install "pref_voting==1.18.2" evalica choix "crowd-kit==1.4.2"
 """
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,8 @@ import numpy as np
 import typer
 
 from metajudge import voting
+
+from .measuring import keep
 
 Call: TypeAlias = Callable[[], object]
 
@@ -51,6 +52,11 @@ def measured(calls: Iterator[Call]) -> float:
         call()
         spent.append(time.process_time() - start)
     return 1000 * statistics.median(spent[1:])
+
+
+def repeated(times: int, call: Call) -> float:
+    """The same of one call, so many times."""
+    return measured(call for _ in range(times + 1))
 
 
 def row(what: str, ours: float, target: float | None, peers: dict[str, float] | None = None) -> dict[str, Any]:
@@ -102,12 +108,12 @@ def batch_rows(repeats: int) -> Iterator[dict[str, Any]]:
     places = np.argsort(rng.random((10_000, VOTERS, 6)), axis=2)
     yield row(
         "Kemeny of 10,000 x 6 voters x 6 candidates: cost, optima",
-        measured((lambda: voting.kemeny_batch(places)) for _ in range(repeats + 1)),
+        repeated(repeats, lambda: voting.kemeny_batch(places)),
         50.0,
     )
     yield row(
         "the same with mean rank and span",
-        measured((lambda: voting.kemeny_batch(places, positions=True)) for _ in range(repeats + 1)),
+        repeated(repeats, lambda: voting.kemeny_batch(places, positions=True)),
         None,
     )
 
@@ -124,13 +130,13 @@ def strength_rows(repeats: int) -> Iterator[dict[str, Any]]:
 
     yield row(
         "Bradley-Terry with standard errors, 1e6 votes (indices)",
-        measured((lambda: fit(first, second)) for _ in range(repeats + 1)),
+        repeated(repeats, lambda: fit(first, second)),
         50.0,
     )
     named = [names[i] for i in first], [names[i] for i in second]
     yield row(
         "the same votes by name",
-        measured((lambda: fit(*named)) for _ in range(min(repeats, 5) + 1)),
+        repeated(min(repeats, 5), lambda: fit(*named)),
         None,
         peers,
     )
@@ -182,7 +188,7 @@ def reliability_rows(repeats: int) -> Iterator[dict[str, Any]]:
     )
     for model, name in models:
         peers = {} if without else {"crowd-kit": measured(_crowd_kit(name, items, voters, labels) for _ in range(4))}
-        ours = measured(partial(voting.dawid_skene, items, voters, labels, model=model) for _ in range(repeats + 1))
+        ours = repeated(repeats, partial(voting.dawid_skene, items, voters, labels, model=model))
         yield row(f"Dawid-Skene ({model}), 12,000 labels", ours, 20.0, peers)
 
 
@@ -200,5 +206,4 @@ def main(
     rows: list[dict[str, Any]] = []
     for part in (kemeny_rows, batch_rows, strength_rows, reliability_rows):
         rows += part(repeats)
-    if out:
-        out.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    keep(rows, out, indent=1)

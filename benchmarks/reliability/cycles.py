@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.stats.stability import (
-    RankStability,
-    WinnerStability,
     count_digests,
     kendall_across,
     split_variance,
@@ -14,11 +12,32 @@ from metajudge.stats.stability import (
     winner_stability_by,
 )
 
-from ..figure import Figure, Figures, absent, made, share
+from ..figure import Figures, FigureTable, absent, made, share
 from .clash_records import counted_attempts
+from .judges import beside
 from .records import TIE
 
-WITHOUT = "no category"
+
+def self_figures(records: Sequence[ClashRecord]) -> Figures:
+    """How often a candidate put its own answer first, and how often the panel did; nothing without candidates' votes.
+
+    Args:
+        records: earlier attempts are left out by the declared rule.
+    """
+    chose: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for record, _ in counted_attempts(records):
+        for vote in record.votes:
+            if vote.own is not None and vote.own_first is not None and record.status == "ok":
+                chose[vote.own].append((vote.own_first, record.winner == vote.own))
+    table = FigureTable(__package__)
+    if chose:
+        every = [one for pairs in chose.values() for one in pairs]
+        for of, who, pairs in (
+            ("first", "every candidate", every),
+            *((f"by_model.{model}", model, pairs) for model, pairs in sorted(chose.items())),
+        ):
+            table.add("self.{of}", beside(("first", "panel"), pairs), of=of, who=who)
+    return table.found
 
 
 def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
@@ -27,7 +46,7 @@ def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
     Args:
         records: of all cycles and repeats; earlier attempts are left out by the declared rule.
     """
-    chosen = [record for record, _ in counted_attempts(records)]
+    chosen, table = [record for record, _ in counted_attempts(records)], FigureTable(__package__)
     if len({record.cycle for record in chosen}) < 2:
         return {}
     first = sorted(
@@ -37,61 +56,42 @@ def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
     groups: dict[str, str] = {}
     for record in first:
         winners[record.item_id].append(record.winner or (TIE if record.status == "tie" else None))
-        groups[record.item_id] = record.category or WITHOUT
+        groups[record.item_id] = record.category or "no category"
     found = winner_stability(winners)
-    text = "items with a verdict in at least two cycles: the same winner in all (a tie differs from a winner)"
     lost = f"{len(found.without)} items have fewer than two verdicts." if found.without else ""
-    figures: Figures = {
-        "cycles.stable": share(len(found.stable_prompts), found.n, text, lost),
-        "cycles.by_category": made(
-            {name: _counts(one) for name, one in winner_stability_by(winners, groups).items()},
-            found.n,
-            "the same by the items' category, such as their difficulty; counts",
-        ),
-        "cycles.kendall_tau": _tau(first),
-        "cycles.digests": _digests(first),
+    table.add("cycles.stable", share(len(found.stable_prompts), found.n), lost)
+    by_category = {
+        name: {"stable": len(one.stable_prompts), "split": len(one.split_prompts), "without": len(one.without)}
+        for name, one in winner_stability_by(winners, groups).items()
     }
-    return figures | _variance(chosen)
-
-
-def _counts(found: WinnerStability) -> dict[str, int]:
-    return {"stable": len(found.stable_prompts), "split": len(found.split_prompts), "without": len(found.without)}
-
-
-def _tau(records: Sequence[ClashRecord]) -> Figure:
-    text = "mean over items of Kendall's tau-b of the candidates' points between every two cycles"
-    scores: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
-    lost = 0
-    for record in records:
-        complete = record.tally is not None and set(record.tally.scores) == {one.name for one in record.candidates}
-        if complete and record.tally is not None:
-            scores[record.item_id].append(dict(record.tally.scores))
-        else:
-            lost += 1
-    taus: list[RankStability] = [kendall_across(cycles) for cycles in scores.values()]
-    means = [one.mean for one in taus if one.mean is not None]
-    if not means:
-        return absent(text, "No item has two cycles that rank all candidates differently.")
-    remark = f"{lost} evaluations did not rank all candidates and are left out." if lost else None
-    return made(sum(means) / len(means), len(means), text, why=remark)
-
-
-def _digests(records: Sequence[ClashRecord]) -> Figure:
+    table.add("cycles.by_category", made(by_category, found.n))
+    _tau(table, first)
     series: defaultdict[tuple[str, str], list[str | None]] = defaultdict(list)
+    for record in first:
+        for answer in record.candidates:
+            series[record.item_id, answer.name].append(answer.text_digest)
+    texts = count_digests(series)
+    value = {"all_different": texts.all_different, "repeated": texts.repeated, "all_equal": texts.all_equal}
+    table.add("cycles.digests", made(value, texts.answers))
+    _variance(table, chosen)
+    return table.found
+
+
+def _tau(table: FigureTable, records: Sequence[ClashRecord]) -> None:
+    scores: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for record in records:
-        for one in record.candidates:
-            series[record.item_id, one.name].append(one.text_digest)
-    found = count_digests(series)
-    value = {"all_different": found.all_different, "repeated": found.repeated, "all_equal": found.all_equal}
-    text = "series of answers (an item and a candidate) by whether a text digest comes again; counts"
-    return made(value, found.answers, text)
+        if record.tally is not None and set(record.tally.scores) == {one.name for one in record.candidates}:
+            scores[record.item_id].append(dict(record.tally.scores))
+    lost = len(records) - sum(map(len, scores.values()))
+    means = [one.mean for one in map(kendall_across, scores.values()) if one.mean is not None]
+    found = absent("No item has two cycles that rank all candidates differently.")
+    if means:
+        found = made(sum(means) / len(means), len(means))
+    remark = f"{lost} evaluations did not rank all candidates and are left out." if lost else ""
+    table.add("cycles.kendall_tau", found, remark)
 
 
-def _variance(records: Sequence[ClashRecord]) -> Figures:
-    text = (
-        "variance within items of the outcome (1 where the alphabetically first candidate wins, 1/2 for a tie, 0 else; "
-        "pairs only), split into generation (between cycles, beyond judging) and judgment (between repeats)"
-    )
+def _variance(table: FigureTable, records: Sequence[ClashRecord]) -> None:
     values: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         names = sorted(one.name for one in record.candidates)
@@ -100,12 +100,9 @@ def _variance(records: Sequence[ClashRecord]) -> Figures:
             values[record.item_id][record.cycle].append(outcome)
     found = split_variance({item: list(cycles.values()) for item, cycles in values.items()})
     if found.judgment is None and found.generation is None:
-        return {"cycles.variance": absent(text, f"{found.reason}.")}
-    value = {
-        "generation": found.generation,
-        "judgment": found.judgment,
-        "generation_share": None if found.generation_share is None else 100 * found.generation_share,
-    }
-    remark = f"{found.reason}." if found.reason else None
-    definition = f"{text}; {found.method}; share in percent"
-    return {"cycles.variance": made(value, found.n, definition, why=remark)}
+        table.add("cycles.variance", absent(f"{found.reason}."))
+        return
+    share_of_it = None if found.generation_share is None else 100 * found.generation_share
+    value = {"generation": found.generation, "judgment": found.judgment, "generation_share": share_of_it}
+    suffix = f"; {found.method}; share in percent"
+    table.add("cycles.variance", made(value, found.n, suffix=suffix), f"{found.reason}." if found.reason else "")

@@ -2,9 +2,10 @@
 
 from metajudge import __version__
 from metajudge.clashes.concordance import CEILING
-from metajudge.report.document import Absent, Block, Cell, Column, Report, Section, Table
+from metajudge.report.document import Absent, Block, Cell, Report, Section, Table
 
-from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short
+from ..columns import columns, without
+from ..figure import Figure, Figures, bars, classes_chart, definitions_table, with_ends
 
 SECTIONS = (
     ("Concordance with humans", ("run", "combined.", "majority.")),
@@ -40,7 +41,7 @@ def sentences(figures: Figures) -> tuple[str, ...]:
 
 
 def _percent(one: Figure) -> str:
-    interval = "" if one.interval is None else f" [{one.interval[0]:.1f} to {one.interval[1]:.1f}]"
+    interval = "" if one.ends is None else f" [{one.ends[0]:.1f} to {one.ends[1]:.1f}]"
     return f"{one.value:.1f} %{interval} of {one.n}"
 
 
@@ -67,42 +68,26 @@ def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provena
 
 def figure_table(caption: str, figures: Figures) -> Table:
     """Value, n and remark of each figure."""
-    columns = (Column(title="Figure"), Column(title="Value"), Column(title="n", kind="count"), Column(title="Remark"))
+    titles = columns("Figure", "Value", ("n", "count"), "Remark")
     rows = tuple((name, _value(one), one.n, one.why or "") for name, one in figures.items())
-    return Table(caption=caption, columns=columns, rows=rows)
+    return Table(caption=caption, columns=titles, rows=rows)
 
 
 def terminal_table(figures: Figures) -> Table:
     """What is worth a look at once; the report has everything."""
-    wanted = (
-        "run",
-        "combined.",
-        "retest.",
-        "stability.",
-        "third.",
-        "majority.",
-        "judge.",
-        "unanimity.",
-        "cycles.",
-        "self.",
-    )
+    wanted = ("run", "combined.", "retest.", "stability.", "third.", "majority.", "judge.", "unanimity.", "cycles.")
     mine = {
         name: one
         for name, one in figures.items()
-        if name.startswith(wanted)
+        if name.startswith((*wanted, "self."))
         and not name.endswith(("_uniform", "matrix", ".cost"))
         and not (name.startswith("third.") and one.value is None)
     }
-    table = figure_table("Reliability of the panel", mine)
-    return table.model_copy(update={"columns": table.columns[:3], "rows": tuple(row[:3] for row in table.rows)})
+    return without(figure_table("Reliability of the panel", mine), {3})
 
 
 def _value(figure: Figure) -> Cell:
-    if figure.value is None:
-        return Absent(absent=figure.why or "no data")
-    if figure.interval is None:
-        return short(figure.value)
-    return f"{short(figure.value)} ({short(figure.interval[0])} to {short(figure.interval[1])})"
+    return Absent(absent=figure.why or "no data") if figure.value is None else with_ends(figure)
 
 
 def _charts(figures: Figures) -> list[Block]:

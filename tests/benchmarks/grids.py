@@ -74,11 +74,9 @@ class Engines:
 
     def __init__(self, store=None):
         self.store = store
-        self.budgets = []
         self.asked = 0
 
-    def __call__(self, panel, budget):
-        self.budgets.append(budget)
+    def __call__(self, panel):
         engine = Engine(panel=panel, store=self.store, budget_usd=None)
         names = {agent.name for agent in panel.agents}
         names |= {"summariser"} if panel.discussion.summariser else set()

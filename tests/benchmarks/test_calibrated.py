@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 from metajudge.benchmarks.bench_report import report_of
-from metajudge.benchmarks.calibrated import load_calibrated
-from metajudge.benchmarks.calibrated_scores import SCORE_NAME
+from metajudge.benchmarks.calibrated import SCORE_NAME, load_calibrated
 from metajudge.benchmarks.findings import OVERALL
 from metajudge.benchmarks.score_lines import score_lines
 

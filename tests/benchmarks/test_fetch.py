@@ -2,8 +2,8 @@ import dataclasses
 import subprocess
 
 import pytest
+from metajudge.benchmarks.catalogue import benchmark_named
 from metajudge.benchmarks.fetch import fetch
-from metajudge.benchmarks.judgebench import CARD
 
 from metajudge.errors import InputError
 
@@ -26,7 +26,7 @@ def repository(tmp_path):
 
 def card(repository):
     commit = git(repository, "rev-parse", "HEAD")
-    return dataclasses.replace(CARD, repository=repository.as_uri(), commit=commit)
+    return dataclasses.replace(benchmark_named("judgebench").card, repository=repository.as_uri(), commit=commit)
 
 
 def test_the_files_of_the_commit_arrive_and_nothing_else(repository, tmp_path):

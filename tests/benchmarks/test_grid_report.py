@@ -6,7 +6,7 @@ import json
 import pytest
 from metajudge.benchmarks.bench_report import report_of, terminal_lines
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.grid_run import run_grid
+from metajudge.benchmarks.grid_run import run_plan
 
 from tests.benchmarks.benches import bench_of
 from tests.benchmarks.grids import FIRST_GAME, Engines
@@ -43,7 +43,7 @@ async def findings_of(place, text, **changes):
     path.write_text(text)
     bench = bench_of(place, grid=str(path), **changes)
     plan = bench.plan()
-    return bench.findings(plan, await run_grid(plan.rows, bench.vetted(), Engines(place.parent / "s.duckdb")))
+    return bench.findings(plan, await run_plan(plan, bench.vetted(), Engines(place.parent / "s.duckdb")))
 
 
 DECISIONS = ["A>B"] * 8 + ["B>A", "B>A", "A=B", None]

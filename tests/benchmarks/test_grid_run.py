@@ -1,7 +1,8 @@
 import pytest
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.grid_run import run_grid
+from metajudge.benchmarks.grid_plan import Plan
+from metajudge.benchmarks.grid_run import run_plan
 
 from metajudge.report.html import to_html
 from tests.benchmarks.benches import bench_of
@@ -11,7 +12,7 @@ from tests.benchmarks.grids import Engines
 async def test_the_grid_runs_end_to_end_and_its_figures_are_those_of_the_script(small, grid_file):
     bench = bench_of(small, grid=grid_file, judges=("owl",))
     plan = bench.plan()
-    results = await run_grid(plan.rows, bench.vetted(), Engines())
+    results = await run_plan(plan, bench.vetted(), Engines())
     findings = bench.findings(plan, results)
     (owl,) = findings.judges
     rows = {row.name: row for row in owl.rows}
@@ -32,7 +33,7 @@ async def test_an_agent_that_fails_leaves_judgments_unscored_not_rejected(small,
     (row,) = [row for row in bench.plan().rows if row.name == "short, big"]
     engines = Engines()
     engines.answer = lambda request: "no JSON at all"
-    findings = bench.findings(bench.plan(), await run_grid([row], bench.vetted(), engines))
+    findings = bench.findings(bench.plan(), await run_plan(Plan((row,)), bench.vetted(), engines))
     found = {one.name: one for one in findings.judges[0].rows}["short, big"]
     assert (found.unscored, found.cells[OVERALL].selected) == (24, 0)
     assert found.cells[OVERALL].precision.absent == "nothing selected"

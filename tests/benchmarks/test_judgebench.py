@@ -1,15 +1,16 @@
 import pytest
 from metajudge.benchmarks.benchmark import find_folder, open_recorded
 from metajudge.benchmarks.catalogue import benchmark_named
-from metajudge.benchmarks.judgebench import CARD
 
 from metajudge.errors import InputError
 from tests.doubles.judgebench import game, pair
 
 
 def accuracy(place):
-    folder = find_folder(CARD, place)
-    found = benchmark_named("judgebench").accuracy(open_recorded(CARD, folder).all(), folder)
+    folder = find_folder(benchmark_named("judgebench").card, place)
+    found = benchmark_named("judgebench").accuracy(
+        open_recorded(benchmark_named("judgebench").card, folder).all(), folder
+    )
     return {one.judge: one for one in found}
 
 

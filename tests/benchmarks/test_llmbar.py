@@ -2,7 +2,8 @@ import json
 
 import pytest
 from metajudge.benchmarks.benchmark import open_recorded
-from metajudge.benchmarks.llmbar import AGREE, BOTH, CARD, FIRST, SWAPPED, UNREAD, LLMBar
+from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.llmbar import AGREE, BOTH, FIRST, SWAPPED, UNREAD
 
 
 def row(order, decision, label=None, *, item=0, strategy="CoT", stage=1, final=True, **scores):
@@ -18,7 +19,8 @@ def found(tmp_path):
         items = [{**item, "item_id": f"i{number}", "label": label} for number in range(2)]
         (tmp_path / "items.jsonl").write_text("".join(json.dumps(one) + "\n" for one in items))
         (tmp_path / "judgments.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-        (only,) = LLMBar().accuracy(open_recorded(CARD, tmp_path).all(), tmp_path)
+        llmbar = benchmark_named("llmbar")
+        (only,) = llmbar.accuracy(open_recorded(llmbar.card, tmp_path).all(), tmp_path)
         return only
 
     return run

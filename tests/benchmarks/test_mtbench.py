@@ -1,5 +1,6 @@
+from metajudge.benchmarks import mtbench
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.mtbench import FLIPS, REPEATS, MTBench
+from metajudge.benchmarks.mtbench import FLIPS, REPEATS
 
 from metajudge.types import Item, Judgment, Label, Message, parse_verdict
 
@@ -24,7 +25,7 @@ def judgment(number, order, verdict, *, votes=("A>B",), sample=0, judge="gpt"):
 
 
 def accuracy(*judgments):
-    (found,) = MTBench().accuracy(judgments, None)
+    (found,) = mtbench.accuracy(judgments, None)
     return found
 
 

@@ -1,5 +1,6 @@
+from metajudge.benchmarks import realmistake
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.realmistake import SAYS_ERROR, ReaLMistake
+from metajudge.benchmarks.realmistake import SAYS_ERROR
 
 from metajudge.types import Category, Item, Judgment
 
@@ -17,7 +18,7 @@ def judgment(number, model, verdict, prompt="prompt_1", label="error"):
 
 
 def accuracies(*judgments):
-    return {one.judge: one for one in ReaLMistake().accuracy(judgments, None)}
+    return {one.judge: one for one in realmistake.accuracy(judgments, None)}
 
 
 def test_an_unread_answer_is_wrong_and_a_models_line_covers_its_simple_prompts():

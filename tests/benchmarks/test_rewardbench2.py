@@ -1,7 +1,7 @@
 import json
 
+from metajudge.benchmarks import rewardbench2
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.rewardbench2 import RewardBench2
 
 from metajudge.readers.rewardbench2 import CANDIDATES, RIGHT
 from metajudge.types import Item, Judgment, Ranking
@@ -29,7 +29,7 @@ def test_choices_places_and_items_judged_alike(tmp_path):
     passes = [judgment(1, order, "0") for order in TURNED] + [judgment(2, order, "3") for order in TURNED]
     passes += [judgment(3, order, order[0]) for order in TURNED]
     passes += [judgment(1, "1023", "0", "P2a"), judgment(2, "1023", None, "P2a")]
-    (found,) = RewardBench2().accuracy(passes, tmp_path)
+    (found,) = rewardbench2.accuracy(passes, tmp_path)
     assert (found.games, found.decided, found.without_verdict) == (14, 13, 1)
     assert found.cells[OVERALL].successes == 4 + 0 + 1 + 1
     assert (found.agreeing.successes, found.agreeing.n) == (1, 2)
@@ -44,6 +44,6 @@ def test_a_reward_model_is_right_where_the_right_candidate_alone_is_best(tmp_pat
         for name, given in scores.items()
     ]
     (tmp_path / "reward_scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = RewardBench2().accuracy([judgment(1, "0123", "0"), judgment(2, "0123", "0")], tmp_path)
+    found = rewardbench2.accuracy([judgment(1, "0123", "0"), judgment(2, "0123", "0")], tmp_path)
     (model,) = [one for one in found if one.judge == "rm"]
     assert (model.kind, model.cells[OVERALL].successes, model.cells[OVERALL].n) == ("reward model", 1, 2)

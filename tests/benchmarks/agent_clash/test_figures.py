@@ -5,10 +5,11 @@ import random
 
 import pytest
 import typer
-from metajudge.benchmarks.agent_clash.figures import PUBLISHED, Explanation, agrees, beside, compare
+from metajudge.benchmarks.agent_clash.figures import PUBLISHED, agrees, beside
 from metajudge.benchmarks.agent_clash.records import load_study
 from metajudge.benchmarks.agent_clash.report import report_of
 from metajudge.benchmarks.agent_clash.study import recompute, to_json
+from metajudge.benchmarks.figure import Explanation, Figure
 
 from metajudge.cli import bench as bench_cli
 from metajudge.report.html import to_html
@@ -36,17 +37,17 @@ def test_no_statistic_is_made_up_where_rows_are_missing(figures):
     assert "not published" in parsed["elo.direction"]["why"]
 
 
-def shown(*given):
-    return beside("exp1.sign_p_exact", compare(*given))
+def shown(value, explanation=None):
+    return beside("exp1.sign_p_exact", Figure(value=value, n=11, definition="d", explanation=explanation))
 
 
 def test_an_explanation_counts_only_where_it_gives_the_papers_figure():
-    good = shown(0.2266, 11, "d", None, Explanation(how="another test", value=0.1317))
+    good = shown(0.2266, Explanation(how="another test", value=0.1317))
     assert good.why == "The paper's figure is another test."
-    bad = shown(0.2266, 11, "d", None, Explanation(how="another test", value=0.5))
+    bad = shown(0.2266, Explanation(how="another test", value=0.5))
     assert "here that gives 0.5" in str(bad.why)
-    assert shown(0.1317, 11, "d").why is None
-    assert "No computation" in str(shown(0.3, 11, "d").why)
+    assert shown(0.1317).why is None
+    assert "No computation" in str(shown(0.3).why)
 
 
 def test_agreement_is_to_the_last_printed_digit():

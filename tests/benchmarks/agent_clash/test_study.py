@@ -130,7 +130,7 @@ def test_every_difference_to_the_paper_is_explained_by_a_computation(found):
 
 def test_the_papers_intervals_are_reproduced(found):
     for name, printed in INTERVALS.items():
-        assert found[name].interval == pytest.approx(printed, abs=0.0501), name
+        assert found[name].ends == pytest.approx(printed, abs=0.0501), name
 
 
 def test_models_and_lists(found):
@@ -144,5 +144,5 @@ def test_models_and_lists(found):
     assert found["exp2.chronic_pairs"].value["claude-3.5-sonnet vs gemini-1.5-pro"]["wrong_in_both_runs"] == 2
     assert found["self.by_model.gpt-4"].value["first"] == pytest.approx(100 * 31 / 44)
     assert found["e2e.by_difficulty"].value["easy"] == {"stable": 1, "split": 3, "n": 4, "share_stable": 25.0}
-    low, high = found["t6.combined_clustered"].interval
+    low, high = found["t6.combined_clustered"].ends
     assert 66 < low < 69 < 81 < high < 84

@@ -73,12 +73,13 @@ async def test_records_of_another_panel_are_not_gone_on_from():
 
 
 def figures(p=0.001, unanimous=85.0, split=60.0):
-    def one(value, n, interval=None):
-        return Figure(value=value, n=n, interval=interval, definition="d", why=None if value is not None else "none")
+    def one(value, n, low=None, high=None):
+        why = None if value is not None else "none"
+        return Figure(value=value, n=n, low=low, high=high, definition="d", why=why)
 
     return {
-        "run1.concordance": one(76.0, 100, (66.8, 83.3)),
-        "unanimity.unanimous": one(unanimous, 60, (73.9, 91.9)),
+        "run1.concordance": one(76.0, 100, 66.8, 83.3),
+        "unanimity.unanimous": one(unanimous, 60, 73.9, 91.9),
         "unanimity.split": one(split, 40),
         "unanimity.fisher_p": one(p, 100),
     }

@@ -1,0 +1,67 @@
+"""How everything here is measured: a command in a process of its own, medians, a port, and where figures are kept."""
+
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+METAJUDGE = ("-m", "metajudge")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that has ended: what it printed, its CPU seconds (user and system), and its highest resident memory."""
+
+    printed: str
+    cpu_s: float
+    peak_mb: float
+
+
+def finished(
+    words: Sequence[str],
+    folder: Path | None = None,
+    *,
+    codes: Collection[int] = (0,),
+    environment: Mapping[str, str] | None = None,
+) -> Finished:
+    """Runs Python with arguments, in a folder.
+
+    Raises:
+        SystemExit: it ended with another code than these.
+    """
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as log:
+        process = subprocess.Popen([sys.executable, *words], cwd=folder, env=environment, stdout=printed, stderr=log)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for file in (printed, log):
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "replace"))
+    if process.returncode not in codes:
+        raise SystemExit(f"{' '.join(words)} ended with {process.returncode}: {texts[1][-500:]}")
+    return Finished(texts[0], usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def machine() -> str:
+    """Processors and Python."""
+    return f"{os.cpu_count()} CPUs, Python {platform.python_version()}"
+
+
+def keep(found: Any, out: Path | None, indent: int = 2) -> None:
+    """Writes figures as JSON where a file is named."""
+    if out is not None:
+        out.write_text(json.dumps(found, indent=indent) + "\n", "utf-8")
+
+
+def free_port() -> int:
+    """A free port."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
