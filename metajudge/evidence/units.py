@@ -1,9 +1,9 @@
 """The unit of dependence: which items of an input are no independent observations.
 
 Items that state one question id belong together; else those that ask the same (question and reference; a context that
-was shown is part of the question). An item without a question stands for itself. Where no id is stated and one text covers more than nine tenths of the items, it is
-an instruction (moderation, faithfulness), and each item stands for itself. Whoever knows better states the unit:
-:func:`stated`.
+was shown is part of the question). An item without a question stands for itself. Where no id is stated and one text
+covers more than nine tenths of the items, it is an instruction (moderation, faithfulness), and each item stands for
+itself. Whoever knows better states the unit: :func:`stated`.
 """
 
 from collections import Counter

@@ -19,7 +19,7 @@ from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.joined_labels import JoinReport
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
-from metajudge.readers.mapping import ASKED, FieldMap, check_columns, quoted
+from metajudge.readers.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted
 from metajudge.readers.one_hot import PREFIX
 from metajudge.readers.people import PeopleCount, PeopleOnlyError
 from metajudge.readers.reader import attempt
@@ -219,10 +219,8 @@ def inspect_input(
         guess = guess_mapping(table.columns(), rows)
     mapping = _merged(guess.mapping, known)
     try:
-        if mapping.missing():
-            raise InputError("")
         found = counted(mapping)
-        found.problems = [*_open(guess.problems, known), *found.problems]
+        found.problems = [*(() if mapping.missing() else _open(guess.problems, known)), *found.problems]
     except LabelsError:
         raise
     except InputError as error:
@@ -389,7 +387,7 @@ def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
     """
     found = inspect_input(name, given, records=0)
     mapping = found.mapping
-    if found.origin == "guessed" and mapping is not None and mapping.missing() == ("judge",):
+    if found.origin == "guessed" and mapping is not None and set(mapping.missing()) - set(TEXTS) == {"judge"}:
         known = given or FieldMap()
         named = known.model_copy(update={"constants": {**known.constants, "judge": Path(name).stem}})
         found = inspect_input(name, named, records=0)

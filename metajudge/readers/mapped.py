@@ -32,10 +32,12 @@ from metajudge.readers.vocabulary import (
     UnknownValueError,
     Vocabulary,
 )
-from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
+from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, Pairwise, digest
 from metajudge.types.label import combined
 
 MOST_TURNS = 10_000
+MOST_WORDS = 4
+"""A column with longer texts that is mapped to nothing may be a question or a response."""
 
 _OF_JUDGMENT = frozenset(
     ("id", "judge", "verdict", "no_verdict", "rationale", "instruction", "order", "labels", "meta")
@@ -79,6 +81,9 @@ class MappedTable(LineReader):
             lambda row: [self._person_score(row) or self.judgment(row)],
             named=lambda row, _: named_score(row.data) if self._scored_by_people else None,
         )
+        columns = table.columns()
+        textless = _without_texts(table, mapping, columns) if needed == JUDGED else None
+        mapping = textless or mapping
         self.table = table
         self.mapping = mapping
         self._verdicts = Vocabulary(mapping.values, categories=True)
@@ -94,7 +99,6 @@ class MappedTable(LineReader):
         self._alike = Alike(tuple(dict.fromkeys(one for column in says for one in columns_in(column))))
         self._in_turns = mapping.columns.get("question", "").startswith(TURNS)
         self._stem = stem_of(table.source.name)
-        columns = table.columns()
         self._scored_by_people = says_who(columns)
         check_columns(mapping, columns, table.source.name)
         check_fields(mapping, columns, table.source.name, needed, wording)
@@ -105,6 +109,8 @@ class MappedTable(LineReader):
         if survey:
             rows = (row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line))
             self._verdicts, self._labels, self.told = vocabularies_of(mapping, rows, wording)
+            if textless is not None:
+                self.told.insert(0, _no_texts(textless.response_ids))
             self._require_whole_verdicts(columns)
             self._require_known_values()
 
@@ -241,7 +247,7 @@ class MappedTable(LineReader):
         answers = {
             name: value
             for name in self.mapping.response_ids
-            if (value := cell(row.data, self.mapping.columns[f"responses.{name}"])) is not None
+            if (value := self._value(row, f"responses.{name}")) is not None
             and (value != "" or self._answered(row, name))
         }
         models = {name: model for name in answers if (model := self._text(row, f"models.{name}"))}
@@ -249,7 +255,7 @@ class MappedTable(LineReader):
         if question is None:
             raise BadLine(f"question: column {self.mapping.columns['question']!r} is empty")
         if not answers:
-            columns = ", ".join(repr(self.mapping.columns[f"responses.{name}"]) for name in self.mapping.response_ids)
+            columns = ", ".join(map(repr, self.mapping.response_columns.values()))
             raise BadLine(f"responses: {columns} are all empty")
         if self._in_turns:
             question, answers = in_turns(question, answers)
@@ -457,6 +463,36 @@ class MappedTable(LineReader):
                     f"{self.source.name}: column {column!r} is 0 for ties, too, which column {tie!r} says: name "
                     f"all of these columns, {self._wording.mapped(f'{field}=onehot:{column},{others},{tie}')}"
                 )
+
+
+def _without_texts(table: Table, mapping: FieldMap, columns: Sequence[str]) -> FieldMap | None:
+    """The mapping with empty texts, for a table of verdicts alone; None where it has texts, or none tells items apart.
+
+    Verdicts that all compare A with B are on two responses, others on one.
+    """
+    given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
+    if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
+        return None
+    rows = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    others = set(columns) - mapping.used_columns
+    if any(
+        isinstance(text := row.get(name), str) and len(text.split()) > MOST_WORDS for row in rows for name in others
+    ):
+        return None
+    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
+    for value in {key_of(cell(row, verdict)): cell(row, verdict) for row in rows}.values():
+        try:
+            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
+        except UnknownValueError:
+            kinds.add(Category)
+    ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
+    constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
+    return mapping.model_copy(update={"constants": {**mapping.constants, **constants}})
+
+
+def _no_texts(ids: Sequence[str]) -> str:
+    on = "two responses, A and B" if len(ids) > 1 else "one response each"
+    return f"No texts: no column is a question or a response. Verdicts are on {on}; agents would have nothing to read."
 
 
 def stem_of(name: str) -> str:

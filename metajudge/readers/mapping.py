@@ -44,6 +44,8 @@ FIELDS: Final[Mapping[str, str]] = {
 
 JUDGED: Final = ("verdict", "question", "judge")
 """Fields that a judgment needs, beside its responses."""
+TEXTS: Final = ("question", "responses.A")
+"""What is missing where a table has no texts."""
 ASKED: Final = ("question",)
 """Fields that an item needs, beside its responses."""
 
@@ -106,7 +108,8 @@ class FieldMap(Frozen):
     @property
     def response_ids(self) -> tuple[str, ...]:
         """Ids of the responses, in the order given."""
-        return tuple(name.removeprefix("responses.") for name in self.columns if name.startswith("responses."))
+        given = (*self.columns, *self.constants)
+        return tuple(name.removeprefix("responses.") for name in given if name.startswith("responses."))
 
     @property
     def model_columns(self) -> dict[str, str]:
@@ -116,7 +119,7 @@ class FieldMap(Frozen):
     @property
     def response_columns(self) -> dict[str, str]:
         """Response id -> its column."""
-        return {name: self.columns[f"responses.{name}"] for name in self.response_ids}
+        return {name[10:]: column for name, column in self.columns.items() if name.startswith("responses.")}
 
     @property
     def used_columns(self) -> frozenset[str]:

@@ -240,8 +240,8 @@ class Vetter:
 
 
 NO_TEXTS: Final = (
-    "no texts: neither the question nor a response is known, so an agent has nothing to read; give them, or vet by free "
-    "evidence (--strategy signals)"
+    "no texts: neither the question nor a response is known, so an agent has nothing to read; give them, or vet by "
+    "free evidence (--strategy signals)"
 )
 
 

@@ -49,7 +49,7 @@ class Item(Frozen):
     """
 
     id: NonEmpty
-    question: str
+    question: str = ""
     responses: dict[ResponseId, str] = Field(min_length=1)
     category: str | None = None
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
@@ -173,6 +173,8 @@ class Judgment(Frozen):
         if not isinstance(data, dict):
             return data
         item = data.get("item")
+        if isinstance(item, dict) and not {"question", "responses"} & item.keys() and (names := _named(data, item)):
+            data = {**data, "item": (item := {**item, "responses": dict.fromkeys(names, "")})}
         scale = item.scale if isinstance(item, Item) else item.get("scale") if isinstance(item, dict) else None
         if _is_silent(said := data.get("verdict"), scale):
             data = {**data, "verdict": None, "no_verdict": data.get("no_verdict") or silent_reason(str(said))}
@@ -305,6 +307,15 @@ class Judgment(Frozen):
             "verdict": None if self.verdict is None else self.verdict.to_json(),
             "version": self.version,
         }
+
+
+def _named(data: dict[str, Any], item: dict[str, Any]) -> list[str]:
+    """The ids of the responses of an item that is given without texts, sorted; none where nothing names them."""
+    for said in (data.get("order"), data.get("verdict"), item.get("label")):
+        listed = isinstance(said, list | tuple) or (isinstance(said, str) and re.search("[<>=]", said))
+        if listed and (ids := re.findall(ID_PATTERN, str(said))):
+            return sorted(set(ids))
+    return [] if data.get("verdict") is None else ["A"]
 
 
 _SHAPE = bytes(ord(" " if chr(code).isspace() else "x") for code in range(128)) + bytes(128)

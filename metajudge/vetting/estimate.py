@@ -106,6 +106,8 @@ def estimate_vetting(
         if judgment.verdict is None:
             estimate.without_verdict += 1
             continue
+        if not judgment.item.has_texts:
+            continue  # no agent is asked
         panel = vetter.panel_for(judgment)
         if panel.strategy is StrategyName.REJUDGE:
             _add_rejudging(estimate, panel, judgment, prices)

@@ -140,8 +140,8 @@ class _Results:
         key = Key.of(facts.kind[rows] + 1, 5).then(facts.reason[rows] + 1, len(facts.reasons) + 1)
         for name in WEIGHED:
             key = key.then(*_weights(self.signals[name], rows))
-        counts = Interned[tuple[float, int, int]]()
-        places = [counts.code((one.most, one.supporting, one.peers)) for one in self.supports]
+        counts = Interned[tuple[float, int, int, int]]()
+        places = [counts.code((one.most, one.supporting, one.undecided, one.peers)) for one in self.supports]
         return key.then(np.array(places, dtype=np.int32)[self.support[rows]], len(counts.values))
 
     def _outcome(self, panel: Panel, row: int) -> Outcome:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metajudge.store.store import SqlStore
     from metajudge.vetting.engine import Engine
 
-COUNTING: Final = 1
+COUNTING: Final = 2
 """The version of counting and deciding: one more with every change of what is counted, estimated or decided."""
 
 

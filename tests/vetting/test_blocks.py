@@ -113,6 +113,17 @@ class TestTogetherAsAlone:
         random.Random(5).shuffle(records)
         await check_alone(records, tmp_path)
 
+    async def test_peers_who_are_as_many_and_say_as_much_but_are_otherwise_divided(self, tmp_path):
+        said = [{"o": [3], "p": [3], "q": [1], "r": [3, 1]}, {"o": [3], "p": [3], "q": [3, 1, 1, 1], "r": [3, 1, 1, 1]}]
+        records = [
+            {"id": f"{at}/{judge}/{n}", "item": {"id": f"i{at}", "question": f"q{at}", "responses": {"A": "text"}}}
+            | {"judge": judge, "verdict": grade}
+            for at, of_item in enumerate(said)
+            for judge, grades in of_item.items()
+            for n, grade in enumerate(grades)
+        ]
+        await check_alone(records, tmp_path)
+
     async def test_routes(self, tmp_path):
         panel = PanelConfig(strategy="signals", routes={"math": Route(strategy="signals", threshold=3.5)})
         await check_alone(pairs(4), tmp_path, panel=panel, seed=3)
