@@ -15,9 +15,9 @@ order follows from it and the preference; else the order is the item's, and ``me
 from typing import Any
 
 from metajudge.readers.lines import Line
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, pair_of
 from metajudge.readers.stated_scores import reason_text
-from metajudge.types import Item, Judgment, Pairwise
+from metajudge.types import Judgment, Pairwise
 
 FORMAT = "AlpacaEval annotations"
 _LABELS = (("m", "M"), ("Output (a)", "Output (b)"))
@@ -49,16 +49,8 @@ def is_annotation(record: dict[str, Any]) -> bool:
 def judgments(entry: Line) -> list[Judgment]:
     """The judgment of a row."""
     row = AnnotationRow.model_validate(entry.data)
-    models = {FIRST: row.generator_1, SECOND: row.generator_2}
-    item = Item.model_validate(
-        {
-            "id": "-",
-            "question": row.instruction,
-            "responses": {FIRST: row.output_1, SECOND: row.output_2},
-            "category": row.dataset,
-            "models": {name: model for name, model in models.items() if model} or None,
-        }
-    )
+    responses, models = (row.output_1, row.output_2), (row.generator_1, row.generator_2)
+    item = pair_of("-", row.instruction, responses, category=row.dataset, models=models)
     item = item.model_copy(update={"id": f"alpaca/{item.digest[:16]}"})
     verdict, why = _verdict(row.preference)
     written = row.preference_raw_completion if row.raw_completion is None else row.raw_completion

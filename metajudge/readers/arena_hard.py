@@ -19,11 +19,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from metajudge.readers.lines import BadLine, Line
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, GameVerdict, game_verdict, shown_order
+from metajudge.readers.pairs import ORDERS, BenchmarkLine, GameOrder, GameVerdict, game_verdict, pair_of, shown_order
 from metajudge.types import Item, Judgment
 
 FORMAT = "Arena-Hard judgments"
-_ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
 _START_A = "<|The Start of Assistant A's Answer|>\n"
 _BETWEEN = "\n<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
 _END_B = "\n<|The End of Assistant B's Answer|>"
@@ -93,16 +92,9 @@ def judgments(line: Line) -> list[Judgment]:
         raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")
     texts = _texts(row)
     pair = f"{question}/{row.baseline}/{row.model}" if row.baseline else f"{question}/{row.model}"
-    item = Item.model_validate(
-        {
-            "id": pair,
-            "question": texts.question,
-            "responses": {FIRST: texts.first, SECOND: texts.second},
-            "category": row.category,
-            "models": ({FIRST: row.baseline} if row.baseline else {}) | {SECOND: row.model},
-        }
-    )
-    return [_judgment(row, item, game, order) for game, order in zip(row.games, _ORDERS, strict=False)]
+    responses, models = (texts.first, texts.second), (row.baseline, row.model)
+    item = pair_of(pair, texts.question, responses, category=row.category, models=models)
+    return [_judgment(row, item, game, order) for game, order in zip(row.games, ORDERS, strict=False)]
 
 
 def _judgment(row: ArenaHardRow, item: Item, game: _Game | None, order: GameOrder) -> Judgment:

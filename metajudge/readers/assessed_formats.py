@@ -59,12 +59,11 @@ def assessed_formats() -> tuple[AssessedFormat, ...]:
         mlflow,
         openai_evals,
         ragas,
-        rewardbench2_results,
+        rewardbench2,
     )
 
-    results = rewardbench2_results
     return (
-        AssessedFormat(results.FORMAT, None, results.run_of, results.rows_in),
+        AssessedFormat(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),
         AssessedFormat(mlflow.FORMAT, mlflow.is_trace, mlflow.trace_of),
         AssessedFormat(argilla.FORMAT, argilla.is_record, argilla.record_of),
         AssessedFormat(openai_evals.FORMAT, openai_evals.is_output_item, openai_evals.run_of, openai_evals.page_of),

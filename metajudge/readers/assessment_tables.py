@@ -13,7 +13,7 @@ The columns, one row an assessment:
 What is absent is null, never 0. pyarrow is imported when it is used.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -73,35 +73,26 @@ def table_of(lines: Sequence[bytes]) -> "pa.Table":
         parse_options=json.ParseOptions(explicit_schema=_record(pa), unexpected_field_behavior="ignore"),
     )
 
-    def inside(name: str, *fields: str) -> Any:
-        return compute.struct_field(read[name], list(fields))
-
-    bounds = read["score_bounds"].combine_chunks()
-    columns = {name: read[name] for name in _PLAIN}
-    columns |= {"score": read["final_score"]}
-    columns |= {
-        name: compute.list_element(
-            compute.if_else(compute.equal(compute.list_value_length(bounds), 2), bounds, None), at
-        )
-        for at, name in enumerate(("score_low", "score_high"))
+    columns = {
+        name: compute.struct_field(read[place], list(inside)) if inside else read[place]
+        for name, (_, place, *inside) in _COLUMNS.items()
+        if place != "score_bounds"
     }
+    bounds = read["score_bounds"].combine_chunks()
+    known = compute.if_else(compute.equal(compute.list_value_length(bounds), 2), bounds, None)
+    columns |= {name: compute.list_element(known, at) for at, name in enumerate(("score_low", "score_high"))}
     columns |= {
-        "decision": inside("decision", "action"),
-        "failure": inside("failure", "kind"),
-        "failure_message": inside("failure", "message"),
         "agents": read["agents"],
         "assessment": pa.array([line.rstrip(b"\n") for line in lines], pa.binary()).cast(pa.string()),
     }
-    columns |= {f"signal.{name}": inside("signals", name, "value") for name in _signals()}
+    columns |= {f"signal.{name}": compute.struct_field(read["signals"], [name, "value"]) for name in _signals()}
     return pa.table([columns[name] for name in schema().names], schema=schema())
 
 
 def schema() -> "pa.Schema":
     """The columns of a table of assessments."""
     pa = arrow()
-    kinds = {**_PLAIN, "score": "float64", "score_low": "float64", "score_high": "float64"}
-    kinds |= dict.fromkeys(("decision", "failure", "failure_message"), "string")
-    named = [(name, getattr(pa, kinds[name])()) for name in _ORDER]
+    named = [(name, getattr(pa, kind)()) for name, (kind, *_) in _COLUMNS.items()]
     signals = [(f"signal.{name}", pa.float64()) for name in _signals()]
     return pa.schema([*named, ("agents", _agents(pa)), *signals, ("assessment", pa.string())])
 
@@ -128,23 +119,27 @@ def assessment_lines(path: Path) -> Iterator[bytes]:
         raise InputError(f"{path} cannot be read as a table of assessments: {error}") from None
 
 
-_PLAIN: Final = {
-    **dict.fromkeys(("judgment_id", "item_id", "judge", "category", "status"), "string"),
-    "accepted": "bool_",
-    "probability": "float64",
-    "strategy": "string",
-    "threshold": "float64",
-    **dict.fromkeys(("rubric", "panel_digest", "judgment_digest"), "string"),
-    "calls": "int64",
-    "cost_usd": "float64",
-    "metajudge_version": "string",
+_TEXTS: Final = {name: ("string", name) for name in ("judgment_id", "item_id", "judge", "category", "status")}
+_VERSIONS: Final = {name: ("string", name) for name in ("rubric", "panel_digest", "judgment_digest")}
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    **_TEXTS,
+    "accepted": ("bool_", "accepted"),
+    "score": ("float64", "final_score"),
+    "score_low": ("float64", "score_bounds"),
+    "score_high": ("float64", "score_bounds"),
+    "probability": ("float64", "probability"),
+    "decision": ("string", "decision", "action"),
+    "failure": ("string", "failure", "kind"),
+    "failure_message": ("string", "failure", "message"),
+    "strategy": ("string", "strategy"),
+    "threshold": ("float64", "threshold"),
+    **_VERSIONS,
+    "calls": ("int64", "calls"),
+    "cost_usd": ("float64", "cost_usd"),
+    "metajudge_version": ("string", "metajudge_version"),
 }
-
-_ORDER: Final = (
-    *("judgment_id", "item_id", "judge", "category", "status", "accepted", "score", "score_low", "score_high"),
-    *("probability", "decision", "failure", "failure_message", "strategy", "threshold", "rubric", "panel_digest"),
-    *("judgment_digest", "calls", "cost_usd", "metajudge_version"),
-)
+"""Column -> its type, and where its value stands in a record."""
+_NESTED: Final = ("score_bounds", "decision", "failure")
 
 
 def _agents(pa: Any) -> Any:
@@ -156,8 +151,7 @@ def _record(pa: Any) -> Any:
     signal = pa.struct([("value", pa.float64())])
     return pa.schema(
         [
-            *((name, getattr(pa, kind)()) for name, kind in _PLAIN.items()),
-            ("final_score", pa.float64()),
+            *((path[0], getattr(pa, kind)()) for kind, *path in _COLUMNS.values() if path[0] not in _NESTED),
             ("score_bounds", pa.list_(pa.float64())),
             ("decision", pa.struct([("action", pa.string())])),
             ("failure", pa.struct([("kind", pa.string()), ("message", pa.string())])),

@@ -1,22 +1,22 @@
 """What a file is on the outside: a table of rows, one JSON object, or an archive; by its first bytes."""
 
 import zlib
+from collections.abc import Callable, Mapping
 from enum import Enum
+from typing import Final
 
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.dataset_table import ArrowTable, DatasetTable, dataset_folders
 from metajudge.readers.lines import Source, open_bytes
-from metajudge.readers.parquet_table import ParquetTable
-from metajudge.readers.tables import (
-    CsvTable,
-    JsonLineTable,
-    JsonListTable,
-    Table,
+from metajudge.readers.tables import CsvTable, JsonLineTable, JsonListTable, Table, looks_like_csv
+from metajudge.readers.typed_tables import (
+    ArrowTable,
+    DatasetTable,
+    ParquetTable,
     WorkbookTable,
+    dataset_folders,
     is_workbook,
-    looks_like_csv,
 )
 
 HEAD_BYTES = 4096
@@ -44,7 +44,11 @@ def container_of(source: Source) -> Container:
     Raises:
         InputError: it cannot be read, or is no text of any kind that is known here.
     """
-    signature = _signature(source)
+    try:
+        with source.path.open("rb") as stream:
+            signature = stream.read(_SIGNATURE_BYTES)
+    except OSError as error:
+        raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
     if signature == b"PAR1":
         return Container.PARQUET
     if signature == b"ARRO":
@@ -85,21 +89,20 @@ def table_of(source: Source, container: Container | None = None) -> Table:
     Raises:
         InputError: it is none.
     """
-    match container or container_of(source):
-        case Container.CSV:
-            return CsvTable(source)
-        case Container.PARQUET:
-            return ParquetTable(source)
-        case Container.ARROW:
-            return ArrowTable(source)
-        case Container.LIST:
-            return JsonListTable(source)
-        case Container.LINES:
-            return JsonLineTable(source)
-        case Container.WORKBOOK:
-            return WorkbookTable(source)
-        case Container.ZIP:
-            raise InputError(f"{source.name} is a zip archive; unpack it first")
+    found = container or container_of(source)
+    if found is Container.ZIP:
+        raise InputError(f"{source.name} is a zip archive; unpack it first")
+    return _TABLES[found](source)
+
+
+_TABLES: Final[Mapping[Container, Callable[[Source], Table]]] = {
+    Container.CSV: CsvTable,
+    Container.PARQUET: ParquetTable,
+    Container.ARROW: ArrowTable,
+    Container.LIST: JsonListTable,
+    Container.LINES: JsonLineTable,
+    Container.WORKBOOK: WorkbookTable,
+}
 
 
 def tables_in(source: Source) -> list[Table]:
@@ -112,11 +115,3 @@ def tables_in(source: Source) -> list[Table]:
         return [DatasetTable(Source(split, str(split))) for split in dataset_folders(source.path)]
     container = container_of(source)
     return [] if container is Container.ZIP else [table_of(source, container)]
-
-
-def _signature(source: Source) -> bytes:
-    try:
-        with source.path.open("rb") as stream:
-            return stream.read(_SIGNATURE_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error

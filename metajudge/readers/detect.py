@@ -12,8 +12,7 @@ from typing import Any
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
 from metajudge.readers.containers import Container, container_of, table_of
-from metajudge.readers.dataset_table import DatasetTable, dataset_folders
-from metajudge.readers.json_object import entries_of, read_object
+from metajudge.readers.json_object import SPREAD, entries_of, read_object, wrapped_table
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import Line, Reject, Source, open_bytes
 from metajudge.readers.mapping import FieldMap, check_columns, own_columns
@@ -21,7 +20,7 @@ from metajudge.readers.reader import LineReader, Reader
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.shapes import APART, Shape, shape_of
 from metajudge.readers.tables import JsonLineTable, JsonListTable, RecordTable, Table
-from metajudge.readers.wrapped import SPREAD, wrapped_table
+from metajudge.readers.typed_tables import DatasetTable, dataset_folders
 
 SNIFFED_LINES = 1_000
 """How many lines are looked at for a record of a known format."""

@@ -25,9 +25,9 @@ from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapped_labels import labels_text
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
-from metajudge.readers.parquet_table import TableRow, plain
 from metajudge.readers.people import ByPeople, PeopleCount, PeopleIndex
 from metajudge.readers.scales import scale_text
+from metajudge.readers.typed_tables import TableRow, plain
 from metajudge.readers.vocabulary import NONE, NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking, digest
 

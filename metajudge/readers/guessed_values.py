@@ -35,6 +35,8 @@ _LEADING = re.compile(r"(left|right|links|rechts|first|second)[\s_.-](.+)", re.I
 _TEXT: Final = 12
 """Characters of a text at least, on average, to be taken for a question or a response."""
 MOST_VALUES: Final = 6
+_TIE_WIDTH: Final = 0.1
+"""The share of a scale that is proposed as a tie."""
 
 
 def meant(value: str, ids: Sequence[str]) -> str | None:
@@ -166,19 +168,16 @@ def numbers_in(values: Counter[str]) -> tuple[float, float] | None:
     return min(numbers), max(numbers)
 
 
-def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B"), width: float = 0.1) -> str:
+def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B")) -> str:
     """Ranges as ``--map-values`` takes them: high numbers for the first response, a tie in the middle.
 
     Args:
         low, high: the ends of the scale; 0 and 1, or -1 and 1, where the numbers lie within them.
         ids: of the two responses.
-        width: of the tie, as a share of the scale; 0 for none.
     """
     low, high = scale_of(low, high)
     first, second = ids[0], ids[1]
-    middle, half = (low + high) / 2, width * (high - low) / 2
-    if not width:
-        return f"..{middle:g}={second},{middle:g}..={first}"
+    middle, half = (low + high) / 2, _TIE_WIDTH * (high - low) / 2
     ends = f"{middle - half:.4g}", f"{middle + half:.4g}"
     return f"..{ends[0]}={second},{ends[0]}..{ends[1]}=tie,{ends[1]}..={first}"
 
@@ -273,14 +272,8 @@ _PERSON = re.compile(
     rf"(?:{_TOGETHER}_)?{_PEOPLE}s?(?:_{_TOGETHER}(?:_vote)?)?|{_TOGETHER}_(?:vote|label)|{_PEOPLE}(?:_?(?:\d{{1,3}}|[a-h]))?(?:_{_WHAT})?(?:_?(?:\d{{1,3}}|[a-h]))?|{_WHAT}_(?:by_)?{_PEOPLE}(?:_?\d{{1,3}})?"
 )
 _KNOWN: Final = (
-    "label",
-    "adjudicated",
-    "ground_truth",
-    "true_winner",
-    "gold_label",
-    "true_label",
-    "truth",
-    "correct_label",
+    *("label", "adjudicated", "ground_truth", "true_winner", "gold_label"),
+    *("true_label", "truth", "correct_label"),
 )
 _NO_LABEL: Final = ("annotator", "person", "people", "gold_answer", "human_answer", "expert_answer")
 """Names of people and of reference answers."""

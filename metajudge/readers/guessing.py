@@ -44,16 +44,8 @@ _RATIONALES: Final = (
 )
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": (
-        "verdict",
-        "winner",
-        "preference",
-        "preferred",
-        "vote",
-        "choice",
-        "decision",
-        "better",
-        "best",
-        "result",
+        *("verdict", "winner", "preference", "preferred", "vote", "choice", "decision"),
+        *("better", "best", "result"),
     ),
     "question": ("question", "prompt", "instruction", "query", "user_prompt", "input", "task", "problem"),
     "judge": ("judge", "judge_model", "judge_name", "annotator", "grader", "evaluator", "rater", "judge_id", "scorer"),

@@ -17,6 +17,7 @@ from metajudge.readers.detect import is_written_whole
 from metajudge.readers.guessed_values import numbers_in, unknown_values
 from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.joined_labels import JoinReport
+from metajudge.readers.json_object import wrapped_table
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted
@@ -27,7 +28,6 @@ from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.scales import scale_text
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.wrapped import wrapped_table
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
 from metajudge.types.label import answers
 

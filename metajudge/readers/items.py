@@ -5,8 +5,9 @@ and, where known, ``category``, ``label``, ``reference`` and ``models``. A table
 needs a column of questions and one for each response, by the names of a mapping's fields or by a mapping.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -117,53 +118,26 @@ def open_items(
     return ItemSource(paths, responses, limit, mapping, prefix_ids)
 
 
-class _ItemRecords:
-    """Rows that are items as they stand."""
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """One path: the name of its format, and its items, read anew at each call."""
 
-    def __init__(self, table: Table) -> None:
-        self.format = f"{table.format} of items"
-        self._table = table
-
-    def read(self) -> Iterator[_FoundItem | Reject]:
-        source = self._table.source
-        for found in each(source, self._table.rows(), lambda line: Item.model_validate(line.data)):
-            yield found if isinstance(found, Reject) else _FoundItem(found[1], source.name, found[0])
+    format: str
+    read: Callable[[], Iterator[_FoundItem | Reject]]
 
 
-class _MappedItems:
-    """The rows of tables, by a mapping."""
-
-    def __init__(self, tables: Sequence[Table], mapping: FieldMap) -> None:
-        self.format = f"{tables[0].format}, mapped"
-        self._tables = [MappedTable(table, mapping, survey=False, needed=ASKED) for table in tables]
-
-    def read(self) -> Iterator[_FoundItem | Reject]:
-        for mapped in self._tables:
-            for found in mapped.items():
-                yield found if isinstance(found, Reject) else _FoundItem(found[1], mapped.table.source.name, found[0])
+def _of_rows(source: Source, found: Iterable[tuple[int, Item] | Reject]) -> Iterator[_FoundItem | Reject]:
+    return (one if isinstance(one, Reject) else _FoundItem(one[1], source.name, one[0]) for one in found)
 
 
-class _JudgedItems:
-    """The items of judgments, in any format that contains judgments."""
-
-    def __init__(self, path: str, mapping: FieldMap | None, prefix_ids: bool) -> None:
-        self.path = path
-        self._judgments = open_judgments([path], mapping=mapping, prefix_ids=prefix_ids)
-        (self.format,) = self._judgments.formats.values()
-
-    def read(self) -> Iterator[_FoundItem | Reject]:
-        for number, found in enumerate(self._judgments.scan(), start=1):
-            yield _FoundItem(found.item, self.path, number) if isinstance(found, Judgment) else found
-
-
-def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> "_ItemRecords | _MappedItems | _JudgedItems":
+def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
     source = Source(Path(path), path)
     tables = _tables(source)
     found = _items_of(tables, mapping) if tables else None
     if found is not None:
         return found
     try:
-        return _JudgedItems(path, mapping, prefix_ids)
+        judgments = open_judgments([path], mapping=mapping, prefix_ids=prefix_ids)
     except InputError as error:
         if not source.path.exists():
             raise
@@ -172,6 +146,12 @@ def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> "_ItemRecor
             f"{error}; or items: one object a line with id, question and responses, or a table{hint}"
         ) from None
 
+    def read() -> Iterator[_FoundItem | Reject]:
+        for number, one in enumerate(judgments.scan(), start=1):
+            yield _FoundItem(one.item, path, number) if isinstance(one, Judgment) else one
+
+    return _Input(next(iter(judgments.formats.values())), read)
+
 
 def _tables(source: Source) -> list[Table]:
     """A file, or the parts of a dataset on disk, as tables; none where it is something else."""
@@ -179,24 +159,27 @@ def _tables(source: Source) -> list[Table]:
     return tables_in(source) if readable else []
 
 
-def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _ItemRecords | _MappedItems | None:
+def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | None:
     """A reader for tables that contain items and no verdicts; None for what may contain judgments."""
     table = tables[0]
     first = next((line for line in table.rows() if isinstance(line, Line)), None)
     if first is None:
         return None
-    if _is_item(first) and len(tables) == 1:
-        return _ItemRecords(table)
+    is_item = "question" in first.data and isinstance(first.data.get("responses"), dict) and "item" not in first.data
+    if is_item and len(tables) == 1:
+        read = partial(each, table.source, read=lambda line: Item.model_validate(line.data))
+        return _Input(f"{table.format} of items", lambda: _of_rows(table.source, read(table.rows())))
     if shape_of(first.data) is not Shape.UNKNOWN:
         return None
     given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
     used = given or FieldMap(columns=own_columns(table.columns()))
     judged = "verdict" in used.columns or "verdict" in used.constants
-    return None if judged or used.missing(ASKED) else _MappedItems(tables, used)
-
-
-def _is_item(line: Line) -> bool:
-    return "question" in line.data and isinstance(line.data.get("responses"), dict) and "item" not in line.data
+    if judged or used.missing(ASKED):
+        return None
+    mapped = [MappedTable(one, used, survey=False, needed=ASKED) for one in tables]
+    return _Input(
+        f"{table.format}, mapped", lambda: (row for one in mapped for row in _of_rows(one.source, one.items()))
+    )
 
 
 def _guessed(table: Table) -> str:

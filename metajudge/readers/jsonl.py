@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.alike import Alike, Said, retold
-from metajudge.readers.lines import RawLine, Reject, Source, is_plain, open_bytes, parsed_line
+from metajudge.readers.lines import RawLine, Reject, Source, is_plain, open_bytes, parsed_line, raw_lines
 from metajudge.readers.reader import FoundJudgment, attempt, each
 from metajudge.readers.tables import JsonLineTable, Table
 from metajudge.types import Category, Item, Judgment
@@ -55,8 +55,7 @@ class JudgmentLines:
 
     def raw_lines(self) -> Iterator[RawLine | Reject]:
         """The lines of the file, not parsed yet; of a table of lines alone."""
-        assert isinstance(self._table, JsonLineTable)
-        return self._table.raw_lines()
+        return raw_lines(self.source)
 
     def parser(self) -> Callable[[RawLine], Judgment | Reject]:
         """A function that makes a checked judgment of a line; lines of one item share it, so give them in order."""

@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from metajudge.readers.lines import BadLine, Line, Source, read_lines
+from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.pairs import (
-    FIRST,
-    SECOND,
+    ORDERS,
     BenchmarkLine,
     GameOrder,
     GameVerdict,
@@ -24,11 +23,13 @@ from metajudge.readers.pairs import (
     PairedJudgments,
     check_label,
     game_verdict,
+    pair_of,
     shown_order,
     stated_marks,
     turned_back,
 )
 from metajudge.readers.reader import LineReader
+from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Item, Judgment
 
 STANDARD_PROMPT = "arena_hard"
@@ -39,7 +40,6 @@ _CATEGORIES = {
     "livebench-math": "Math",
     "livecodebench": "Coding",
 }
-_ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
 
 _LABELS = {
     "vanilla": ("a", "b"),
@@ -122,16 +122,13 @@ class OutputRow(BenchmarkLine):
         return next((game.judgment.judge_model for game in self.judgments if game is not None), None)
 
     def item(self) -> Item:
-        models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
-        return Item.model_validate(
-            {
-                "id": self.pair_id,
-                "question": self.question,
-                "responses": {FIRST: self.response_A, SECOND: self.response_B},
-                "category": _category(self.source),
-                "label": self.label,
-                "models": models,
-            }
+        return pair_of(
+            self.pair_id,
+            self.question,
+            (self.response_A, self.response_B),
+            category=_category(self.source),
+            label=self.label,
+            models=(self.response_model, self.response_model),
         )
 
 
@@ -144,7 +141,7 @@ def judgebench_output(source: Source) -> LineReader:
     return LineReader(
         "JudgeBench output",
         source,
-        lambda: read_lines(source, nan_is_null=True, infinite_is_text=True),
+        JsonLineTable(source).rows,
         lambda line: _from_output(line, source),
     )
 
@@ -160,11 +157,7 @@ def _judge_of_file(source: Source) -> str | None:
         return None
     if "_" not in name:
         return name
-    models = (
-        _judge_of_line(line)
-        for line in read_lines(source, nan_is_null=True, infinite_is_text=True)
-        if isinstance(line, Line)
-    )
+    models = (_judge_of_line(line) for line in JsonLineTable(source).rows() if isinstance(line, Line))
     return next((model for model in models if model is not None and model.replace("/", "_") == name), None)
 
 
@@ -183,7 +176,7 @@ def _from_output(line: Line, source: Source) -> list[Judgment]:
     item = row.item()
     return [
         _from_output_game(row, item, judge_model, game, order)
-        for game, order in zip(row.judgments, _ORDERS, strict=False)
+        for game, order in zip(row.judgments, ORDERS, strict=False)
     ]
 
 

@@ -28,11 +28,13 @@ from metajudge.readers.json_object import entries_of
 from metajudge.readers.lines import Line, Source, open_bytes
 from metajudge.readers.pairs import (
     FIRST,
+    ORDERS,
     SECOND,
     GameOrder,
     JudgmentRow,
     PairedJudgments,
     check_label,
+    pair_of,
     shown_order,
     turned_back,
 )
@@ -124,7 +126,6 @@ def _why_none(row: EvaluatorRow) -> str:
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
 _SAID_BETTER = re.compile(r"[Oo]utput \(([ab])\) is better")
-_ORDERS: tuple[GameOrder, GameOrder] = ("AB", "BA")
 
 
 class _Game(BaseModel):
@@ -173,7 +174,10 @@ class ResultFile(LineReader):
 
     def _judgments(self, line: Line) -> list[Judgment]:
         index, entry = line.number - 1, _Entry.model_validate(line.data)
-        return [judgment_of(row, self._item(index, entry)) for row in self._evaluations(index, entry)]
+        name, responses = f"{self.subset}/{index:04d}", (entry.output_1, entry.output_2)
+        label = _winner(str(entry.label))
+        item = pair_of(name, entry.input, responses, category=self.subset, label=label)
+        return [judgment_of(row, item) for row in self._evaluations(index, entry)]
 
     def _entries(self) -> list[Line]:
         with open_bytes(self.source) as stream:
@@ -187,17 +191,6 @@ class ResultFile(LineReader):
         if not isinstance(entries, list):
             raise InputError(f"{self.source.name} contains no JSON list")
         return entries_of(entries)
-
-    def _item(self, index: int, entry: _Entry) -> Item:
-        return Item.model_validate(
-            {
-                "id": f"{self.subset}/{index:04d}",
-                "question": entry.input,
-                "responses": {FIRST: entry.output_1, SECOND: entry.output_2},
-                "category": self.subset,
-                "label": _winner(str(entry.label)),
-            }
-        )
 
     def _evaluations(self, index: int, entry: _Entry) -> Iterator[EvaluatorRow]:
         stages = [stage for stage in entry.results if isinstance(stage, dict)]
@@ -215,7 +208,7 @@ class ResultFile(LineReader):
                 continue
             asked = self._asks_for_explanation(number)
             games = _Stage.model_validate(stage)
-            for order, game in zip(_ORDERS, (games.unswapped, games.swapped), strict=True):
+            for order, game in zip(ORDERS, (games.unswapped, games.swapped), strict=True):
                 yield EvaluatorRow.model_validate({**common, **_game(game, order, asked)})
 
     def _asks_for_explanation(self, stage: int) -> bool:

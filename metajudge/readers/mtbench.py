@@ -22,11 +22,11 @@ from metajudge.errors import InputError
 from metajudge.readers.conversations import Conversation, Turn
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, shown_order, turned_back
-from metajudge.readers.parquet_table import ParquetTable
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, keep, shown_order, turned_back
 from metajudge.readers.people import ByPeople
-from metajudge.readers.reader import FoundJudgment, LineReader, each
+from metajudge.readers.reader import FoundJudgment, LineReader, each, split
 from metajudge.readers.tables import JsonLineTable
+from metajudge.readers.typed_tables import ParquetTable
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 
 PROMPTS = frozenset({"bare", "rubric", "cot"})
@@ -146,17 +146,16 @@ class MTBenchFolder:
             yield from _annotated(self._annotations, items, names)
 
 
-def _read_items(source: Source, items: dict[str, Item], names: dict[str, str]) -> Iterator[Reject]:
-    """Adds a file's items by id, and their ids by the names of the annotations; yields what could not be read."""
+def _read_items(source: Source, items: dict[str, Item], names: dict[str, str]) -> list[Reject]:
+    """Adds a file's items by id, and their ids by the names of the annotations; gives what could not be read."""
 
     def add(line: Line) -> None:
         row = ItemRow.model_validate(line.data)
         item = row.item()
-        if items.setdefault(item.id, item) != item:
-            raise BadLine(f"item_id {item.id!r} was already used for another item; the first one is kept")
+        keep(item, items, "item; the first one")
         names[f"{row.question_id}__{row.model_a}__{row.model_b}__{row.turn}"] = item.id
 
-    return (found for found in each(source, ParquetTable(source).rows(), add) if isinstance(found, Reject))
+    return split(each(source, ParquetTable(source).rows(), add))[1]
 
 
 def _judgments(line: Line, items: dict[str, Item]) -> Iterator[Judgment]:

@@ -8,18 +8,22 @@ better. Of a folder, the pairs are held in memory, and the judgments, which name
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from metajudge.readers.lines import BadLine, Line, Reject, Source, read_lines
-from metajudge.readers.reader import FoundJudgment, each
+from metajudge.readers.lines import BadLine, Line, Reject, Source
+from metajudge.readers.people import ByPeople
+from metajudge.readers.reader import FoundJudgment, LineReader, each, split
+from metajudge.readers.tables import JsonLineTable
 from metajudge.types import Category, Item, Judgment, Pairwise
 
 FIRST, SECOND = "A", "B"
 """The response ids of a pair."""
 
 GameOrder = Literal["AB", "BA"]
+ORDERS: Final[tuple[GameOrder, GameOrder]] = ("AB", "BA")
+"""The orders of the two games of a pair."""
 
 _MARK = re.compile(r"([AB])\s*(>>|>|=)\s*([AB])")
 _BRACKETED = re.compile(r"\[\[\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*\]\]")
@@ -32,6 +36,32 @@ class GameVerdict:
 
     verdict: Pairwise | None
     no_verdict: str | None = None
+
+
+def pair_of(
+    name: str,
+    question: str,
+    responses: tuple[str, str],
+    *,
+    category: str | None = None,
+    label: str | None = None,
+    models: tuple[str | None, str | None] = (None, None),
+) -> Item:
+    """A pair as an item; a model that is not known is left out.
+
+    Raises:
+        ValidationError: the values make no item.
+    """
+    return Item.model_validate(
+        {
+            "id": name,
+            "question": question,
+            "responses": dict(zip((FIRST, SECOND), responses, strict=True)),
+            "category": category,
+            "label": label,
+            "models": {side: one for side, one in zip((FIRST, SECOND), models, strict=True) if one} or None,
+        }
+    )
 
 
 def shown_order(order: GameOrder) -> tuple[str, str]:
@@ -127,16 +157,13 @@ class _PairRow(BenchmarkLine):
     response_model: str | None = None
 
     def item(self) -> Item:
-        models = {FIRST: self.response_model, SECOND: self.response_model} if self.response_model else None
-        item = Item.model_validate(
-            {
-                "id": self.item_id,
-                "question": self.question,
-                "responses": {FIRST: self.response_a, SECOND: self.response_b},
-                "category": self.category or self.subset,
-                "label": self.label,
-                "models": models,
-            }
+        item = pair_of(
+            self.item_id,
+            self.question,
+            (self.response_a, self.response_b),
+            category=self.category or self.subset,
+            label=self.label,
+            models=(self.response_model, self.response_model),
         )
         if isinstance(item.label, Category):
             raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
@@ -175,7 +202,7 @@ class PairedJudgments(Generic[R]):
         self._row = row
         self._judgment_of = judgment_of
 
-    def read(self) -> Iterator[FoundJudgment | Reject]:
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         items: dict[str, Item] = {}
         for source in self._pairs:
             yield from _read_pairs(source, items)
@@ -187,24 +214,28 @@ class PairedJudgments(Generic[R]):
                 raise BadLine(f"no pair with item_id {row.item_id!r} in {names}")
             return self._judgment_of(row, items[row.item_id])
 
-        for found in each(self._judgments, read_lines(self._judgments, nan_is_null=True, infinite_is_text=True), made):
-            yield found if isinstance(found, Reject) else FoundJudgment(found[1], self._judgments.name, found[0])
+        rows = JsonLineTable(self._judgments).rows
+        yield from LineReader(self.format, self._judgments, rows, lambda line: [made(line)]).read()
 
 
 def is_pair(record: dict[str, Any]) -> bool:
     return record.keys() >= {"item_id", "question", "response_a", "response_b"}
 
 
-def _read_pairs(source: Source, items: dict[str, Item]) -> Iterator[Reject]:
-    """Adds a file's pairs to ``items``; yields what could not be read."""
+def _read_pairs(source: Source, items: dict[str, Item]) -> list[Reject]:
+    """Adds a file's pairs to ``items``; gives what could not be read."""
 
     def add(line: Line) -> None:
-        item = _PairRow.model_validate(line.data).item()
-        if items.setdefault(item.id, item) != item:
-            raise BadLine(f"item_id {item.id!r} was already used for another pair; the first pair is kept")
+        keep(_PairRow.model_validate(line.data).item(), items, "pair; the first pair")
 
-    return (
-        found
-        for found in each(source, read_lines(source, nan_is_null=True, infinite_is_text=True), add)
-        if isinstance(found, Reject)
-    )
+    return split(each(source, JsonLineTable(source).rows(), add))[1]
+
+
+def keep(item: Item, items: dict[str, Item], other: str) -> None:
+    """Adds an item to the others; ``other`` is what messages call another one and the first.
+
+    Raises:
+        BadLine: its id stands for another one.
+    """
+    if items.setdefault(item.id, item) != item:
+        raise BadLine(f"item_id {item.id!r} was already used for another {other} is kept")

@@ -36,22 +36,10 @@ from metajudge.types.digests import digest
 
 MODEL_GRADED = frozenset(
     [
-        "agent-rubric",
-        "answer-relevance",
-        "context-faithfulness",
-        "context-recall",
-        "context-relevance",
-        "conversation-relevance",
-        "factuality",
-        "g-eval",
-        "llm-rubric",
-        "model-graded-closedqa",
-        "model-graded-factuality",
-        "pi",
-        "research-rubric",
-        "search-rubric",
-        "trajectory:goal-success",
-        "video-rubric",
+        *("agent-rubric", "answer-relevance", "context-faithfulness", "context-recall", "context-relevance"),
+        *("conversation-relevance", "factuality", "g-eval", "llm-rubric", "model-graded-closedqa"),
+        *("model-graded-factuality", "pi", "research-rubric", "search-rubric", "trajectory:goal-success"),
+        *("video-rubric",),
     ]
 )
 """Assertions that a model decides."""

@@ -12,20 +12,19 @@ variables filled in. Ids are ``promptfoo/DIGEST/row/output/metric``, by a digest
 
 import csv
 import hashlib
-import io
 import re
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import EXCERPT, MAX_LINE_BYTES, BadLine, Reject, Source, open_bytes
+from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, open_bytes
 from metajudge.readers.promptfoo import PromptfooResults, failure_in, outputs_of
 from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.readers.scales import grade_of
+from metajudge.readers.tables import CsvRow, csv_rows
 from metajudge.types import Item, Judgment
 from metajudge.types.digests import digest
 
@@ -56,10 +55,10 @@ class _Output:
 def is_promptfoo_table(source: Source) -> bool:
     """Whether a CSV file's header is promptfoo's."""
     try:
-        with closing(_rows(source)) as rows:
-            return bool(_outputs(next(rows, [])))
-    except (InputError, csv.Error, OSError, UnicodeDecodeError, EOFError):
+        first = next(_rows(source), None)
+    except InputError:
         return False
+    return first is not None and bool(_outputs(first.cells))
 
 
 def promptfoo_table(source: Source) -> "PromptfooTable | PromptfooResults":
@@ -89,24 +88,22 @@ class PromptfooTable:
 
     def _graded(self, run: str) -> Iterator[tuple[int, Reject | Judgment]]:
         rows = _rows(self.source)
-        header = next(rows)
+        header = next(rows).cells
         outputs = _outputs(header)
-        try:
-            for number, row in enumerate(rows, start=2):
-                if len(row) != len(header):
-                    reason = f"the row has {len(row)} cells, the header {len(header)}"
-                    yield number, self.source.reject(number, reason, _excerpt(row))
-                    continue
-                if any("\ufffd" in cell for cell in row):
-                    yield number, self.source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
-                    continue
-                variables = dict(zip(header[: outputs[0].place], row, strict=False))
-                for index, output in enumerate(outputs):
-                    place = f"promptfoo/{run}/{number}/{index}"
-                    for found in self._of_output(number, row, output, variables, place):
-                        yield number, found
-        except csv.Error as error:
-            yield 1, Reject(self.source.name, 1, f"not CSV: {error}", "")
+        for number, (_, raw, row, fault) in enumerate(rows, start=2):
+            if isinstance(fault, UnicodeDecodeError) and len(row) == len(header):
+                yield number, self.source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
+                continue
+            if len(row) != len(header):
+                cells = f"the row has {len(row)} cells, the header {len(header)}"
+                reason = f"not CSV: {fault}" if isinstance(fault, csv.Error) else cells
+                yield number, self.source.reject(number, reason, _excerpt(row) if row else raw[:EXCERPT])
+                continue
+            variables = dict(zip(header[: outputs[0].place], row, strict=False))
+            for index, output in enumerate(outputs):
+                place = f"promptfoo/{run}/{number}/{index}"
+                for found in self._of_output(number, row, output, variables, place):
+                    yield number, found
 
     def _of_output(
         self, number: int, row: Sequence[str], output: _Output, variables: dict[str, str], place: str
@@ -183,26 +180,23 @@ def _outputs(header: Sequence[str]) -> list[_Output]:
     return found
 
 
-def _rows(source: Source) -> Generator[list[str], None, None]:
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    with open_bytes(source) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-        yield from (row for row in csv.reader(text, strict=True) if any(row))
+def _rows(source: Source) -> Iterator[CsvRow]:
+    return (row for row in csv_rows(source, ",") if row.fault is not None or any(row.cells))
 
 
 def _is_same_run(table: Source, results: Source, *, lines: bool) -> bool:
     """Whether results are those of a table: the same outputs to the same tests."""
     try:
-        with closing(_rows(table)) as rows:
-            outputs = _outputs(next(rows))
-            texts = {
-                (test, prompt): row[output.place]
-                for test, row in enumerate(rows)
-                for prompt, output in enumerate(outputs)
-                if any(output.cells(row).values())
-            }
+        rows = (row.cells for row in _rows(table))
+        outputs = _outputs(next(rows))
+        texts = {
+            (test, prompt): row[output.place]
+            for test, row in enumerate(rows)
+            for prompt, output in enumerate(outputs)
+            if any(output.cells(row).values())
+        }
         return texts == outputs_of(results, lines=lines)
-    except (*UNREADABLE, csv.Error, OSError, EOFError):
+    except (*UNREADABLE, IndexError):
         return False
 
 

@@ -7,18 +7,29 @@ are repeats: their ids differ by the ``phase`` of the run.
 
 The texts are not in these files; :data:`WITHHELD` stands for each. An item is a subset and its id there; ids of
 different subsets repeat. Scores of reward models in ``reward_scores.jsonl`` have the same ids.
+
+Results of reward models are read as the benchmark's own scripts write them (``eval-set-scores/ORG/MODEL.json``, of
+``scripts/run_v2.py`` of allenai/reward-bench): one JSON object of columns, ``{"id": [...], "subset": [...],
+"num_correct": [...], "scores": [[[s], [s], [s], [s]], ...], "results": [...], "model": NAME, "model_type": KIND}``. A
+row is a ranking of its candidates by their scores, equal ones tied; the first ``num_correct`` of them are the right
+ones. Results of judges that write (``run_generative_v2.py``) say whether the choice was right, and not what it was:
+such a row is no verdict that could be vetted, and is rejected.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.pairs import BenchmarkLine
+from metajudge.readers.scored_runs import RecordedRun, RecordedScore
 from metajudge.types import Item, Judgment, Ranking
 
 FORMAT = "RewardBench 2 passes"
+RESULTS = "RewardBench 2 results"
 SLOTS = ("A", "B", "C", "D")
 """What the prompts call the candidates, by position."""
 
@@ -121,3 +132,60 @@ def _why_none(row: PassRow) -> str:
     if not (row.judgement_text or "").strip():
         return "the judge's answer is empty"
     return f"no choice among A to D could be read (recorded: {row.parsed_letter!r})"
+
+
+_COLUMNS = ("id", "subset", "results")
+
+
+def is_columns(record: Mapping[str, Any]) -> bool:
+    """Whether an object is a file of results: columns of equal length, and one model."""
+    columns = [record.get(name) for name in _COLUMNS]
+    lists = all(isinstance(one, list) for one in columns)
+    return lists and isinstance(record.get("model"), str) and len({len(one or ()) for one in columns}) == 1
+
+
+def rows_in(data: Mapping[str, Any]) -> list[Any] | None:
+    """The rows of a file; None for another object."""
+    if not is_columns(data):
+        return None
+    count = len(data["id"])
+    columns = {name: one for name, one in data.items() if isinstance(one, list) and len(one) == count}
+    constants = {name: data.get(name) for name in ("model", "model_type")}
+    return [{**{name: one[row] for name, one in columns.items()}, **constants} for row in range(count)]
+
+
+def run_of(row: Mapping[str, Any]) -> AssessedRun:
+    """A row as a run with the ranking of its candidates.
+
+    Raises:
+        BadLine: there are no scores, or one is no finite number.
+    """
+    if not row.get("scores"):
+        raise BadLine(
+            "scores: results of judges that write say whether the choice was right and not what it was, so there is no "
+            "verdict to vet"
+        )
+    scores = reward_scores_of(row)
+    if len(scores) < 2:
+        raise BadLine("scores: a ranking needs the scores of at least two candidates")
+    if not all(math.isfinite(one) for one in scores.values()):
+        raise BadLine("scores: a candidate's score is missing or infinite")
+    name, subset = item_id(str(row["subset"]), str(row["id"])), str(row["subset"])
+    right = row.get("num_correct")
+    right = right if isinstance(right, int) and 0 < right < len(scores) else 1
+    run = RecordedRun(
+        id=name,
+        question=f"RewardBench 2: {name}",
+        answer=None,
+        answers=dict.fromkeys(scores, WITHHELD),
+        category=subset,
+        label=Ranking((tuple(scores)[:right], tuple(scores)[right:])),
+    )
+    levels = sorted(set(scores.values()), reverse=True)
+    score = RecordedScore(
+        id=f"{name}/{row['model']}",
+        judge=str(row["model"]),
+        value=[[one for one, given in scores.items() if given == level] for level in levels],
+        meta={"dataset": "rewardbench2", "model_type": row.get("model_type"), "scores": list(scores.values())},
+    )
+    return AssessedRun(run, [score])

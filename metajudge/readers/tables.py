@@ -1,36 +1,27 @@
-"""Tables in: rows of CSV, TSV, JSON and Excel files, and what all tables have: rows as a number and named cells."""
+"""Tables in: rows of CSV, TSV and JSON files, and what all tables have: rows as a number and named cells."""
 
 import csv
-import datetime
 import re
-import warnings
-import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
-
-import orjson
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from metajudge.errors import InputError
-from metajudge.installation import install_command
 from metajudge.readers.cells import parsed
 from metajudge.readers.lines import (
     EXCERPT,
     MAX_LINE_BYTES,
     BadLine,
     Line,
-    RawLine,
     Reject,
     Source,
     open_bytes,
     parse_object,
-    raw_lines,
     read_lines,
 )
-from metajudge.readers.parquet_table import TableRow
+from metajudge.readers.typed_tables import TableRow
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -131,10 +122,15 @@ class Table(Protocol):
         """Every row; ``number`` is the line, or the row where the format has no lines (1 for the first)."""
 
 
-class JsonLineTable:
-    """One object a line."""
+class _JsonTable:
+    """Objects of a JSON file.
 
-    format = "JSONL"
+    Args:
+        source: where it is.
+        infinite_is_text: as for :func:`~metajudge.readers.lines.read_lines`.
+    """
+
+    format = ""
 
     def __init__(self, source: Source, *, infinite_is_text: bool = True) -> None:
         self.source = source
@@ -144,24 +140,22 @@ class JsonLineTable:
         return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
+        raise NotImplementedError
+
+
+class JsonLineTable(_JsonTable):
+    """One object a line."""
+
+    format = "JSONL"
+
+    def rows(self) -> Iterator[Line | Reject]:
         return read_lines(self.source, nan_is_null=True, infinite_is_text=self._infinite_is_text)
 
-    def raw_lines(self) -> Iterator[RawLine | Reject]:
-        """Every line, not parsed yet."""
-        return raw_lines(self.source)
 
-
-class JsonListTable:
+class JsonListTable(_JsonTable):
     """One JSON list of objects."""
 
     format = "JSON list"
-
-    def __init__(self, source: Source, *, infinite_is_text: bool = True) -> None:
-        self.source = source
-        self._infinite_is_text = infinite_is_text
-
-    def columns(self) -> tuple[str, ...]:
-        return columns_of_objects(self.rows())
 
     def rows(self) -> Iterator[Line | Reject]:
         return read_elements(self.source, infinite_is_text=self._infinite_is_text)
@@ -224,11 +218,84 @@ SUFFIXES = (".csv", ".tsv")
 _DELIMITERS = (",", "\t", ";", "|")
 
 
+class CsvRow(NamedTuple):
+    """A row of a CSV file.
+
+    Attributes:
+        number: of its first line.
+        raw: as written in the file; empty where the file is damaged.
+        cells: none where the row is blank, or no CSV.
+        fault: what is wrong with the row; None where nothing is.
+    """
+
+    number: int
+    raw: bytes
+    cells: list[str]
+    fault: Exception | None
+
+
+def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[CsvRow]:
+    """Every row of a CSV file (RFC 4180), the header and blank ones among them.
+
+    A fault is a ``csv.Error`` (a quote in the wrong place, or one that is never closed and swallows what follows), a
+    ``UnicodeDecodeError``, or what reading a damaged file raises: then nothing follows.
+
+    Args:
+        source: the file.
+        delimiter: of cells; None for a tab in ``.tsv`` files, else for what mostly divides the first line.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    # The limit is the module's, for the whole process; it only ever grows here.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    number, pieces, faults = 0, list[bytes](), list[Exception]()
+
+    def lines(stream: BinaryIO) -> Iterator[str]:
+        nonlocal number
+        while raw := stream.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if number == 1:
+                raw = raw.removeprefix(_BOM)
+            if not pieces or sum(map(len, pieces)) <= MAX_LINE_BYTES:
+                pieces.append(raw)
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                faults.append(error)
+                text = raw.decode("utf-8", "replace")
+            yield text.replace("\0", "") if "\0" in text else text
+
+    with open_bytes(source) as stream:
+        decoded = lines(stream)
+        first = 1
+        try:
+            head = next(decoded, "")
+            found = "\t" if ".tsv" in source.path.suffixes else max(_DELIMITERS, key=head.count)
+            reader = csv.reader(chain([head], decoded) if head else [], delimiter=delimiter or found, strict=True)
+            while True:
+                cells: list[str] = []
+                fault = faults
+                try:
+                    cells = next(reader)
+                except csv.Error as error:
+                    fault = [error]
+                raw = b"".join(pieces)
+                yield CsvRow(first, raw.rstrip(b"\r\n"), cells, fault[-1] if fault else None)
+                first = number + 1
+                pieces.clear()
+                faults.clear()
+        except StopIteration:
+            return
+        except (EOFError, OSError, zlib.error) as error:
+            yield CsvRow(first, b"", [], error)
+
+
 class CsvTable:
-    """Rows of a CSV file (RFC 4180); the delimiter is a tab in ``.tsv`` files, else what mostly divides the header.
+    """Rows of a CSV file with a header; see :func:`csv_rows`.
 
     A row with another number of cells than the header, with a quote in the wrong place or with bytes that are not
-    UTF-8 is a :class:`Reject`. A quote that is never closed swallows what follows: it is reported where it opens.
+    UTF-8 is a :class:`Reject`. A quote that is never closed is reported where it opens.
     """
 
     format = "CSV"
@@ -237,109 +304,47 @@ class CsvTable:
         self.source = source
 
     def columns(self) -> tuple[str, ...]:
-        with open_bytes(self.source) as stream:
-            return self._header(_Lines(stream))[1]
+        return self._header(csv_rows(self.source))
 
     def rows(self) -> Iterator[Line | Reject]:
-        # The limit is the module's, for the whole process; it only ever grows here.
-        csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-        with open_bytes(self.source) as stream:
-            lines = _Lines(stream)
-            reader, header = self._header(lines)
-            while True:
-                lines.begin()
-                try:
-                    cells = next(reader)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    yield self._broken(lines, error)
-                    continue
-                except (EOFError, OSError, zlib.error) as error:
-                    reason = f"the file is damaged or ends early; nothing after this line can be read ({error})"
-                    yield Reject(self.source.name, lines.first, reason, "")
-                    return
-                if cells and any(cells):
-                    yield self._row(lines, header, cells)
+        rows = csv_rows(self.source)
+        header = self._header(rows)
+        for number, raw, cells, fault in rows:
+            if fault is not None:
+                yield self.source.reject(
+                    number, _csv_fault(fault), raw[:EXCERPT] if isinstance(fault, csv.Error) else raw
+                )
+            elif len(cells) == len(header) and any(cells):
+                yield Line(number, raw, dict(zip(header, cells, strict=True)))
+            elif any(cells):
+                reason = f"the row has {len(cells)} cells, the header {len(header)}"
+                yield self.source.reject(number, reason, raw)
 
-    def _header(self, lines: "_Lines") -> tuple[Iterator[list[str]], tuple[str, ...]]:
+    def _header(self, rows: Iterator[CsvRow]) -> tuple[str, ...]:
         name = self.source.name
-        lines.begin()
-        try:
-            first = next(lines, "")
-        except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{name} is a damaged gzip file: {error}") from error
-        if not first.strip():
+        _, raw, cells, fault = next(rows, CsvRow(1, b"", [], None))
+        if isinstance(fault, csv.Error):
+            raise InputError(f"{name}:1: the header cannot be read as CSV: {fault}")
+        if fault is not None and not isinstance(fault, UnicodeDecodeError):
+            raise InputError(f"{name} is a damaged gzip file: {fault}")
+        if not raw.strip():
             raise InputError(f"{name} has no header: the first line of a CSV file names its columns")
-        delimiter = "\t" if ".tsv" in self.source.path.suffixes else max(_DELIMITERS, key=first.count)
-        reader = csv.reader(lines.from_(first), delimiter=delimiter, strict=True)
-        try:
-            header = tuple(cell.strip() for cell in next(reader))
-        except csv.Error as error:
-            raise InputError(f"{name}:1: the header cannot be read as CSV: {error}") from None
+        header = tuple(cell.strip() for cell in cells)
         repeated = sorted({cell for cell in header if header.count(cell) > 1})
         if repeated:
             raise InputError(f"{name} has several columns named {', '.join(map(repr, repeated))}: rename them")
-        return reader, header
-
-    def _row(self, lines: "_Lines", header: tuple[str, ...], cells: list[str]) -> Line | Reject:
-        if lines.undecodable:
-            return self.source.reject(lines.first, f"not UTF-8: {lines.undecodable}", lines.text)
-        if len(cells) != len(header):
-            reason = f"the row has {len(cells)} cells, the header {len(header)}"
-            return self.source.reject(lines.first, reason, lines.text)
-        return Line(lines.first, lines.text, dict(zip(header, cells, strict=True)))
-
-    def _broken(self, lines: "_Lines", error: csv.Error) -> Reject:
-        if "unexpected end of data" in str(error) or "field larger" in str(error):
-            reason = "a quote opens here and is not closed: the rest of the file would be read as its text"
-        else:
-            reason = f"not CSV: {error}"
-        return self.source.reject(lines.first, reason, lines.text[:EXCERPT])
+        return header
 
 
-class _Lines:
-    """Decoded lines for the csv module, which remember what the current row is made of."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._number = 0
-        self._pieces: list[bytes] = []
-        self.first = 1
-        self.undecodable = ""
-
-    def begin(self) -> None:
-        """A new row begins with the next line."""
-        self._pieces.clear()
-        self.first = self._number + 1
-        self.undecodable = ""
-
-    @property
-    def text(self) -> bytes:
-        """The row as written in the file."""
-        return b"".join(self._pieces).rstrip(b"\r\n")
-
-    def from_(self, line: str) -> Iterator[str]:
-        yield line
-        yield from self
-
-    def __iter__(self) -> "_Lines":
-        return self
-
-    def __next__(self) -> str:
-        raw = self._stream.readline(MAX_LINE_BYTES + 1)
-        if not raw:
-            raise StopIteration
-        self._number += 1
-        if self._number == 1:
-            raw = raw.removeprefix(_BOM)
-        if sum(map(len, self._pieces)) <= MAX_LINE_BYTES:
-            self._pieces.append(raw)
-        try:
-            return raw.decode("utf-8").replace("\0", "")
-        except UnicodeDecodeError as error:
-            self.undecodable = f"byte 0x{raw[error.start]:02x}"
-            return raw.decode("utf-8", "replace").replace("\0", "")
+def _csv_fault(fault: Exception) -> str:
+    """Why a row cannot be read."""
+    if isinstance(fault, UnicodeDecodeError):
+        return f"not UTF-8: byte 0x{fault.object[fault.start]:02x}"
+    if not isinstance(fault, csv.Error):
+        return f"the file is damaged or ends early; nothing after this line can be read ({fault})"
+    if "unexpected end of data" in str(fault) or "field larger" in str(fault):
+        return "a quote opens here and is not closed: the rest of the file would be read as its text"
+    return f"not CSV: {fault}"
 
 
 def looks_like_csv(path: Path, head: bytes) -> bool:
@@ -356,102 +361,3 @@ def looks_like_csv(path: Path, head: bytes) -> bool:
     delimiter = max(_DELIMITERS, key=first.count)
     cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
     return len(cells) > 1 and len(set(cells)) == len(cells) and all(0 < len(cell) <= 40 for cell in cells)
-
-
-_SHEETS: Final = "xl/workbook.xml"
-
-
-def is_workbook(source: Source) -> bool:
-    """Whether a zip archive is an Excel workbook."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            return _SHEETS in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return False
-
-
-class WorkbookTable:
-    """Rows of a sheet; its first row that is not empty names the columns.
-
-    Numbers without a fraction are whole numbers, times are ISO 8601 texts, and a formula gives the value that was
-    saved with it. Rows are read one at a time; ``number`` is the row of the sheet.
-
-    Raises:
-        InputError: openpyxl is not installed, or the file cannot be read.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.format = "Excel sheet"
-
-    def columns(self) -> tuple[str, ...]:
-        """The cells of the header."""
-        for _, cells in self._rows():
-            return self._header(cells)
-        raise InputError(f"{self.source.name} has no row: the first row of a sheet names its columns")
-
-    def rows(self) -> Iterator[Line | Reject]:
-        """Every row below the header that is not empty."""
-        header: tuple[str, ...] | None = None
-        for number, cells in self._rows():
-            if header is None:
-                header = self._header(cells)
-                continue
-            beyond = [cell for cell in cells[len(header) :] if cell not in (None, "")]
-            values = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-            data = {name: "" if value is None else value for name, value in zip(header, values, strict=True) if name}
-            raw = orjson.dumps(data, default=str)
-            if beyond:
-                yield self.source.reject(number, f"the row has {len(beyond)} more cells than the header", raw)
-            else:
-                yield Line(number, raw, data)
-
-    def _header(self, cells: list[Any]) -> tuple[str, ...]:
-        names = tuple("" if cell is None else str(cell).strip() for cell in cells)
-        repeated = sorted({name for name in names if name and names.count(name) > 1})
-        if repeated:
-            raise InputError(
-                f"{self.source.name} has several columns named {', '.join(map(repr, repeated))}: rename them"
-            )
-        return names
-
-    def _rows(self) -> Iterator[tuple[int, list[Any]]]:
-        """Rows that are not empty, with their numbers, of the first sheet that has any."""
-        try:
-            import openpyxl
-        except ImportError:
-            raise InputError(
-                f"{self.source.name} is an Excel workbook: {install_command('inputs')}, or save the sheet as CSV"
-            ) from None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # on styles and validations, which are not read
-                book = openpyxl.load_workbook(self.source.path, read_only=True, data_only=True)
-                with closing(book):
-                    for sheet in book.worksheets:
-                        empty = True
-                        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-                            if any(cell not in (None, "") for cell in row):
-                                empty = False
-                                yield number, _trimmed([_plain(cell) for cell in row])
-                        if not empty:
-                            return
-        except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
-            raise InputError(f"{self.source.name} cannot be read as an Excel workbook: {error}") from None
-
-
-def _trimmed(cells: list[Any]) -> list[Any]:
-    """Without empty cells at the end."""
-    while cells and cells[-1] in (None, ""):
-        cells.pop()
-    return cells
-
-
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
-        return cell.isoformat()
-    if isinstance(cell, datetime.timedelta):
-        return str(cell)
-    return cell

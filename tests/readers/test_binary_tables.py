@@ -3,15 +3,15 @@
 import gc
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
-from metajudge.readers.dataset_table import ROWS as BATCH
-from metajudge.readers.dataset_table import ArrowTable, DatasetTable, dataset_folders
+from metajudge.readers import open_judgments, typed_tables
 from metajudge.readers.frames import from_arrow, to_arrow
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.parquet_table import ParquetTable
+from metajudge.readers.typed_tables import ROWS as BATCH
+from metajudge.readers.typed_tables import ArrowTable, DatasetTable, ParquetTable, dataset_folders
 from tests.doubles.crowds import crowd
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, MODELS, OTHERS
 from tests.readers.binary_tables import MAP, ROWS, parquet, pyarrow, write_dataset, write_parquet
@@ -22,6 +22,28 @@ def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "x[1]*.parquet", ROWS)
     write_parquet(tmp_path / "x1.parquet", ROWS)
     assert len(list(open_judgments([path], mapping=MAP))) == 2
+
+
+def test_a_parquet_file_can_name_no_other_file_and_load_no_extension(tmp_path: Path) -> None:
+    path, other = (write_parquet(tmp_path / name, ROWS) for name in ("x[1]*.parquet", "y.parquet"))
+    with ParquetTable(Source(path, "x"))._opened() as connection:
+        for query in (f"FROM '{other}'", f"FROM read_text('{other}')", f"COPY (SELECT 1) TO '{tmp_path / 'new'}'"):
+            with pytest.raises(duckdb.PermissionException, match="disabled by configuration"):
+                connection.execute(query)
+        for setting in ("enable_external_access = true", f"allowed_paths = ['{other}']"):
+            with pytest.raises(duckdb.Error):
+                connection.execute(f"SET {setting}")
+        settings = ("autoload_known_extensions", "autoinstall_known_extensions", "enable_external_access")
+        known = [connection.execute(f"SELECT current_setting('{name}')").fetchone()[0] for name in settings]
+    assert known == [False, False, False]
+
+
+def test_a_row_group_that_does_not_fit_into_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_parquet(tmp_path / "x.parquet", [{"q": "long " * 400_000}] * 40, use_dictionary=False)
+    monkeypatch.setattr(typed_tables, "_MEMORY", "20MB")
+    (only,) = ParquetTable(Source(path, "x")).rows()
+    assert isinstance(only, Reject)
+    assert "takes more than 20MB of memory: write the file with smaller ones" in only.reason
 
 
 def test_a_mapped_parquet_file_is_read_and_a_damaged_one_refused(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
+"""Guesses at the columns of a table."""
+
 from typing import Any
 
 import pytest
 
+from metajudge.readers.guessed_values import is_judges_name, is_label_name
 from metajudge.readers.guessing import Guess, guess_mapping
+from metajudge.readers.inspection import guess_table, guess_tables
 from metajudge.readers.lines import Line
 
 
@@ -124,3 +128,60 @@ def test_an_id_of_several_rows_is_the_items_or_the_questions() -> None:
 def test_words_of_a_verdict_are_understood_unless_there_are_many() -> None:
     found = guessed(*(GRADED | {"response": str(n), "score": f"w{n}", "verdict": "pass"} for n in range(30)))
     assert found.mapping.columns["verdict"] == "verdict"
+
+
+PEOPLE = (
+    "label human human_score Human-Rating human_1 gold gold_label expert expert_2 annotator_1 ground_truth score_human"
+)
+JUDGES = "judge_score llm_score judge_label LLM-label auto_score judge_verdict gpt4_score ai_rating"
+NEITHER = (
+    "annotator person score verdict judge rationale gold_answer human_answer response labels judge_model expertise"
+)
+
+
+KINDS = [(PEOPLE, (True, False)), (JUDGES, (False, True)), (NEITHER, (False, False))]
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for names, kind in KINDS for name in names.split()])
+def test_whose_value_a_name_says_it_is(name: str, kind: tuple[bool, bool]) -> None:
+    assert (is_label_name(name), is_judges_name(name)) == kind
+
+
+HEAD = "item_id,question,response,judge,grade,timestamp,model_version\n"
+ROWS = "".join(f"q{n},What is {n}?,{n}.,owl,{n % 5},2026-01-0{1 + n % 9},v1\n" for n in range(20))
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, text):
+        (tmp_path / name).write_text(text)
+        return name
+
+    return write
+
+
+def test_usual_names_are_read_with_time_and_version_beside(table):
+    mapping = guess_table(table("a.csv", HEAD + ROWS))
+    assert mapping.columns["verdict"] == "grade"
+    assert mapping.columns["meta.time"] == "timestamp"
+    assert mapping.columns["meta.judge_version"] == "model_version"
+    assert mapping.constants == {}
+
+
+def test_one_judge_without_a_column_is_named_after_the_file(table):
+    text = "".join(line.replace(",owl,", ",").replace(",judge,", ",") + "\n" for line in (HEAD + ROWS).splitlines())
+    assert guess_table(table("gpt-4o.csv", text)).constants == {"judge": "gpt-4o"}
+
+
+def test_a_guess_that_leaves_many_rows_unread_is_none(table):
+    bad = "".join(f"x{n},,,,perhaps,,\n" for n in range(10))
+    assert guess_table(table("a.csv", HEAD + ROWS + bad)) is None
+
+
+def test_known_formats_and_unlike_tables_need_or_get_no_guess(table):
+    other = table("b.csv", "qid,prompt,output_1,output_2,judge,winner\n1,x,y,z,owl,A\n")
+    assert guess_tables([table("a.csv", HEAD + ROWS), other]) is None
+    assert guess_tables(["-"]) is None
+    assert guess_tables(["missing.csv"]) is None

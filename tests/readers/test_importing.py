@@ -47,35 +47,39 @@ def said(name, **options):
 
 
 class TestGuesses:
-    def test_left_and_right_in_any_case_are_the_columns_so_named(self, table):
-        name = table(
-            *rows(
-                9,
-                prompt="Question #?",
-                right_answer="second #",
-                left_answer="first #",
-                preferred=["Left", "right", "TIE"],
-                evaluator="gpt",
-            )
-        )
-        verdicts, found = said(name)
-        assert verdicts == {"A>B": 3, "B>A": 3, "A=B": 3}
-        assert found.records[0].item.responses == {"A": "first 0", "B": "second 0"}
-
-    def test_a_german_spreadsheet_with_semicolons_and_a_byte_order_mark(self, table):
-        name = table(
-            *rows(
-                6,
-                Frage="Was ist #?",
-                Antwort_A="eins #",
-                Antwort_B="zwei #",
-                Gewinner=["A", "B", "unentschieden"],
-                Richter="gpt",
+    @pytest.mark.parametrize(
+        ("columns", "verdicts"),
+        [
+            (  # sides in any case are the columns so named
+                {"prompt": "Question #?", "right_answer": "second #", "left_answer": "first #", "evaluator": "gpt"}
+                | {"preferred": ["Left", "right", "TIE"]},
+                {"A>B": 2, "B>A": 2, "A=B": 2},
             ),
-            delimiter=";",
-            bom=True,
-        )
-        assert said(name)[0] == {"A>B": 2, "B>A": 2, "A=B": 2}
+            (  # a German spreadsheet
+                {"Frage": "Was ist #?", "Antwort_A": "first #", "Antwort_B": "second #", "Richter": "gpt"}
+                | {"Gewinner": ["A", "B", "unentschieden"]},
+                {"A>B": 2, "B>A": 2, "A=B": 2},
+            ),
+            (  # models' names as winners, in whatever columns name the models
+                {"question": "Why #?", "answer_1": "first #", "answer_2": "second #", "judge": "j"}
+                | {"erste": ["gpt", "llama"], "zweite": ["llama", "gpt"], "winner": ["gpt", "gpt"]},
+                {"A>B": 3, "B>A": 3},
+            ),
+            (  # objects as JSON text in cells
+                {"prompt": '{"text": "What is #?"}', "output": '{"a": "first #", "b": "second #"}'}
+                | {"eval": '{"winner": "a", "reason": "r", "judge": "g"}'},
+                {"A>B": 6},
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("written", [{}, {"delimiter": ";", "bom": True}])
+    def test_names_and_words_of_many_kinds_are_understood(self, table, columns, verdicts, written):
+        read, found = said(table(*rows(6, **columns), **written))
+        assert read == verdicts
+        record = found.records[0]
+        assert record.item.responses == {"A": "first 0", "B": "second 0"}
+        assert found.mapping.model_columns == ({"A": "erste", "B": "zweite"} if "erste" in columns else {})
+        assert "eval" not in columns or (record.item.question, record.rationale) == ("What is 0?", "r")
 
     def test_names_in_no_list_by_the_values_alone(self, table):
         name = table(*rows(6, xyz="Why is it #?", foo="a #", bar="b #", baz=["foo", "bar"]))
@@ -87,23 +91,6 @@ class TestGuesses:
             "responses.B": "bar",
             "question": "xyz",
         }
-
-    def test_models_names_as_winners_are_found_in_whatever_columns_name_them(self, table):
-        name = table(
-            *rows(
-                6,
-                question="Why #?",
-                answer_1="x #",
-                answer_2="y #",
-                erste=["gpt", "llama"],
-                zweite=["llama", "gpt"],
-                winner=["gpt", "gpt"],
-                judge="j",
-            )
-        )
-        verdicts, found = said(name)
-        assert verdicts == {"A>B": 3, "B>A": 3}
-        assert found.mapping.model_columns == {"A": "erste", "B": "zweite"}
 
     def test_one_hot_winners_with_lists_of_turns_as_json_text(self, table):
         name = table(
@@ -129,20 +116,6 @@ class TestGuesses:
         first = answered(found.mapping, asked, "1", found.columns)
         record = inspect_input(name, first).records[0]
         assert (record.item.question, record.item.responses) == ("first 0?", {"A": "a1", "B": "b1"})
-
-    def test_objects_as_json_text_in_cells(self, table):
-        name = table(
-            *rows(
-                4,
-                prompt='{"text": "What is #?"}',
-                output='{"a": "x #", "b": "y #"}',
-                eval='{"winner": "a", "reason": "r", "judge": "g"}',
-            )
-        )
-        verdicts, found = said(name)
-        assert verdicts == {"A>B": 4}
-        assert found.records[0].item.question == "What is 0?"
-        assert found.records[0].rationale == "r"
 
     def test_many_numbers_are_asked_about_and_never_guessed(self, table):
         name = table(

@@ -252,7 +252,6 @@ def test_a_log_without_verdicts_says_why(tmp_path: Path, head: Any, samples: lis
 
 
 def test_what_inspect_wrote_is_read_without_flags_and_counts_once() -> None:
-    pytest.importorskip("zstandard", reason="the log is packed with it")
     source = open_judgments([INTEROP / "inspect"])
     found = list(source)
     assert (len(found), source.duplicates, source.rejects) == (18, 18, 1)

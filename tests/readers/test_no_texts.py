@@ -86,7 +86,9 @@ async def test_agents_are_not_asked_and_the_reason_is_typed():
     assert (found.status, found.failure.kind) == (Status.FAILED, FailureKind.NO_EVIDENCE)
     assert found.failure.message.startswith("no texts")
     assert found.calls == 0
-    assert estimate_vetting(PanelConfig.model_validate({"agents": [{"model": "openai:gpt-4o-mini"}]}), [given]).calls == 0
+    assert (
+        estimate_vetting(PanelConfig.model_validate({"agents": [{"model": "openai:gpt-4o-mini"}]}), [given]).calls == 0
+    )
 
 
 @pytest.mark.parametrize(
