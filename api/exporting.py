@@ -20,9 +20,9 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from fastapi import HTTPException
 
-from metajudge.preferences import ExportRequest
-from metajudge.preferences.export_process import ARCHIVE, COMMAND, Order, ProcessResult
-from metajudge.preferences.workspace import DiskFullError, NeedsMemoryError, readable_errors
+from metajudge.exports import ExportRequest
+from metajudge.exports.export_process import ARCHIVE, COMMAND, Order, ProcessResult
+from metajudge.exports.workspace import DiskFullError, NeedsMemoryError, readable_errors
 from metajudge.store.protocol import Store
 from metajudge.types.location import PostgresUrl
 

@@ -22,7 +22,7 @@ LAYERS = [
     "agents reviews report runs outcomes.model",
     "outcomes.ruling",
     "judging store",
-    "strategies clashes cases peers preferences audit webhooks",
+    "strategies clashes cases peers exports audit webhooks",
     "panels feedback report.audit monitor outcomes systems",
     "session runs.estimate auditing clashes.candidates",
     "vetting",
@@ -59,7 +59,7 @@ PURE = [
     "peers.alignment peers.cautions peers.correlation peers.evaluators peers.figures peers.findings",
     "peers.influence",
     "peers.standing peers.table",
-    "feedback.metrics feedback.patterns preferences.near_duplicates preferences.splitting reviews.agreement",
+    "feedback.metrics feedback.patterns exports.near_duplicates exports.splitting reviews.agreement",
     "reviewables.comparing reviewables.labels reviewables.parts reviewables.sheet reviewables.wording",
 ]
 """Packages and modules without files, clock, environment, async, or randomness other than a seeded generator's."""

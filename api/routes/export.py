@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import StreamingResponse
 
-from metajudge.preferences import ExportRequest
+from metajudge.exports import ExportRequest
 
 from ..admission import while_connected
 from ..audit import Action

@@ -143,7 +143,7 @@ def lock_store(arguments: Callable[[str], list[str]]) -> Callable[[Path, str, An
 
 KILLED_EXPORT = """
 import os, signal, sys
-from metajudge.preferences import cleaning
+from metajudge.exports import cleaning
 cleaning.drop_exact_duplicates = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from metajudge.cli import main
 sys.argv[0] = "metajudge"

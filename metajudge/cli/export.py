@@ -4,7 +4,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
@@ -16,30 +15,14 @@ from pydantic import ValidationError
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.exports import ExportRequest, ExportResult, export
+from metajudge.exports import check as check_folder
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
-from metajudge.preferences import ExportRequest, ExportResult, export
-from metajudge.preferences import check as check_folder
 from metajudge.runs.exit_codes import ExitCode, RunCounts, exit_code
 
 LIVE_EVERY_S = 0.2
 PLAIN_EVERY_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class ExportSource:
-    """What is exported: a store, or a file of assessments with the judgments they were made from.
-
-    Attributes:
-        calibration: file that the guaranteed threshold is taken from.
-        decontaminate: benchmarks whose items are removed.
-    """
-
-    store: str | None
-    assessments: Path | None
-    judgments: list[str]
-    calibration: Path | None
-    decontaminate: list[Path]
 
 
 def request_of(asked: Mapping[str, object]) -> ExportRequest:
@@ -56,37 +39,6 @@ def request_of(asked: Mapping[str, object]) -> ExportRequest:
         raise ConfigurationError(
             f"{_option(first['loc'])}: {why[0].lower()}{why[1:]}, not {first['input']!r}"
         ) from None
-
-
-def run_export(out: Path, request: ExportRequest, source: ExportSource, reading: Reading, as_json: bool) -> int:
-    """Runs the export and prints its result; returns the exit code."""
-    from_files = source.assessments is not None or bool(source.judgments)
-    if from_files and source.store is not None:
-        raise InputError("--store and --assessments exclude each other: name one source")
-    check_apart(
-        [*source.judgments, *source.decontaminate, *([source.assessments] if source.assessments else [])], [out]
-    )
-    if reading.mapping is not None and source.judgments:
-        reading.open(source.judgments)  # which keeps the mapping
-    with StageBar() as bar:
-        result = export(
-            out,
-            request,
-            store=None if from_files else store_path(source.store),
-            assessments=source.assessments,
-            judgments=source.judgments or None,
-            calibration=source.calibration,
-            decontaminate=source.decontaminate,
-            watch=bar.begin,
-            mapping=reading.mapping,
-            prefix_ids=reading.prefix_ids,
-        )
-    unreadable = result.stats["read"]["unreadable_lines"]
-    if as_json:
-        echo_json({"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats})
-    else:
-        _print(out, result)
-    return exit_code(RunCounts(bad_lines=unreadable), strict=reading.strict)
 
 
 _OPTIONS = {"judges": "judge", "categories": "category", "decisions": "decision", "runs": "run", "panels": "panel"}
@@ -401,8 +353,32 @@ def preferences(
         "shard_rows": shard_rows,
         "seed": seed,
     }
-    source = ExportSource(store, assessments, judgments or [], calibration, decontaminate or [])
-    raise typer.Exit(run_export(out, request_of(asked), source, reading, as_json))
+    request, read, against = request_of(asked), judgments or [], decontaminate or []
+    from_files = assessments is not None or bool(read)
+    if from_files and store is not None:
+        raise InputError("--store and --assessments exclude each other: name one source")
+    check_apart([*read, *against, *([assessments] if assessments else [])], [out])
+    if reading.mapping is not None and read:
+        reading.open(read)  # which keeps the mapping
+    with StageBar() as bar:
+        result = export(
+            out,
+            request,
+            store=None if from_files else store_path(store),
+            assessments=assessments,
+            judgments=read or None,
+            calibration=calibration,
+            decontaminate=against,
+            watch=bar.begin,
+            mapping=reading.mapping,
+            prefix_ids=reading.prefix_ids,
+        )
+    if as_json:
+        echo_json({"out": str(out), "rows": result.rows, "resumed": result.resumed, **result.stats})
+    else:
+        _print(out, result)
+    unreadable = result.stats["read"]["unreadable_lines"]
+    raise typer.Exit(exit_code(RunCounts(bad_lines=unreadable), strict=reading.strict))
 
 
 @app.command("check")

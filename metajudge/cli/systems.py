@@ -13,8 +13,8 @@ import typer
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, echo_json
 from metajudge.errors import ConfigurationError
+from metajudge.exports.assessment_lines import read_assessments
 from metajudge.files.command_line import command
-from metajudge.preferences.assessment_lines import read_assessments
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.systems.catalogue import SYSTEMS, open_system

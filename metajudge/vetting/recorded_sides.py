@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from metajudge.errors import InputError
 from metajudge.evidence.units import Asked
-from metajudge.preferences.assessment_lines import read_lines
+from metajudge.exports.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_store
 from metajudge.store.run_results import RunResult, current_results, run_results, verdicts_of
 from metajudge.store.sql import Connection

@@ -15,14 +15,14 @@ import zipfile
 import httpx2
 import pytest
 
-from metajudge.preferences.export_process import COMMAND, Order
+from metajudge.exports.export_process import COMMAND, Order
 from metajudge.store import open_store
 from tests.api.service_process import process
 from tests.doubles.filled_store import fill
 from tests.doubles.postgres_urls import stores_on_postgres
 from tests.doubles.waiting import until
-from tests.preferences.stored import exported_from, filled, vetted
-from tests.preferences.vetted import assessment, judgment
+from tests.exports.stored import exported_from, filled, vetted
+from tests.exports.vetted import assessment, judgment
 
 URL = "/v1/export/preferences"
 MEGABYTE = 1024

@@ -3,7 +3,7 @@
 import asyncio
 
 from metajudge.store import open_store
-from tests.preferences.vetted import assessment, judgment
+from tests.exports.vetted import assessment, judgment
 
 NUMBERED = "-424242"
 """Stands in the template for the record's number."""

@@ -9,11 +9,11 @@ from metajudge.cases.run import judge_cases
 from metajudge.clashes.run import clash as clash_on
 from metajudge.clashes.standings import standings_of
 from metajudge.client import AsyncClient, Client
+from metajudge.exports import ExportRequest, Selection, check, export
 from metajudge.judging.run import grade_items, judge_items
 from metajudge.panels.config import PanelConfig, load_panel_file, panel_config
 from metajudge.peers import Options, analyse
 from metajudge.peers.run import run_peers as run_peers_on
-from metajudge.preferences import ExportRequest, Selection, check, export
 from metajudge.stats.panels import panel_ablation
 from metajudge.voting import borda, bradley_terry, dawid_skene, kemeny
 from metajudge.webhooks.webhook import verify

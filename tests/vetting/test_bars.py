@@ -13,7 +13,7 @@ from metajudge.types import Category, Grade, GuaranteedThreshold, Item, Judgment
 from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
 from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
-from tests.preferences.vetted import assessment, judgment
+from tests.exports.vetted import assessment, judgment
 
 
 def test_the_bar_itself_is_enough_despite_float_noise_and_nothing_kept_is_no_precision_of_one():

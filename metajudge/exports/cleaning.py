@@ -1,0 +1,199 @@
+"""What must not be in a preference dataset: empty, equal, truncated texts, duplicates, contradictions, secrets."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import duckdb
+import numpy as np
+
+from metajudge.exports.contamination import Benchmarks
+from metajudge.exports.intake import CUT_SHORT
+from metajudge.exports.near_duplicates import near_groups
+from metajudge.exports.request import ExportRequest, Kind
+from metajudge.exports.splitting import unit_key
+from metajudge.exports.texts import texts_of
+from metajudge.exports.workspace import FunnelStep, fill, item_spans, only, quoted, ranges
+
+PATTERNS: Final = {
+    "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",
+    "phone": r"(?:^|[^\w.+-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)[ .-]?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}(?:[^\w.-]|$)",
+    "ip_address": r"\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b",
+    "social_security_number": r"\b\d{3}-\d{2}-\d{4}\b",
+    "card_number": r"\b(?:4\d{3}|5[1-5]\d{2}|3[47]\d{2}|6011)[ -]?\d{4,6}[ -]?\d{4,5}(?:[ -]?\d{4})?\b",
+    "iban": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b",
+    "api_key": r"\b(?:sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|gh[pousr]_[A-Za-z0-9]{30,}"
+    r"|github_pat_[A-Za-z0-9_]{40,}|xox[abprs]-[A-Za-z0-9-]{10,}|hf_[A-Za-z0-9]{30,}|glpat-[A-Za-z0-9_-]{20,})",
+    "private_key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "web_token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    "password": r"(?i)\b(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?token)\s*[:=]\s*['\"]?[^\s'\"<>]{8,}",
+}
+"""Flag -> pattern (RE2); the flags stand in the column ``flags``."""
+
+
+BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, entry_id"
+"""Which of several duplicates stays."""
+
+
+def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> list[FunnelStep]:
+    """Fills ``measures``: lengths in characters, digests of normalised texts, and what is wrong with each text."""
+    sides = ("chosen", "rejected")
+    if request.kind is Kind.RESPONSES:
+        stated = [f"coalesce(list_contains(cut_names, {side}_ref), false)" for side in sides]
+    else:
+        stated = [f"coalesce({side}_finish IN ({_listed(CUT_SHORT)}), false)" for side in sides]
+    reported = " OR ".join(stated)
+    cut = {
+        "any": f"{reported} OR looks_cut(chosen) OR coalesce(looks_cut(rejected), false)",
+        "reported": reported,
+        "keep": "false",
+    }[request.truncation]
+    flags = "[]::VARCHAR[]"
+    if request.personal_data != "leave":
+        whole = "concat_ws(chr(10), prompt, chosen, rejected)"
+        found = ", ".join(
+            f"CASE WHEN regexp_matches({whole}, {quoted(pattern)}) THEN {quoted(name)} END"
+            for name, pattern in PATTERNS.items()
+        )
+        flags = f"list_filter([{found}], lambda name: name IS NOT NULL)"
+    lengths = "SELECT item_no AS place, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
+    for low, high in [(0, -1), *ranges(work, lengths)]:
+        entries = f"(SELECT * FROM entries WHERE item_no BETWEEN {low} AND {high})"
+        work.execute(f"""
+        {"INSERT INTO measures" if low <= high else "CREATE OR REPLACE TABLE measures AS"}
+        WITH texts AS ({texts_of(request.kind, entries)} WHERE i.item_no BETWEEN {low} AND {high}),
+        more AS ({_finishes(request.kind, entries)}),
+        found AS (
+            SELECT *, normal(chosen) AS c, normal(rejected) AS r FROM texts LEFT JOIN more USING (entry_id)
+            JOIN (SELECT item_no, question_id FROM items) USING (item_no)
+        )
+        SELECT entry_id, item_no, margin, probability, votes, label, length(chosen) AS chosen_length,
+            length(rejected) AS rejected_length, hash({unit_key(work, request)}) AS question_hash,
+            hash(system, normal(prompt)) AS p,
+            hash(c) AS c, CASE WHEN rejected_ref IS NOT NULL THEN hash(r) END AS r,
+            coalesce(c = '' OR normal(question) = '', true) OR
+                (rejected_ref IS NOT NULL AND coalesce(r = '', true)) AS empty,
+            coalesce(c = r, false) AS equal, {_same_start(request)} AS equal_start, {cut} AS cut, {flags} AS flags
+        FROM found""")
+    return []
+
+
+def _same_start(request: ExportRequest) -> str:
+    """SQL: whether prompt and answer are the same for both sides where a trainer cuts them."""
+    if request.max_length is None:
+        return "false"
+    asked = "coalesce(system || chr(10) || chr(10), '') || prompt"
+    sides = (f"left({asked} || {side}, {request.max_length})" for side in ("chosen", "rejected"))
+    return f"coalesce({' = '.join(sides)}, false)"
+
+
+def _finishes(kind: Kind, entries: str) -> str:
+    if kind is Kind.RESPONSES:
+        return f"""
+            SELECT entry_id, cut_names FROM {entries} JOIN (
+                SELECT i.item_no, list(DISTINCT name) AS cut_names FROM (
+                    SELECT item_id, response_finish, unnest(json_keys(response_finish)) AS name FROM judgments
+                    WHERE response_finish IS NOT NULL
+                ) f JOIN items i USING (item_id)
+                WHERE json_extract_string(response_finish, '$."' || name || '"') IN ({_listed(CUT_SHORT)})
+                GROUP BY i.item_no) USING (item_no)"""
+    return f"""
+        SELECT entry_id, c.finish AS chosen_finish, r.finish AS rejected_finish FROM {entries}
+        JOIN judgments c ON c.judgment_no = chosen_ref::BIGINT
+        LEFT JOIN judgments r ON r.judgment_no = rejected_ref::BIGINT"""
+
+
+def clean(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> list[FunnelStep]:
+    """Drops from ``measures`` what must not be in a dataset."""
+    steps = [drop_bad_texts(work, request), drop_exact_duplicates(work)]
+    if request.dedupe and request.near_threshold < 1:
+        steps.append(drop_near_duplicates(work, request))
+    if benchmarks.names:
+        steps.append(drop_contaminated(work, request, benchmarks))
+    return steps
+
+
+def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+    """Drops entries with an empty, equal or truncated text, or equal up to ``max_length``, and flagged ones."""
+    flagged = "len(flags) > 0" if request.personal_data == "drop" else "false"
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS
+        SELECT entry_id, CASE WHEN empty THEN 'empty' WHEN equal THEN 'equal'
+            WHEN equal_start THEN 'equal_after_truncation' WHEN cut THEN 'truncated'
+            ELSE 'personal_data_or_secret' END AS why
+        FROM measures WHERE empty OR equal OR equal_start OR cut OR {flagged}""")
+    return _drop(work, "texts")
+
+
+def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> FunnelStep:
+    """Keeps the best of entries with the same normalised texts; of contradicting ones none."""
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS
+        WITH against AS (
+            SELECT entry_id FROM measures m WHERE r IS NOT NULL AND EXISTS (
+                SELECT 1 FROM measures o WHERE o.p = m.p AND o.c = m.r AND o.r = m.c)
+            UNION ALL
+            SELECT entry_id FROM measures m WHERE r IS NULL AND EXISTS (
+                SELECT 1 FROM measures o WHERE o.p = m.p AND o.c = m.c AND o.label <> m.label)
+        )
+        SELECT entry_id, 'contradiction' AS why FROM against
+        UNION ALL
+        SELECT entry_id, 'exact_duplicate' FROM (
+            SELECT entry_id, row_number() OVER (PARTITION BY p, c, r, label ORDER BY {BEST_FIRST}) AS place
+            FROM measures ANTI JOIN against USING (entry_id)) WHERE place > 1""")
+    return _drop(work, "duplicates")
+
+
+def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+    """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's."""
+    names: list[str] = []
+
+    def chunks() -> Iterator[tuple[Sequence[str], ...]]:
+        for rows in _texts(work, request):
+            names.extend(row[0] for row in rows)
+            yield [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
+
+    groups = near_groups(chunks(), request.near_threshold, request.seed)
+    together = np.flatnonzero(np.bincount(groups, minlength=len(names))[groups] > 1)
+    found = [(names[index], root) for index, root in zip(together, groups[together].tolist(), strict=True)]
+    fill(work, "near_groups", ("entry_id", "root"), [found])
+    work.execute(f"""
+        CREATE OR REPLACE TABLE lost AS SELECT entry_id, 'near_duplicate' AS why FROM (
+            SELECT entry_id, row_number() OVER (PARTITION BY root, label ORDER BY {BEST_FIRST}) AS place
+            FROM measures JOIN near_groups USING (entry_id)) WHERE place > 1""")
+    return _drop(work, "near duplicates")
+
+
+def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> FunnelStep:
+    """Drops entries that share a run of words with an item of a named benchmark."""
+
+    def found() -> Iterator[list[tuple[str, str]]]:
+        for rows in _texts(work, request):
+            hit = benchmarks.found_in([" \n ".join(row[1:4]) for row in rows])
+            yield [(rows[index][0], "contaminated") for index in np.flatnonzero(hit)]
+
+    fill(work, "lost", ("entry_id", "why"), found())
+    return _drop(work, "decontamination")
+
+
+def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[list[tuple[str, str, str, str]]]:
+    """Entry id, question, chosen and rejected text of what is left, in a fixed order."""
+    for within in item_spans(work, "SELECT item_no FROM measures ORDER BY item_no"):
+        source = f"(SELECT * FROM entries SEMI JOIN measures USING (entry_id) WHERE {within})"
+        rows = work.execute(f"""
+            SELECT entry_id, question, chosen, coalesce(rejected, '') FROM ({texts_of(request.kind, source)})
+            WHERE {within} ORDER BY item_no, entry_id""").fetchall()
+        if rows:
+            yield rows
+
+
+def _drop(work: duckdb.DuckDBPyConnection, name: str) -> FunnelStep:
+    """Takes what is in ``lost`` out of ``measures``."""
+    (before,) = only(work, "SELECT count(*) FROM measures")
+    dropped = dict(work.execute("SELECT why, count(*) FROM lost GROUP BY 1 ORDER BY 1").fetchall())
+    if dropped:
+        work.execute("DELETE FROM measures WHERE entry_id IN (SELECT entry_id FROM lost)")
+    return FunnelStep(name, "rows", before, before - sum(dropped.values()), dropped)
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(map(quoted, values))

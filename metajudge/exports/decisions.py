@@ -1,0 +1,104 @@
+"""Decisions of people and policies, which come before any rule of selection.
+
+For each judgment, in this order: what people decided in the end; the newest action of a policy; the rule that was asked
+for. :func:`kept_by` and :func:`why_not` are the only place where this order is written down.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, Final
+
+import duckdb
+import orjson
+
+from metajudge.exports.verdicts import verdict_text
+from metajudge.exports.workspace import fill
+from metajudge.reviews.agreement import Settlement, settlement_of
+from metajudge.reviews.review import HumanDecision
+from metajudge.types import parse_verdict
+
+PEOPLE: Final = ("rejected_by_people", "corrected_by_people", "people_divided", "people_cannot_tell")
+"""Why a judgment is dropped that people decided."""
+POLICY: Final = "rejected_by_policy"
+WAITING: Final = "waiting_for_review"
+UNKNOWN: Final = ("people_divided", "people_cannot_tell", WAITING)
+"""Reasons that do not say that a judgment is bad."""
+CORRECTED: Final = "people_corrected"
+_BATCH: Final = 5_000
+
+
+def kept_by(by_rule: str, *, correct: bool) -> str:
+    """SQL for who keeps a judgment: ``people``, ``people_corrected``, ``policy``, ``rule``; NULL where it is dropped.
+
+    Args:
+        by_rule: SQL, whether the rule keeps it.
+        correct: whether a person's verdict may stand in place of the judge's.
+    """
+    taken = "WHEN human_verdict IS NOT NULL THEN 'people_corrected'" if correct else ""
+    wrong = "('corrected', 'wrong', 'divided', 'cannot_tell')" if not correct else "('wrong', 'divided', 'cannot_tell')"
+    return f"""CASE WHEN ruling IN {wrong} THEN NULL {taken} WHEN ruling = 'right' THEN 'people'
+        WHEN action = 'APPROVE' THEN 'policy' WHEN action IS NOT NULL THEN NULL
+        WHEN {by_rule} THEN 'rule' END"""
+
+
+def why_not(by_rule: str) -> str:
+    """SQL for why a judgment is dropped.
+
+    Args:
+        by_rule: SQL, why the rule drops it.
+    """
+    return f"""CASE ruling WHEN 'wrong' THEN 'rejected_by_people' WHEN 'corrected' THEN 'corrected_by_people'
+        WHEN 'divided' THEN 'people_divided' WHEN 'cannot_tell' THEN 'people_cannot_tell'
+        ELSE CASE WHEN action = 'REJECT' THEN '{POLICY}' WHEN action IS NOT NULL THEN '{WAITING}' ELSE {by_rule} END
+        END"""
+
+
+def no_people(work: duckdb.DuckDBPyConnection) -> None:
+    """Makes ``people`` empty: judgments by the digest of their content, with what people decided."""
+    work.execute("CREATE OR REPLACE TABLE people (judgment_digest VARCHAR, ruling VARCHAR, human_verdict VARCHAR)")
+
+
+def take_people(work: duckdb.DuckDBPyConnection) -> None:
+    """Fills ``people`` from the reviews of the attached store whose judgments are in ``assessments``.
+
+    A review counts once as many people decided it as were to, with each one's newest decision. Of several decided
+    reviews of a judgment (each policy version opens one) the one with the newest decision counts. What was forgotten
+    keeps its outcome.
+    """
+    newest: dict[str, tuple[int, Settlement]] = {}
+    for last, digest, settlement in _settled(_rows(work)):
+        known = newest.get(digest)
+        if known is None or known[0] < last:
+            newest[digest] = (last, settlement)
+    found = [(digest, one.ruling.value, verdict_text(one.verdict)) for digest, (_, one) in newest.items()]
+    fill(work, "people", ("judgment_digest", "ruling", "human_verdict"), [found])
+
+
+def _rows(work: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, str, str]]:
+    cursor = work.execute("""
+        WITH amended AS (
+            SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, payload FROM kept.review_events
+            WHERE kind = 'amend' ORDER BY review_id, reviewer, event_id DESC
+        )
+        SELECT d.review_id, d.decision_id, coalesce(a.payload, d.payload), r.payload
+        FROM kept.review_decisions d JOIN kept.reviews r ON r.review_id = d.review_id
+            LEFT JOIN amended a ON a.review_id = d.review_id AND a.reviewer = d.reviewer
+        WHERE coalesce(r.payload->>'$.subject', 'judgment') = 'judgment'
+            AND r.payload->>'$.subject_digest' IN (SELECT judgment_digest FROM assessments)
+        ORDER BY d.review_id, d.decision_id""")
+    while rows := cursor.fetchmany(_BATCH):
+        yield from rows
+
+
+def _settled(rows: Iterable[tuple[str, int, str, str]]) -> Iterator[tuple[int, str, Settlement]]:
+    for _, group in groupby(rows, key=lambda row: row[0]):
+        decided = list(group)
+        review: dict[str, Any] = orjson.loads(decided[0][3])
+        verdict = review.get("verdict")
+        settlement = settlement_of(
+            [HumanDecision.model_validate_json(row[2]) for row in decided],
+            None if verdict is None else parse_verdict(verdict),
+            review.get("reviewers", 1),
+        )
+        if settlement is not None:
+            yield decided[-1][1], review["subject_digest"], settlement

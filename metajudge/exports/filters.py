@@ -1,0 +1,156 @@
+"""Which of the vetted judgments an export looks at: by judge, category, policy action, run, panel and date."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Self
+
+import duckdb
+from pydantic import BeforeValidator, Field, model_validator
+
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.rubric.model import did_you_mean, name_list
+from metajudge.types.decision import Action
+from metajudge.types.frozen import Frozen
+
+SHORTEST_PANEL: Final = 8
+_SHOWN: Final = 20
+
+Value = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+def _moment(given: Any) -> datetime:
+    """A date or a time in ISO 8601; UTC where it names no zone. Numbers are refused: which unit would they have?"""
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            raise ValueError("no date such as 2026-11-01 or 2026-11-01T08:00:00Z") from None
+    if not isinstance(given, datetime):
+        raise ValueError("no date such as 2026-11-01 or 2026-11-01T08:00:00Z")
+    return given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=datetime)]
+
+
+class Filters(Frozen):
+    """Conditions that a judgment must meet to be looked at at all; an empty tuple or None asks for nothing.
+
+    Several values of one condition mean any of them; several conditions mean all of them.
+
+    Attributes:
+        judges: ids of judges.
+        categories: of the items.
+        decisions: the policy's newest action.
+        runs: ids of the runs that vetted them. Runs, panels and dates limit which assessments count: the newest of
+            those that are left is taken.
+        panels: digests of panels, or how they begin (8 characters or more).
+        since: vetted at this time or later.
+        until: vetted before this time.
+    """
+
+    judges: tuple[Value, ...] = ()
+    categories: tuple[Value, ...] = ()
+    decisions: tuple[Action, ...] = ()
+    runs: tuple[Value, ...] = ()
+    panels: tuple[Annotated[str, Field(min_length=SHORTEST_PANEL, max_length=200)], ...] = ()
+    since: Moment | None = None
+    until: Moment | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise ConfigurationError(
+                f"since {self.since.isoformat()} is not before until {self.until.isoformat()}: no judgment can match"
+            )
+        return self
+
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The conditions that name values, by what they are of, as in ``wanted``."""
+        given = {
+            "judge": self.judges,
+            "category": self.categories,
+            "decision": self.decisions,
+            "run": self.runs,
+            "panel": self.panels,
+        }
+        return {kind: values for kind, values in given.items() if values}
+
+    def sentence(self) -> str:
+        """The conditions in words; empty if none is set."""
+        conditions = [f"{name} {name_list(list(map(str, values)))}" for name, values in self.values().items()]
+        conditions += [f"{name} {at.isoformat()}" for name, at in (("since", self.since), ("until", self.until)) if at]
+        return ", ".join(conditions)
+
+    def row_condition(self) -> str:
+        """SQL over rows of the store's ``assessments``: run, panel and date."""
+        parts = ["NOT redacted"]
+        if self.runs:
+            parts.append("run_id IN (SELECT value FROM wanted WHERE kind = 'run')")
+        if self.panels:
+            parts.append(_PANEL)
+        if self.since is not None:
+            parts.append(f"created_at >= {self.since.timestamp()!r}")
+        if self.until is not None:
+            parts.append(f"created_at < {self.until.timestamp()!r}")
+        return " AND ".join(parts)
+
+
+_PANEL: Final = "EXISTS (SELECT 1 FROM wanted WHERE kind = 'panel' AND starts_with(panel_digest, value))"
+
+
+def prepare(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
+    """Fills ``wanted``, from which conditions in SQL read the values."""
+    work.execute("CREATE OR REPLACE TEMP TABLE wanted (kind VARCHAR, value VARCHAR)")
+    for kind, values in filters.values().items():
+        work.execute("INSERT INTO wanted SELECT $1, unnest($2::VARCHAR[])", [kind, list(map(str, values))])
+
+
+def require_known(work: duckdb.DuckDBPyConnection, sources: Mapping[str, str], where: str) -> None:
+    """Refuses a value that nothing has, which is a slip of the pen.
+
+    Args:
+        sources: kind, as in ``wanted`` -> a query of one column, all values that there are.
+        where: the source, for the message.
+
+    Raises:
+        InputError: with what there is.
+    """
+    for kind, there in sources.items():
+        same = "starts_with(known.v, value)" if kind == "panel" else "known.v = value"
+        missing = work.execute(
+            "SELECT min(value) FROM wanted WHERE kind = $1 "
+            f"AND NOT EXISTS (SELECT 1 FROM ({there}) known(v) WHERE {same})",
+            [kind],
+        ).fetchall()[0][0]
+        if missing is None:
+            continue
+        rows = work.execute(f"SELECT DISTINCT v FROM ({there}) known(v) WHERE v IS NOT NULL ORDER BY 1").fetchall()
+        names = [str(row[0]) for row in rows]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        has = f"there are {', '.join(names[:_SHOWN])}{more}" if names else "nothing there has one"
+        raise InputError(f"{where} has no {kind} {missing!r}: {has}{did_you_mean(missing, names)}")
+
+
+def drop_unwanted(work: duckdb.DuckDBPyConnection, filters: Filters, *, panels: bool) -> None:
+    """Takes out of ``assessments`` assessments of other judges, or with another policy decision.
+
+    Args:
+        panels: also what another panel vetted, where that was not seen to before.
+    """
+    conditions = []
+    if filters.judges:
+        conditions.append("judge IN (SELECT value FROM wanted WHERE kind = 'judge')")
+    if filters.decisions:
+        conditions.append("coalesce(action IN (SELECT value FROM wanted WHERE kind = 'decision'), false)")
+    if filters.panels and panels:
+        conditions.append(_PANEL)
+    if conditions:
+        work.execute(f"DELETE FROM assessments WHERE NOT ({' AND '.join(conditions)})")
+
+
+def nothing_matches(filters: Filters, where: str, count: int) -> InputError:
+    """No judgment meets all conditions."""
+    return InputError(
+        f"none of the {count} vetted judgments of {where} meets every filter ({filters.sentence()}): leave one out"
+    )

@@ -1,0 +1,213 @@
+"""Rows as files: one SELECT a format, shards of a fixed number of rows, the same bytes for the same rows."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from metajudge.exports.request import ExportRequest, Format, Kind
+from metajudge.exports.texts import texts_of
+from metajudge.exports.workspace import PIECE, only, quoted, ranges
+
+ROW_GROUP: Final = 10_000
+LONG: Final = 2 * PIECE
+"""Bytes of 2,048 rows, a vector, from which rows are written in pieces."""
+
+_LENGTHS: Final = "SELECT item_no, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
+_MESSAGE: Final = "{{'role': '{role}', 'content': {content}}}"
+_MESSAGES: Final = 'STRUCT("role" VARCHAR, "content" VARCHAR)[]'
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the files: its expression, its type in the card's terms, and what it means."""
+
+    name: str
+    expression: str
+    kind: str
+    meaning: str
+
+
+PROVENANCE: Final = (
+    Column("id", "entry_id", "string", "digest of kind, item and what is compared"),
+    Column("item_id", "item_id", "string", "the item's id in the source"),
+    Column("question", "question", "string", "the item's question"),
+    Column("category", "category", "string", "the item's category"),
+    Column("cluster", "cluster", "string", "questions of one cluster are in one split"),
+    Column("margin", "margin", "float64", "how clear the preference is, see below"),
+    Column("strength", "strength", "float64", "stated strength: 2 much better, 1 better"),
+    Column("probability", "probability", "float64", "calibrated probability that the verdict is right (lowest one)"),
+    Column("score", "score", "float64", "meta-judges' score of the judgment (lowest one)"),
+    Column("judge", "judge", "string", "whose verdicts"),
+    Column("agents", "agents", "string", "the meta-judges that vetted them"),
+    Column(
+        "kept_by", "kept_by", "string", "what kept them: rule, policy, people, people_corrected (a person's verdict)"
+    ),
+    Column("votes", "votes", "int32", "kept verdicts on this pair"),
+    Column("judgments", "judgments", "strings", "ids of the judgments"),
+    Column("chosen_id", "chosen_id", "string", "response or judgment id"),
+    Column("rejected_id", "rejected_id", "string", "response or judgment id"),
+    Column("chosen_model", "chosen_model", "string", "the model that wrote it, where known"),
+    Column("rejected_model", "rejected_model", "string", "the model that wrote it, where known"),
+    Column("rejected_probability", "rejected_probability", "float64", "of the rejected judgment"),
+    Column("rejected_score", "rejected_score", "float64", "of the rejected judgment"),
+    Column("chosen_length", "chosen_length::INTEGER", "int32", "characters"),
+    Column("rejected_length", "rejected_length::INTEGER", "int32", "characters"),
+    Column("flags", "flags", "strings", "personal data or secrets by how they look, where asked for"),
+)
+"""The columns behind the texts, alike in every format."""
+
+_SYSTEM: Final = "CASE WHEN system IS NULL THEN prompt ELSE system || chr(10) || chr(10) || prompt END"
+
+
+def columns_of(request: ExportRequest) -> tuple[Column, ...]:
+    """All columns of a format, the texts first."""
+    return (*_text_columns(request.format, request.kind), *PROVENANCE)
+
+
+def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
+    user = _MESSAGE.format(role="user", content="prompt")
+    start = f"[{user}]"
+    if kind is Kind.JUDGMENTS:
+        start = f"[{_MESSAGE.format(role='system', content='system')}, {user}]"
+    answer = {side: f"[{_MESSAGE.format(role='assistant', content=side)}]" for side in ("chosen", "rejected")}
+    match layout:
+        case Format.TRL_CONVERSATIONAL:
+            return (
+                Column("prompt", f"{start}::{_MESSAGES}", "messages", "what was asked"),
+                Column("chosen", f"{answer['chosen']}::{_MESSAGES}", "messages", "the preferred answer"),
+                Column("rejected", f"{answer['rejected']}::{_MESSAGES}", "messages", "the other one"),
+            )
+        case Format.ULTRAFEEDBACK:
+            better, worse = (f"list_concat({start}, {answer[side]})::{_MESSAGES}" for side in ("chosen", "rejected"))
+            if kind is Kind.RESPONSES:
+                scores = ("coalesce(chosen_grade, (2 + margin) / 4)", "coalesce(rejected_grade, (2 - margin) / 4)")
+            else:
+                scores = ("coalesce(probability, score)", "coalesce(rejected_probability, rejected_score)")
+            return (
+                Column("prompt", _SYSTEM, "string", "what was asked"),
+                Column("prompt_id", f"sha256({_SYSTEM})", "string", "SHA-256 of the prompt"),
+                Column("chosen", better, "messages", "the conversation with the preferred answer"),
+                Column("rejected", worse, "messages", "the conversation with the other one"),
+                Column("messages", better, "messages", "the same as chosen"),
+                Column("score_chosen", scores[0], "float64", "see below"),
+                Column("score_rejected", scores[1], "float64", "see below"),
+            )
+        case Format.KTO:
+            return (
+                Column("prompt", _SYSTEM, "string", "what was asked"),
+                Column("completion", "chosen", "string", "an answer"),
+                Column("label", "label", "bool", "whether it is desired"),
+            )
+    return (
+        Column("prompt", _SYSTEM, "string", "what was asked"),
+        Column("chosen", "chosen", "string", "the preferred answer"),
+        Column("rejected", "rejected", "string", "the other one"),
+    )
+
+
+def shard_names(part: str, count: int, layout: Format) -> list[str]:
+    """File names of a split's shards, as the Hugging Face hub names them."""
+    ending = "jsonl" if layout is Format.JSONL else "parquet"
+    return [f"data/{part}-{number:05}-of-{count:05}.{ending}" for number in range(count)]
+
+
+def order_rows(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Fills ``ordered``: each row's place in its split, in the order of the input.
+
+    Returns:
+        Split -> rows.
+    """
+    work.execute("""
+        CREATE OR REPLACE TABLE ordered AS
+        SELECT entry_id, item_no, part, cluster, flags, chosen_length, rejected_length,
+            row_number() OVER (PARTITION BY part ORDER BY item_no, entry_id) - 1 AS position
+        FROM placed""")
+    rows = work.execute("SELECT part, count(*) FROM ordered GROUP BY 1").fetchall()
+    return dict(rows)
+
+
+def write_shards(
+    work: duckdb.DuckDBPyConnection, request: ExportRequest, folder: Path, rows: dict[str, int]
+) -> dict[str, int]:
+    """Writes all files; one that an earlier run finished is taken as it is.
+
+    Returns:
+        File (relative to the folder) -> rows.
+    """
+    (folder / "data").mkdir(exist_ok=True)
+    files: dict[str, int] = {}
+    for part in request.parts:
+        shards = -(-rows.get(part, 0) // request.shard_rows)
+        for number, name in enumerate(shard_names(part, shards, request.format)):
+            low, high = number * request.shard_rows, min((number + 1) * request.shard_rows, rows[part])
+            target = folder / name
+            if not target.exists():
+                _write(work, request, target, f"part = '{part}' AND position >= {low} AND position < {high}")
+            files[name] = high - low
+    return files
+
+
+def _write(work: duckdb.DuckDBPyConnection, request: ExportRequest, target: Path, which: str) -> None:
+    part = target.with_name(f"{target.name}.part")
+    pieces = _pieces(work, which)
+    files = [target.with_name(f"{target.name}.{number}.part") for number in range(len(pieces))]
+    for file in (part, *files):
+        file.unlink(missing_ok=True)
+    if len(pieces) == 1:
+        _copy(work, request, _rows(work, request, which), part, ROW_GROUP)
+    else:
+        for file, (low, high) in zip(files, pieces, strict=True):
+            rows = _rows(work, request, f"{which} AND position BETWEEN {low} AND {high}")
+            _copy(work, request, rows, file, ROW_GROUP)
+        _join(work, request, files, part, -(-(pieces[-1][1] - pieces[0][0] + 1) // len(pieces)))
+        for file in files:
+            file.unlink()
+    part.rename(target)
+
+
+def _pieces(work: duckdb.DuckDBPyConnection, which: str) -> list[tuple[int, int]]:
+    """First and last position of what is written at once: all rows, unless a vector of them is long."""
+    lengths = f"""
+        SELECT position AS place, size + coalesce(chosen_length, 0) + coalesce(rejected_length, 0) AS size
+        FROM ordered JOIN ({_LENGTHS}) USING (item_no)
+        WHERE {which}"""
+    (longest,) = only(work, f"SELECT max(size) FROM (SELECT sum(size) AS size FROM ({lengths}) GROUP BY place // 2048)")
+    pieces = ranges(work, lengths)
+    return pieces if longest > LONG else [(pieces[0][0], pieces[-1][1])]
+
+
+def _rows(work: duckdb.DuckDBPyConnection, request: ExportRequest, which: str) -> str:
+    """A query for the rows of the files, in order."""
+    first, last = only(work, f"SELECT min(item_no), max(item_no) FROM ordered WHERE {which}")
+    source = f"""(SELECT e.*, o.position, o.cluster, o.flags, o.chosen_length, o.rejected_length
+        FROM entries e JOIN ordered o USING (entry_id) WHERE {which} AND e.item_no BETWEEN {first} AND {last})"""
+    selected = ", ".join(f'{column.expression} AS "{column.name}"' for column in columns_of(request))
+    return f"""SELECT {selected} FROM ({texts_of(request.kind, source)}
+        WHERE i.item_no BETWEEN {first} AND {last}) ORDER BY position"""
+
+
+def _copy(work: duckdb.DuckDBPyConnection, request: ExportRequest, rows: str, file: Path, row_group: int) -> None:
+    options = (
+        "FORMAT json"
+        if request.format is Format.JSONL
+        else f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
+    )
+    work.execute(f"COPY ({rows}) TO {quoted(file)} ({options})")
+
+
+def _join(
+    work: duckdb.DuckDBPyConnection, request: ExportRequest, files: Sequence[Path], target: Path, row_group: int
+) -> None:
+    """One file of the rows of several, in their order."""
+    if request.format is not Format.JSONL:
+        listed = ", ".join(map(quoted, files))
+        _copy(work, request, f"SELECT * FROM read_parquet([{listed}])", target, row_group)
+        return
+    with target.open("wb") as whole:
+        for file in files:
+            with file.open("rb") as piece:
+                shutil.copyfileobj(piece, whole)
