@@ -258,6 +258,7 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         "equal_after_truncation": " Their texts differ only behind --max-length.",
         "discarded": " Select by another rule (--min-probability, --guarantee, --all), or vet with another threshold.",
         "below_min_probability": " Ask for a lower --min-probability.",
+        "empty": " No texts: preference data need the question and the responses.",
         "truncated": " --truncation reported drops only what a provider reported as cut.",
         "nothing_kept_or_nothing_discarded": " Judge pairs need a kept and a discarded judgment of one prompt, in "
         "the same order: vet several judges of each item, or use --format kto.",

@@ -1,6 +1,7 @@
 """A row's cells: a column's value, or one inside nested data, and the text by which values are looked up."""
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -69,3 +70,15 @@ def _parsed(text: str) -> Any:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return found if isinstance(found, list | dict) else text
+
+
+def names_in(value: Any) -> tuple[str, ...]:
+    """Names in a cell: a list, a JSON list as text, or divided by commas or > signs."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return (value,)
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    return tuple(part.strip() for part in re.split(r"[,>]", value) if part.strip()) if isinstance(value, str) else ()

@@ -1,6 +1,5 @@
 """Judgments from any table, by a mapping of its columns."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +14,18 @@ from pydantic import ValidationError
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
 from metajudge.readers.alike import Alike, retold
-from metajudge.readers.cells import TURNS, cell, key_of
+from metajudge.readers.cells import TURNS, cell, key_of, names_in
 from metajudge.readers.conversations import exchange, in_turns, is_chat, messages, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
-from metajudge.readers.mapped_labels import RowLabels, example, listed_labels, vocabularies_of, vocabulary_fault
+from metajudge.readers.mapped_labels import (
+    RowLabels,
+    example,
+    listed_labels,
+    no_texts,
+    vocabularies_of,
+    vocabulary_fault,
+    without_texts,
+)
 from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
 from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
 from metajudge.readers.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
@@ -32,12 +39,10 @@ from metajudge.readers.vocabulary import (
     UnknownValueError,
     Vocabulary,
 )
-from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, Pairwise, digest
+from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
 from metajudge.types.label import combined
 
 MOST_TURNS = 10_000
-MOST_WORDS = 4
-"""A column with longer texts that is mapped to nothing may be a question or a response."""
 
 _OF_JUDGMENT = frozenset(
     ("id", "judge", "verdict", "no_verdict", "rationale", "instruction", "order", "labels", "meta")
@@ -82,7 +87,7 @@ class MappedTable(LineReader):
             named=lambda row, _: named_score(row.data) if self._scored_by_people else None,
         )
         columns = table.columns()
-        textless = _without_texts(table, mapping, columns) if needed == JUDGED else None
+        textless = without_texts(table, mapping) if needed == JUDGED else None
         mapping = textless or mapping
         self.table = table
         self.mapping = mapping
@@ -110,7 +115,7 @@ class MappedTable(LineReader):
             rows = (row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line))
             self._verdicts, self._labels, self.told = vocabularies_of(mapping, rows, wording)
             if textless is not None:
-                self.told.insert(0, _no_texts(textless.response_ids))
+                self.told.insert(0, no_texts(textless.response_ids))
             self._require_whole_verdicts(columns)
             self._require_known_values()
 
@@ -200,7 +205,7 @@ class MappedTable(LineReader):
     def _shown_labels(self, row: Line, item: Item) -> tuple[str, ...] | None:
         """What the judge called the responses; None where the column has people's labels."""
         value = self._value(row, "labels")
-        return None if listed_labels(value, item, own=True) is not None else _names(value) or None
+        return None if listed_labels(value, item, own=True) is not None else names_in(value) or None
 
     def _item(self, row: Line) -> Item:
         item = self._plain_item(row)
@@ -346,7 +351,7 @@ class MappedTable(LineReader):
         """Whether an empty cell is an empty answer. CSV has no null: of more than two, it is one where it was shown."""
         if len(self.mapping.response_ids) <= 2:
             return True
-        shown = _names(self._value(row, "order"))
+        shown = names_in(self._value(row, "order"))
         return name in shown or (len(shown) == 1 and name in tuple(shown[0]))
 
     def _verdict(self, row: Line, field: str, item: Item) -> tuple[Any, str | None]:
@@ -394,7 +399,7 @@ class MappedTable(LineReader):
             return ids
         if isinstance(value, str) and sorted(value) == sorted(ids):
             return tuple(value)
-        return _names(value)
+        return names_in(value)
 
     def _meta(self, row: Line) -> dict[str, Any]:
         value = self._value(row, "meta")
@@ -465,52 +470,10 @@ class MappedTable(LineReader):
                 )
 
 
-def _without_texts(table: Table, mapping: FieldMap, columns: Sequence[str]) -> FieldMap | None:
-    """The mapping with empty texts, for a table of verdicts alone; None where it has texts, or none tells items apart.
-
-    Verdicts that all compare A with B are on two responses, others on one.
-    """
-    given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
-    if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
-        return None
-    rows = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
-    others = set(columns) - mapping.used_columns
-    if any(
-        isinstance(text := row.get(name), str) and len(text.split()) > MOST_WORDS for row in rows for name in others
-    ):
-        return None
-    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
-    for value in {key_of(cell(row, verdict)): cell(row, verdict) for row in rows}.values():
-        try:
-            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
-        except UnknownValueError:
-            kinds.add(Category)
-    ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
-    constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
-    return mapping.model_copy(update={"constants": {**mapping.constants, **constants}})
-
-
-def _no_texts(ids: Sequence[str]) -> str:
-    on = "two responses, A and B" if len(ids) > 1 else "one response each"
-    return f"No texts: no column is a question or a response. Verdicts are on {on}; agents would have nothing to read."
-
-
 def stem_of(name: str) -> str:
     """A file's name without folders and endings: what ids are made from."""
     base = Path(name).name or name
     return base.split(".", 1)[0] or base
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    """Names in a cell: a list, a JSON list as text, or divided by commas or > signs."""
-    if isinstance(value, str) and value.strip().startswith("["):
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return (value,)
-    if isinstance(value, list):
-        return tuple(map(str, value))
-    return tuple(part.strip() for part in re.split(r"[,>]", value) if part.strip()) if isinstance(value, str) else ()
 
 
 def _object(value: Any, field: str, column: str) -> dict[str, Any]:

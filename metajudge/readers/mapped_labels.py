@@ -5,6 +5,7 @@ Labels are in one column, in several, in a list, or one a row with its annotator
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -14,13 +15,17 @@ from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.mapping import FLAGS, FieldMap, Wording
 from metajudge.readers.one_hot import PREFIX
 from metajudge.readers.people import time_of
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary, beside
-from metajudge.types import AnyVerdict, Item, Label
+from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside
+from metajudge.types import AnyVerdict, Category, Item, Label, Pairwise
 from metajudge.types.label import as_ruling
 
 _VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
 _ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
 _TIMES: Final = ("time", "created_at", "updated_at", "timestamp")
+
+MOST_WORDS: Final = 4
+"""A column with longer texts that is mapped to nothing may be a question or a response."""
 
 Read = Callable[[Any, Item], AnyVerdict | None]
 """A cell's meaning on an item; None where it says nothing."""
@@ -225,3 +230,35 @@ def vocabulary_fault(
         f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {first[one]}. Say what each means: "
         f"{wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
     )
+
+
+def without_texts(table: Table, mapping: FieldMap) -> FieldMap | None:
+    """The mapping with empty texts, for a table of verdicts alone; None where it has texts, or none tells items apart.
+
+    Verdicts that all compare A with B are on two responses, others on one.
+    """
+    columns = table.columns()
+    given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
+    if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
+        return None
+    rows = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    others = set(columns) - mapping.used_columns
+    if any(
+        isinstance(text := row.get(name), str) and len(text.split()) > MOST_WORDS for row in rows for name in others
+    ):
+        return None
+    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
+    for value in {key_of(cell(row, verdict)): cell(row, verdict) for row in rows}.values():
+        try:
+            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
+        except UnknownValueError:
+            kinds.add(Category)
+    ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
+    constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
+    return mapping.model_copy(update={"constants": {**mapping.constants, **constants}})
+
+
+def no_texts(ids: Sequence[str]) -> str:
+    """A note on verdicts without texts."""
+    on = "two responses, A and B" if len(ids) > 1 else "one response each"
+    return f"No texts: no column is a question or a response. Verdicts are on {on}; agents would have nothing to read."

@@ -49,7 +49,7 @@ class Item(Frozen):
     """
 
     id: NonEmpty
-    question: str = ""
+    question: str
     responses: dict[ResponseId, str] = Field(min_length=1)
     category: str | None = None
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
@@ -174,7 +174,7 @@ class Judgment(Frozen):
             return data
         item = data.get("item")
         if isinstance(item, dict) and not {"question", "responses"} & item.keys() and (names := _named(data, item)):
-            data = {**data, "item": (item := {**item, "responses": dict.fromkeys(names, "")})}
+            data = {**data, "item": (item := {**item, "question": "", "responses": dict.fromkeys(names, "")})}
         scale = item.scale if isinstance(item, Item) else item.get("scale") if isinstance(item, dict) else None
         if _is_silent(said := data.get("verdict"), scale):
             data = {**data, "verdict": None, "no_verdict": data.get("no_verdict") or silent_reason(str(said))}
