@@ -143,7 +143,6 @@ def load_calibrated(
         kind=calibration.kind,
         right=calibration.right,
         report=np.array([name in wanted for name in facts.judgment_ids], dtype=bool),
-        labels=bench.records.labels,
         rewards=read_reward_scores(rewards) if rewards is not None and "rewards" in signals else None,
         agent_scores=_agent_scores(results, agent_scores) if "agents" in signals else None,
     )

@@ -168,7 +168,6 @@ def _table(bench: "Bench", kind: VerdictKind, scores: AgentScores | None) -> Sig
         kind=kind,
         right=bench.rules[kind],
         report=np.array([name in wanted for name in facts.judgment_ids], dtype=bool),
-        labels=bench.records.labels,
         rewards=reward_scores(bench) if signals is None or "rewards" in signals else None,
         agent_scores=scores if signals is not None and "agents" in signals else None,
     )

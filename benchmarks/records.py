@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from metajudge.calibration.collecting import ItemLabels
 from metajudge.evidence.columns import compare, signal_columns
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.peers import UNDECIDED_VOTES, PeerSupport
@@ -38,7 +37,7 @@ class Records:
         self, right: Right | None = None, population: Population | None = None, *, sampled: bool = False
     ) -> None:
         self.judgments: list[Judgment] = []
-        self.labels, self.rules, self.census = ItemLabels(), RightRules(right), Census()
+        self.rules, self.census = RightRules(right), Census()
         self.reject: Reject | None = None
         self._right, self._sampled = right, sampled
         self._member = (population or Population()).members()
@@ -75,7 +74,6 @@ class Records:
             self.census.add(judgment, member=self._member(judgment), drawn_from=self._sampled)
             item, given = judgment.item, judgment.meta
             if item is not self._last:  # records of one item mostly follow one another, and share it
-                self.labels.add(item)
                 self._last, self._kept = item, self._without_texts(item)
             meta = {name: given[name] for name in META if name in given} if given else {}
             own = {"item": self._kept, "rationale": "", "instruction": None, "meta": meta}

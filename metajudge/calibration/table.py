@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.collecting import Collected, ItemLabels
-from metajudge.calibration.row_columns import agent_columns, share_column, text_columns
+from metajudge.calibration.row_columns import TEXT_SIGNALS, agent_columns, share_column, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
     GROUPS,
@@ -32,7 +31,7 @@ from metajudge.evidence.games import games_of
 from metajudge.evidence.grouping import Interned
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.evidence.units import QUESTION, unit_of
-from metajudge.evidence.verdicts import Codes, Verdicts
+from metajudge.evidence.verdicts import Codes, Verdicts, VerdictsBuilder
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import (
@@ -201,6 +200,39 @@ class SignalTable:
         return found, absent
 
 
+class Collected:
+    """What :func:`table_of` needs to know of judgments; texts are not kept.
+
+    Args:
+        signals: those of the table; None for the default ones.
+        report: which judgments become rows; None for all.
+    """
+
+    def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:
+        self._builder = VerdictsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
+        self._report = report
+        self._wanted = list[bool]()
+
+    def add(self, judgment: Judgment) -> None:
+        """Takes one judgment."""
+        self.add_all([judgment])
+
+    def add_all(self, judgments: Sequence[Judgment]) -> None:
+        """Takes some judgments."""
+        report = self._report
+        self._builder.add_all(judgments)
+        self._wanted += [report is None or report(judgment) for judgment in judgments]
+
+    def facts(self) -> Verdicts:
+        """The facts of all."""
+        return self._builder.facts()
+
+    @property
+    def reported(self) -> Bools:
+        """[n] which become rows."""
+        return np.array(self._wanted, dtype=bool)
+
+
 def build_table(
     judgments: Iterable[Judgment],
     signals: Sequence[str] | None,
@@ -245,7 +277,6 @@ def build_table(
         rewards=rewards,
         agent_scores=agent_scores,
         families=families,
-        labels=collected.labels,
     )
 
 
@@ -260,7 +291,6 @@ def table_of(
     agent_scores: AgentScores | None = None,
     families: Mapping[str, str] | None = None,
     scales: EvidenceScales | None = None,
-    labels: ItemLabels | None = None,
     dependence: Dependence | None = None,
 ) -> SignalTable:
     """The same as :func:`build_table` of facts that are collected already.
@@ -268,8 +298,6 @@ def table_of(
     Args:
         report: [n] which judgments become rows; None for all.
         scales: reliabilities and scales from elsewhere, such as a calibration; None to take them from these records.
-        labels: what people say of the items; None for what each record states
-            (:attr:`~metajudge.types.Item.truth`).
         dependence: of the judges of a larger input; None for that of these records.
     """
     groups = None if signals is None else _groups(signals)
@@ -279,8 +307,7 @@ def table_of(
     found = np.flatnonzero(wanted & (facts.verdict >= 0))
     _check_unique([facts.judgment_ids[row] for row in found.tolist()])
     kind = kind or _only_kind(facts, found)
-    labels = labels or ItemLabels.of(facts)
-    rule = _rule(kind, right, facts, found, labels)
+    rule = _rule(kind, right, facts, found)
     decided = np.array([is_row(verdict, kind, rule) for verdict in facts.verdicts], dtype=bool)
     is_decided = decided[facts.verdict[found]] if len(decided) else np.zeros(0, dtype=bool)
     rows, others = found[is_decided], found[~is_decided]
@@ -297,7 +324,7 @@ def table_of(
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales, leave_out_kin)
-    correct, labelled = _outcomes(facts, rows, rule, labels.truths())
+    correct, labelled = _outcomes(facts, rows, rule)
     return SignalTable(
         kind=kind,
         right=rule,
@@ -320,10 +347,10 @@ def _named(names: Sequence[str], codes: Codes) -> tuple[str, ...]:
     return tuple(map(names.__getitem__, codes.tolist()))
 
 
-def _outcomes(facts: Verdicts, rows: Indices, rule: Right, truths: Mapping[str, AnyVerdict]) -> tuple[Bools, Bools]:
+def _outcomes(facts: Verdicts, rows: Indices, rule: Right) -> tuple[Bools, Bools]:
     """[n] whether each row is right, and whether its label can be compared with it."""
     known = Interned[AnyVerdict]()
-    truth = np.array([known.optional(truths.get(item.id)) for item in facts.items], dtype=np.int64)[facts.item[rows]]
+    truth = np.array([known.optional(item.truth) for item in facts.items], dtype=np.int64)[facts.item[rows]]
     right = np.full(len(rows), np.nan)
     there = np.flatnonzero(truth >= 0)
     right[there] = facts.agree(rule, rows[there], truth[there], known.values)
@@ -341,12 +368,12 @@ def _only_kind(facts: Verdicts, rows: Indices) -> VerdictKind:
     return next(iter(counts), "pairwise")
 
 
-def _rule(kind: VerdictKind, given: Right | None, facts: Verdicts, found: Indices, labels: ItemLabels) -> Right:
+def _rule(kind: VerdictKind, given: Right | None, facts: Verdicts, found: Indices) -> Right:
     rows = found[facts.kind[found] == VERDICT_KINDS.index(kind)]
     rule = given or default_right(
         kind,
         [facts.verdicts[code] for code in np.unique(facts.verdict[rows]).tolist()],
-        [value for code in np.unique(facts.item[rows]).tolist() for value in labels.values_of(facts.items[code].id)],
+        [value for code in np.unique(facts.item[rows]).tolist() for value in facts.items[code].answers],
     )
     if not rule.applies(kind):
         raise InputError(

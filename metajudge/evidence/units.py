@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from metajudge.errors import InputError
-from metajudge.types import Item, Judgment, text_digest
+from metajudge.types import AnyVerdict, Item, Judgment, Label, text_digest
 from metajudge.types.judgment import Scale
+from metajudge.types.label import settled
 
 QUESTION: Final = "question"
 ITEM: Final = "item"
@@ -67,6 +68,8 @@ class ItemFact(NamedTuple):
         question: name of its cluster among all the items .
         scale: the lowest and highest grade, or the categories from worst to best.
         text, unit, stated: as :class:`Asked` has them.
+        label: what its records state is right; None where none states it.
+        labels: what people say of it, over all its records, each with annotator and time.
     """
 
     id: str
@@ -76,10 +79,22 @@ class ItemFact(NamedTuple):
     text: str
     unit: str
     stated: bool
+    label: AnyVerdict | None = None
+    labels: tuple[Label, ...] = ()
 
     @property
     def asked(self) -> Asked:
         return Asked(self.id, self.text, self.unit, self.stated)
+
+    @property
+    def truth(self) -> AnyVerdict | None:
+        """The label, else what most people say; None where they disagree, or nobody says anything."""
+        return self.label if self.label is not None else settled(self.labels)
+
+    @property
+    def answers(self) -> list[AnyVerdict]:
+        """The label and every answer of people."""
+        return [*(() if self.label is None else (self.label,)), *(one.value for one in self.labels)]
 
 
 def unit_of(items: Sequence[Asked]) -> str:

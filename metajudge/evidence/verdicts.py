@@ -35,6 +35,7 @@ from metajudge.types import (
     kind_of,
 )
 from metajudge.types.judgment import count_words
+from metajudge.types.label import combined
 from metajudge.types.right import DECIMALS
 
 Codes: TypeAlias = NDArray[np.int32]
@@ -53,7 +54,8 @@ class Verdicts:
 
     Attributes:
         judgment_ids: [n].
-        item, items: the item, by id and content; an id stands twice where it was used for two contents.
+        item, items: the item, by id and content, with people's labels; an id stands twice where it was used for two
+            contents.
         model, models: the model behind the judge (``meta.judge_model``) as the record states it, -1 where it does not.
         verdict, verdicts: the verdict, -1 where the judge gave none.
         truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 where nobody says.
@@ -388,6 +390,10 @@ class VerdictsBuilder:
         if place is None:
             said = Asked.of(item)
             place = self._new_item(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
+        if item.label is not None or item.labels:
+            known = self._item_facts[place]
+            label = known.label if item.label is None else item.label
+            self._item_facts[place] = known._replace(label=label, labels=combined(known.labels, item.labels))
         words = self._words_of(item, place) if self._texts and item.has_texts else {}
         truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
         return _LastItem(item, words, place, truth, category)

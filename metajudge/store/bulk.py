@@ -87,7 +87,7 @@ class AssessmentBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockWrite:
-    """One assessment of a block; see :class:`~metajudge.store.repeats.Write`."""
+    """One assessment of a block; see :class:`~metajudge.store.journal.Write`."""
 
     place: int
     key: str

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.calibration import Calibration
-from metajudge.calibration.collecting import Collected
 from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.folds import CROSS_FIT_MEASURED
 from metajudge.calibration.predictions import Predictions, in_domain
-from metajudge.calibration.table import SignalTable, table_of
+from metajudge.calibration.table import Collected, SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.units import note_of
@@ -79,7 +78,6 @@ class LabelledRecords:
             agent_scores=read_agent_scores(self.agent_scores)
             if self.agent_scores is not None and "agents" in named
             else None,
-            labels=found.labels,
         )
         missing = sorted(set(wanted or ()) - set(table.known_judges))
         if missing and (judges or len(missing) == len(set(wanted or ()))):
