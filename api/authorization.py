@@ -99,12 +99,7 @@ OPERATIONS = (
         (_REVIEW,),
         *(f"POST /v1/reviews/{{review_id}}/{what}" for what in _REVIEWING),
         *(f"POST /reviews/{{review_id}}/{what}" for what in _REVIEWING),
-        *(
-            "POST /v1/reviews/decide",
-            "GET /v1/reviews/progress",
-            "POST /reviews/next",
-            "POST /clash",
-        ),
+        *("POST /v1/reviews/decide", "GET /v1/reviews/progress", "POST /reviews/next", "POST /clash"),
     ),
     # Rubrics, policies and calibrations in force.
     _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
@@ -223,8 +218,7 @@ async def _check_blind(running: Service, session: "Session", review_id: str | No
         waiting &= set() if state is None else {state.review.subject_id}
     if waiting:
         raise HTTPException(
-            403,
-            "your session is in blind mode, and this shows machine results: decide first, or leave blind mode",
+            403, "your session is in blind mode, and this shows machine results: decide first, or leave blind mode"
         )
 
 

@@ -56,10 +56,7 @@ _LIMITS: dict[str, Any] = {
     if one.name != "requests_per_minute"
 }
 LimitsTable = create_model(
-    "LimitsTable",
-    __config__=_Strict,
-    requests_per_minute=(Annotated[int, Field(gt=0)] | None, None),
-    **_LIMITS,
+    "LimitsTable", __config__=_Strict, requests_per_minute=(Annotated[int, Field(gt=0)] | None, None), **_LIMITS
 )
 WORDS = ("changeme", "change-me", "change_me", "secret", "password", "key", "test", "example", "your-api-key")
 """Easily guessed secrets."""

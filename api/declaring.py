@@ -72,8 +72,7 @@ RULES: Final[dict[str, dict[str, Any]]] = {
         {"properties": {"item": {"properties": {"responses": {"minProperties": 2, "maxProperties": 2}}}}},
     ),
     "ClashRequest": _any(
-        _all(_given("item"), _absent("question")),
-        _all(_given("question", "candidates"), _absent("item")),
+        _all(_given("item"), _absent("question")), _all(_given("question", "candidates"), _absent("item"))
     ),
     "Ballot": _any(
         _all(

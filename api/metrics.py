@@ -50,10 +50,7 @@ class Metrics:
             self._decisions.labels(assessment.decision.action.value).inc()
 
     def text(
-        self,
-        meter: Meter,
-        gauges: Mapping[str, tuple[str, float]],
-        promises: Sequence[PromiseReport] = (),
+        self, meter: Meter, gauges: Mapping[str, tuple[str, float]], promises: Sequence[PromiseReport] = ()
     ) -> bytes:
         """All metrics as text.
 

@@ -38,9 +38,7 @@ _CAPTURED = frozenset({"true", "event_only", "span_and_event"})
 
 
 async def traced(
-    judgment: Judgment,
-    work: Callable[[], Coroutine[Any, Any, Assessment]],
-    headers: Mapping[str, str] | None = None,
+    judgment: Judgment, work: Callable[[], Coroutine[Any, Any, Assessment]], headers: Mapping[str, str] | None = None
 ) -> Assessment:
     """Runs a vet in a span with one event ``gen_ai.evaluation.result`` for each agent and one for the assessment.
 
@@ -52,11 +50,7 @@ async def traced(
         return await work()
     parent = propagate.extract(headers) if headers else None
     with tracer.start_as_current_span(
-        "metajudge.vet",
-        context=parent,
-        links=_links(judgment),
-        record_exception=False,
-        set_status_on_exception=False,
+        "metajudge.vet", context=parent, links=_links(judgment), record_exception=False, set_status_on_exception=False
     ) as span:  # errors may quote judged text: they are only logged
         span.set_attribute("metajudge.judgment.id", judgment.id)
         found = await work()

@@ -154,8 +154,7 @@ def grade(
 
     given = _items(items)
     return _in(
-        Session(agents, seed=seed, **session),
-        lambda opened: grade_items(opened, given, with_reference=with_reference),
+        Session(agents, seed=seed, **session), lambda opened: grade_items(opened, given, with_reference=with_reference)
     )
 
 

@@ -197,11 +197,7 @@ class Session:
         return 10.0 if self._batch is None else _A_YEAR_S
 
     def models(
-        self,
-        agents: Respondents | PanelConfig | None = None,
-        *,
-        weighted: bool = False,
-        streaming: bool = False,
+        self, agents: Respondents | PanelConfig | None = None, *, weighted: bool = False, streaming: bool = False
     ) -> list[Respondent]:
         """Models for any task but vetting, over this session's connections, limits, budget and store.
 

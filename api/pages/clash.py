@@ -41,11 +41,7 @@ async def clashes(
 
 @router.post("")
 async def add(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
-    changes: ChangesDep,
-    file: Annotated[UploadFile, File()],
+    request: Request, viewer: ViewerDep, store: StoreDep, changes: ChangesDep, file: Annotated[UploadFile, File()]
 ) -> Response:
     """Adds the evaluations of a file to the store, each once; redirects to the clash or the list."""
     try:

@@ -207,10 +207,7 @@ def _progress(status: JobStatus, asked: Mapping[str, Asked]) -> Progress:
 
 @router.get("/runs")
 async def runs(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
-    limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS,
+    request: Request, viewer: ViewerDep, store: StoreDep, limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS
 ) -> Response:
     found = await store.runs(limit + 1)
     shown = found[:limit]

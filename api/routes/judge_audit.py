@@ -41,10 +41,7 @@ class AuditRequest(Strict):
     unit: Unit | None = None
 
 
-EXAMPLE = {
-    "judgments": [EXAMPLE_JUDGMENT],
-    "labels": [{"item_id": "i-9", "value": "B", "annotator": "ada"}],
-}
+EXAMPLE = {"judgments": [EXAMPLE_JUDGMENT], "labels": [{"item_id": "i-9", "value": "B", "annotator": "ada"}]}
 UPLOAD: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -60,11 +57,7 @@ UPLOAD: dict[str, Any] = {
                             "items": {"$ref": "#/components/schemas/Judgment"},
                             "minItems": 1,
                         },
-                        "labels": {
-                            "type": "array",
-                            "items": PersonLabel.model_json_schema(),
-                            "maxItems": MOST_LABELS,
-                        },
+                        "labels": {"type": "array", "items": PersonLabel.model_json_schema(), "maxItems": MOST_LABELS},
                         "on": {"enum": ["id", "item", "item+response", None]},
                         "right": {"type": ["string", "null"], "maxLength": 50},
                         "unit": {"type": ["string", "null"], "minLength": 1, "maxLength": 200},

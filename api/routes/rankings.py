@@ -38,9 +38,7 @@ class PeersRequest(Strict):
     """Rankings of anonymised answers, one for each question and evaluator."""
 
     ballots: list[Ballot] = Field(
-        min_length=1,
-        max_length=20_000,
-        examples=[[{"question_id": "q1", "evaluator": "a", "ranking": [["a"], ["b"]]}]],
+        min_length=1, max_length=20_000, examples=[[{"question_id": "q1", "evaluator": "a", "ranking": [["a"], ["b"]]}]]
     )
     rule: str | None = Field(default=None, max_length=50)
     resamples: int = Field(default=0, ge=0, le=2000)

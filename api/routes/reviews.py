@@ -129,8 +129,7 @@ class ReviewCase(BaseModel):
     state: dict[str, Any] = Field(description="Flat fields: the review, its claims, decisions, history and comments.")
     sheet: dict[str, Any] = Field(description="What there is to read, to answer and, unless blind, what was said.")
     judgment: Judgment | None = Field(
-        default=None,
-        description="Without the label. Null in a blind view, for a case, and if the texts were deleted.",
+        default=None, description="Without the label. Null in a blind view, for a case, and if the texts were deleted."
     )
     also: dict[str, str] = Field(default={}, description="With `item`: other review -> the outcome recorded on it.")
     left_out: dict[str, str] = Field(default={}, description="With `item`: other review -> why nothing was recorded.")
@@ -240,12 +239,7 @@ async def release(
 
 @router.post("/{review_id}/decide", summary="Decide a review")
 async def decide_review(
-    running: ServiceDep,
-    store: StoreDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    review_id: str,
-    body: DecisionRequest,
+    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: DecisionRequest
 ) -> ReviewCase:
     """Needs a claim of the reviewer. Repeating the same decision changes nothing."""
     person = Onlooker(reviewer_of(caller, body.reviewer))
@@ -262,12 +256,7 @@ async def decide_review(
 
 @router.post("/{review_id}/amend", summary="Replace a decision")
 async def amend_review(
-    running: ServiceDep,
-    store: StoreDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    review_id: str,
-    body: AmendmentRequest,
+    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: AmendmentRequest
 ) -> ReviewCase:
     """Replaces the reviewer's decision, with a reason; the earlier one stays in the history. 409 without a decision."""
     person = Onlooker(reviewer_of(caller, body.reviewer))

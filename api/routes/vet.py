@@ -50,8 +50,7 @@ async def vet(
         return replay(earlier)
     async with claim.working():
         found = await running.admission.work(
-            request,
-            lambda: running.panels.vet(asked.judgment, asked.choice, asked.others, headers=request.headers),
+            request, lambda: running.panels.vet(asked.judgment, asked.choice, asked.others, headers=request.headers)
         )
         running.metrics.assessed(found)
         content = found.model_dump_json().encode()

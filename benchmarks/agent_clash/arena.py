@@ -4,19 +4,7 @@ from collections import Counter, defaultdict
 
 from metajudge.stats.intervals import two_proportion_z
 
-from ..figure import (
-    SEED,
-    FigureTable,
-    absent,
-    count,
-    ends_of,
-    kappa,
-    made,
-    of_rows,
-    resampled_share,
-    share,
-    share_of,
-)
+from ..figure import SEED, FigureTable, absent, count, ends_of, kappa, made, of_rows, resampled_share, share, share_of
 from .figures import PUBLISHED, printed
 from .records import LoggedEvaluation, Study, by_id, dollars
 

@@ -89,12 +89,7 @@ def targets() -> dict[str, Target]:
 
     votes = {"correct": binary.scale.high, "wrong": binary.scale.low}
     return {
-        "criteria": Target(
-            scores,
-            lambda text: parse_reply(text, short).criteria,
-            read_scores,
-            stated_scores,
-        ),
+        "criteria": Target(scores, lambda text: parse_reply(text, short).criteria, read_scores, stated_scores),
         "analysis": Target(
             lambda rng: {"analysis": "I solve it first.\nThen I check.", **scores(rng)},
             lambda text: parse_reply(text, short, ReplyForm(analysis=True)).criteria,
@@ -272,11 +267,7 @@ def _stands_there(text: str, found: Any, target: Target) -> bool:
         return False
 
 
-def main(
-    replies: int = 100000,
-    seed: int = 0,
-    out: Annotated[Path | None, typer.Option("--json-out")] = None,
-) -> None:
+def main(replies: int = 100000, seed: int = 0, out: Annotated[Path | None, typer.Option("--json-out")] = None) -> None:
     """Fuzzes and prints counts; exit code 1 where anything crashed or was invented."""
     started = time.perf_counter()
     tallies = fuzz(replies, seed)

@@ -282,10 +282,7 @@ def main(
     asked = SimpleNamespace(**ctx.params)
     with tempfile.TemporaryDirectory(prefix="metajudge-service-") as name:
         folder = Path(name)
-        with (
-            upstream(upstream_url, latency_ms, folder) as base_url,
-            serving(base_url, folder) as (pid, url),
-        ):
+        with upstream(upstream_url, latency_ms, folder) as base_url, serving(base_url, folder) as (pid, url):
             found = asyncio.run(measure(pid, url, asked))
     print(json.dumps(found, indent=2))
     keep(found, out)

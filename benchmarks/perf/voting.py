@@ -112,9 +112,7 @@ def batch_rows(repeats: int) -> Iterator[dict[str, Any]]:
         50.0,
     )
     yield row(
-        "the same with mean rank and span",
-        repeated(repeats, lambda: voting.kemeny_batch(places, positions=True)),
-        None,
+        "the same with mean rank and span", repeated(repeats, lambda: voting.kemeny_batch(places, positions=True)), None
     )
 
 
@@ -129,17 +127,10 @@ def strength_rows(repeats: int) -> Iterator[dict[str, Any]]:
         return voting.bradley_terry(voting.count_votes(one, other, outcome, candidates=names))
 
     yield row(
-        "Bradley-Terry with standard errors, 1e6 votes (indices)",
-        repeated(repeats, lambda: fit(first, second)),
-        50.0,
+        "Bradley-Terry with standard errors, 1e6 votes (indices)", repeated(repeats, lambda: fit(first, second)), 50.0
     )
     named = [names[i] for i in first], [names[i] for i in second]
-    yield row(
-        "the same votes by name",
-        repeated(min(repeats, 5), lambda: fit(*named)),
-        None,
-        peers,
-    )
+    yield row("the same votes by name", repeated(min(repeats, 5), lambda: fit(*named)), None, peers)
     first, second, outcome, names = _votes(10_000, 20)
     counts = voting.count_votes(first, second, outcome, candidates=names)
     yield row(

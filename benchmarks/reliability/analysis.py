@@ -11,19 +11,7 @@ from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import mcnemar_exact
 from metajudge.stats.stability import StabilityClass, ThirdRun, choose_third_run, retest, stability_class
 
-from ..figure import (
-    SEED,
-    Figures,
-    FigureTable,
-    absent,
-    count,
-    kappa,
-    made,
-    resampled_share,
-    share,
-    share_of,
-    tested,
-)
+from ..figure import SEED, Figures, FigureTable, absent, count, kappa, made, resampled_share, share, share_of, tested
 from .judges import add_judges
 from .records import Evaluation, by_item, by_run, once
 

@@ -58,9 +58,4 @@ def _vote() -> dict[str, Any]:
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """An object of which every property is required, and no other allowed."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

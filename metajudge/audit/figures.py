@@ -40,11 +40,7 @@ def figure(
 
 
 def jackknifed(
-    columns: Floats,
-    clusters: Indices,
-    statistic: Callable[[Floats], Floats],
-    method: str,
-    bounds: tuple[float, float],
+    columns: Floats, clusters: Indices, statistic: Callable[[Floats], Floats], method: str, bounds: tuple[float, float]
 ) -> Figure | None:
     """A statistic of sums of [n, columns], with an interval that leaves out one cluster at a time; None without it."""
     present, place = np.unique(clusters, return_inverse=True)

@@ -117,10 +117,7 @@ def supports_of(
             "texts of the responses, and a label or other judges",
             "the texts of the responses with labels, or with verdicts of other judges, show a preference for length",
         ),
-        "own_family": (
-            named,
-            "a column with the model of each response shows whether a judge favours its own family",
-        ),
+        "own_family": (named, "a column with the model of each response shows whether a judge favours its own family"),
         "own_answer": (
             named,
             "responses written by the judge's own model, named in a column, show whether it favours them",
@@ -147,10 +144,7 @@ def supports_of(
             "a column category shows where a judge is weak",
         ),
         "corrected rate": (labelled, "labels on a random part of the items show what share really passes"),
-        "jury": (
-            f"{judges} judges",
-            "verdicts of other judges on the same items show how many judges are needed",
-        ),
+        "jury": (f"{judges} judges", "verdicts of other judges on the same items show how many judges are needed"),
     }
     found = {name: possible.get(name, name in seen) for name in told}
     return tuple(
@@ -178,9 +172,6 @@ def left_out(source: Gathered, tables: Mapping[VerdictKind, Table]) -> tuple[str
         unlike = int((np.isnan(table.correct) & (table.label[table.thing] != NOTHING)).sum())
         none = f"verdicts cannot be compared with their label by {table.right}: they have none."
         unknown = f"verdicts say neither pass nor fail ({table.right}) and are in no check."
-        found += [
-            (unlike, f"{{:,}} {kind} {none}"),
-            (int((table.answer == NOTHING).sum()), f"{{:,}} {kind} {unknown}"),
-        ]
+        found += [(unlike, f"{{:,}} {kind} {none}"), (int((table.answer == NOTHING).sum()), f"{{:,}} {kind} {unknown}")]
     kinds = f"The verdicts are of {len(tables)} kinds ({', '.join(tables)}): each has its own cards."
     return (*(text.format(count) for count, text in found if count), *([kinds] if len(tables) > 1 else ()))

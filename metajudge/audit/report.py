@@ -5,16 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metajudge.audit.card import (
-    AuditDocument,
-    AuditedJudge,
-    Ceiling,
-    Disagreement,
-    Figure,
-    Holdings,
-    Jury,
-    NextCommand,
-)
+from metajudge.audit.card import AuditDocument, AuditedJudge, Ceiling, Disagreement, Figure, Holdings, Jury, NextCommand
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
 from metajudge.audit.draft import LEVEL, Draft, Parts, decide, drafted
 from metajudge.audit.figures import (
@@ -151,11 +142,7 @@ FEWEST_FOR_CALIBRATION = 50
 
 
 def audit(
-    judgments: Iterable[Judgment],
-    *,
-    right: Right | None = None,
-    level: float = LEVEL,
-    unit: str | None = None,
+    judgments: Iterable[Judgment], *, right: Right | None = None, level: float = LEVEL, unit: str | None = None
 ) -> AuditDocument:
     """Says what each judge is worth on verdicts at hand.
 

@@ -34,14 +34,7 @@ from metajudge.evidence.units import QUESTION, unit_of
 from metajudge.evidence.verdicts import Codes, Verdicts, VerdictsBuilder
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
-from metajudge.types import (
-    VERDICT_KINDS,
-    AnyVerdict,
-    Judgment,
-    Right,
-    VerdictKind,
-    default_right,
-)
+from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, VerdictKind, default_right
 
 
 @dataclass(frozen=True)

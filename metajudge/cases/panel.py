@@ -233,9 +233,7 @@ def gated_decision(policy: Policy, gate: GateResult) -> Decision:
         policy_digest=policy.digest,
         justification=f"{words} ({reason})",
         inputs=DecisionInputs(
-            basis=policy.basis,
-            confidence_rule=policy.confidence_rule,
-            absent={"value": why, "confidence": why},
+            basis=policy.basis, confidence_rule=policy.confidence_rule, absent={"value": why, "confidence": why}
         ),
         gate="archive" if gate.step == "archive" else "quick_review",
     )

@@ -227,10 +227,7 @@ async def judge_cases(
 
 
 async def case_panel(
-    session: Session,
-    policy: str | Path | Policy,
-    rubric: Rubric | None = None,
-    judges: Respondents | None = None,
+    session: Session, policy: str | Path | Policy, rubric: Rubric | None = None, judges: Respondents | None = None
 ) -> CasePanel:
     """The panel of judges with the policy in force and its rubric."""
     chosen = await session.policy_in_force(policy)

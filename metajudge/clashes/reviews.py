@@ -130,11 +130,7 @@ async def open_review(store: Store | None, record: ClashRecord) -> Review | None
 
 
 async def open_reviews(
-    store: Store | None,
-    records: Sequence[ClashRecord],
-    *,
-    sample: float = 0.0,
-    adding: Collection[str] | None = None,
+    store: Store | None, records: Sequence[ClashRecord], *, sample: float = 0.0, adding: Collection[str] | None = None
 ) -> dict[str, str]:
     """Puts evaluations that want a person into the store, and a share of the rest, each once.
 

@@ -13,13 +13,7 @@ from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
 from metajudge.calibration.profiles import drift
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
-from metajudge.cli.calibrate_report import (
-    diagnosis_lines,
-    drift_lines,
-    fit_lines,
-    show_json,
-    show_lines,
-)
+from metajudge.cli.calibrate_report import diagnosis_lines, drift_lines, fit_lines, show_json, show_lines
 from metajudge.cli.calibrate_threshold import (
     AgentScoresOption,
     DataOption,

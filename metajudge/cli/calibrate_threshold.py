@@ -32,8 +32,7 @@ DataOption = Annotated[
 ]
 JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. Repeatable.", metavar="NAME")]
 AgentScoresOption = Annotated[
-    Path | None,
-    typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE"),
+    Path | None, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
 ]
 KindOption = Annotated[
     VerdictKind | None,

@@ -104,11 +104,7 @@ def _content(records: str) -> bytes:
 
 
 def _lines(found: Concordance, waiting: int) -> list[str]:
-    rows = (
-        ("all with a call", found.overall),
-        ("unanimous", found.unanimous),
-        ("divided", found.divided),
-    )
+    rows = (("all with a call", found.overall), ("unanimous", found.unanimous), ("divided", found.divided))
     lines = ["Panel against people: share of evaluations with the same winner (or both a tie), 95 % Wilson interval."]
     lines += [f"  {name}: {'no call' if one is None else words(one)}" for name, one in rows]
     if found.seen is not None:
@@ -164,8 +160,7 @@ def clash(
         ),
     ] = None,
     candidate: Annotated[
-        list[str] | None,
-        typer.Option("--candidate", help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC"),
+        list[str] | None, typer.Option("--candidate", help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC")
     ] = None,
     candidates: Annotated[
         Path | None,
@@ -362,15 +357,7 @@ async def _run(
                     made.add(record.key)
                 progress.update()
 
-            found = await run_clash(
-                session,
-                asked.items,
-                settings,
-                out=out,
-                totals=totals,
-                stop=stop,
-                on_record=note,
-            )
+            found = await run_clash(session, asked.items, settings, out=out, totals=totals, stop=stop, on_record=note)
         if review is False:
             return found, {}
         adding = None if review else made

@@ -118,11 +118,7 @@ def _votes(caption: str, votes: Sequence[VoteSheet]) -> Table | None:
     if not votes:
         return None
     rows = tuple(
-        (
-            vote.judge,
-            ranked_by(vote),
-            Absent(absent="observers have no weight") if vote.weight is None else vote.weight,
-        )
+        (vote.judge, ranked_by(vote), Absent(absent="observers have no weight") if vote.weight is None else vote.weight)
         for vote in votes
     )
     columns = (Column(title="judge"), Column(title="ranking, best first"), Column(title="weight", kind="number"))

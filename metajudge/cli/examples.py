@@ -69,10 +69,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "policy list": ("policy list", "policy list --json"),
     "policy show": ("policy show verdict", "policy show risk_analysis --json"),
     "policy validate": ("policy validate mine.yaml", "policy validate policies/claims.yaml"),
-    "policy simulate": (
-        "policy simulate verdict",
-        "policy simulate mine.yaml --on team.db --against verdict",
-    ),
+    "policy simulate": ("policy simulate verdict", "policy simulate mine.yaml --on team.db --against verdict"),
     "review session": ("review session --reviewer ana", "review session --reviewer ana --blind --mine"),
     "review next": ("review next --reviewer ana", "review next --reviewer ana --category billing --json"),
     "review show": ("review show 4f2a", "review show 4f2a --blind"),

@@ -186,12 +186,7 @@ async def _rejudged(session: Session, draft: str, seed: int) -> Comparison:
 
 
 async def _written(
-    model: str,
-    policy: str,
-    criterion: str | None,
-    where: StoreLocation,
-    budget_usd: float | None,
-    seed: int,
+    model: str, policy: str, criterion: str | None, where: StoreLocation, budget_usd: float | None, seed: int
 ) -> list[Draft]:
     if criterion is None:
         raise ConfigurationError("--model writes for one criterion: name it with --criterion")
@@ -214,8 +209,7 @@ DEFAULT = "verdict"
 """The policy where the store has none."""
 
 app = typer.Typer(
-    help="Compare a policy with people's decisions, propose a better one; a person activates it.",
-    no_args_is_help=True,
+    help="Compare a policy with people's decisions, propose a better one; a person activates it.", no_args_is_help=True
 )
 
 PolicyOption = Annotated[

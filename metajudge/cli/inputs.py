@@ -38,8 +38,7 @@ OneJudgeOption = Annotated[
     str | None, typer.Option("--judge", help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
 ]
 PrefixIdsOption = Annotated[
-    bool,
-    typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids."),
+    bool, typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids.")
 ]
 
 

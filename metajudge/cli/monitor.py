@@ -69,8 +69,7 @@ class _Found:
 
 def monitor(
     file: Annotated[
-        Path | None,
-        typer.Argument(help="Labelled decisions (JSONL) to test in place of a store.", metavar="FILE"),
+        Path | None, typer.Argument(help="Labelled decisions (JSONL) to test in place of a store.", metavar="FILE")
     ] = None,
     target: Annotated[float | None, typer.Option(help="Promised precision, for a FILE.", min=0, max=1)] = None,
     delta: Annotated[
@@ -90,8 +89,7 @@ def monitor(
     queue: Annotated[bool, typer.Option("--queue", help="Put what --next draws into the review queue.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of --next.", min=0)] = 0,
     webhook: Annotated[
-        str | None,
-        typer.Option(help="POST an alarm to this URL, signed with METAJUDGE_WEBHOOK_SECRET.", metavar="URL"),
+        str | None, typer.Option(help="POST an alarm to this URL, signed with METAJUDGE_WEBHOOK_SECRET.", metavar="URL")
     ] = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,

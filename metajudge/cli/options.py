@@ -66,8 +66,7 @@ ReportOption = Annotated[
     typer.Option("--report", help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
 ]
 OtherCalibrationOption = Annotated[
-    bool,
-    typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on."),
+    bool, typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 

@@ -62,8 +62,7 @@ def peers(
     rankings: Annotated[
         Path | None,
         typer.Option(
-            help="Existing rankings (JSONL: question_id, evaluator, ranking); no model is asked.",
-            metavar="FILE",
+            help="Existing rankings (JSONL: question_id, evaluator, ranking); no model is asked.", metavar="FILE"
         ),
     ] = None,
     config: ConfigOption = None,

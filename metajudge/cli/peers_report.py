@@ -206,10 +206,7 @@ def report_of(findings: PeerFindings) -> Report:
         title="Peer evaluation",
         summary=(overview(findings), *(f"Caution: {one.message}." for one in findings.cautions)),
         sections=tuple(sections),
-        provenance={
-            **{name: str(value) for name, value in findings.settings.items()},
-            **findings.provenance,
-        },
+        provenance={**{name: str(value) for name, value in findings.settings.items()}, **findings.provenance},
     )
 
 

@@ -85,9 +85,7 @@ def simulation_lines(found: Simulation, policy: Policy, other: Policy | None) ->
 
 
 app = typer.Typer(
-    help="List, show, validate and simulate decision policies.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="List, show, validate and simulate decision policies.", no_args_is_help=True, rich_markup_mode=None
 )
 
 PolicyArgument = Annotated[str, typer.Argument(help="A built-in name or a YAML file.", metavar="POLICY")]

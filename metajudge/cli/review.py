@@ -144,10 +144,7 @@ def _as_json(sheet: Sheet) -> dict[str, object]:
 
 @app.command()
 def claim(
-    review: ReviewArgument,
-    reviewer: ReviewerOption,
-    lease: LeaseOption = 900.0,
-    store: StoreOption = None,
+    review: ReviewArgument, reviewer: ReviewerOption, lease: LeaseOption = 900.0, store: StoreOption = None
 ) -> None:
     """Claim a given review; claiming it again renews the lease."""
 

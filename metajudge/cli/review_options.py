@@ -37,8 +37,7 @@ CategoryOption = Annotated[str | None, typer.Option(help="Only items of this cat
 StatusOption = Annotated[ReviewStatus | None, typer.Option(help="Only reviews of this status.")]
 MineOption = Annotated[bool, typer.Option("--mine", help="Only reviews assigned to the reviewer.")]
 OutcomeOption = Annotated[
-    str | None,
-    typer.Option(help="approve (the verdict is right), modify, reject (it is wrong) or cannot_tell."),
+    str | None, typer.Option(help="approve (the verdict is right), modify, reject (it is wrong) or cannot_tell.")
 ]
 VerdictOption = Annotated[
     str | None,

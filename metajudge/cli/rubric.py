@@ -14,14 +14,7 @@ from metajudge.cli.options import StoreOption, store_path
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import ConfigurationError, RubricError
 from metajudge.files.command_line import command
-from metajudge.judging.rubric_refining import (
-    PARAMETERS,
-    Notes,
-    read_notes,
-    refine_rubric,
-    rubric_name,
-    rubric_yaml,
-)
+from metajudge.judging.rubric_refining import PARAMETERS, Notes, read_notes, refine_rubric, rubric_name, rubric_yaml
 from metajudge.prompts.case import render_case_system
 from metajudge.prompts.meta_judge import render_system
 from metajudge.prompts.refining import TEMPLATES
@@ -71,10 +64,7 @@ def refine(
     _deliver(answer.value, _provenance(file.name, text_digest(text), asked, answer, scenario), out)
     criteria, cost = len(answer.value.criteria), cost_in_words(answer.spent.cost_usd)
     noted = f" from {notes.count} notes" if notes.count else ""
-    typer.echo(
-        f"metajudge: {criteria} criteria{noted}, {answer.spent.calls} calls, {cost}",
-        err=True,
-    )
+    typer.echo(f"metajudge: {criteria} criteria{noted}, {answer.spent.calls} calls, {cost}", err=True)
     if out is not None:
         typer.echo(f"Written: {out}; read it, then: {command('rubric', 'show', str(out))}")
 

@@ -243,12 +243,7 @@ def vet(
     raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
 
 
-def _results(
-    labelling: Labelling,
-    bars: Sequence[Bar],
-    report: Sequence[Path] | None,
-    audit_share: float,
-) -> Results:
+def _results(labelling: Labelling, bars: Sequence[Bar], report: Sequence[Path] | None, audit_share: float) -> Results:
     """What takes the run's results; with a picture of them where a report is wanted."""
     picture = None
     if report:

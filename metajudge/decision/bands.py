@@ -163,12 +163,7 @@ def changes(
 
 
 def _nearest(
-    name: Axis,
-    scale: Range,
-    number: float,
-    bands: Sequence[Band],
-    point: Mapping[Axis, float | None],
-    here: Action,
+    name: Axis, scale: Range, number: float, bands: Sequence[Band], point: Mapping[Axis, float | None], here: Action
 ) -> Change | None:
     found = []
     for piece in pieces(scale, (getattr(band, name) for band in bands)):

@@ -174,15 +174,7 @@ def _combined(asked: bool, count: int, total: int, first: AnyVerdict) -> SignalV
     return SignalValue(value=float(total), state=state, detail=detail)
 
 
-SIGNALS = (
-    "order",
-    "strength",
-    "peers",
-    "rationale",
-    "rationale_words",
-    "has_explanation",
-    "length_ratio",
-)
+SIGNALS = ("order", "strength", "peers", "rationale", "rationale_words", "has_explanation", "length_ratio")
 """The names of the signals in the order in which they are given."""
 
 STABILITY = ("repeats", "variants")

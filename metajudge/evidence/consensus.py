@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from metajudge.evidence.games import (
-    GameRows,
-    Games,
-)
+from metajudge.evidence.games import GameRows, Games
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Frozen
 

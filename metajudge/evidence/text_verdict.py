@@ -22,8 +22,7 @@ _CLAUSE_END = re.compile(r"[.!?;,:\n]")
 _MARK = re.compile(r"\[\[[^\[\]]+\]\]")
 _LONGEST_MARK = 80
 _JSON = re.compile(
-    r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"[^\"]{1,80}\"",
-    re.I,
+    r"\"(?:winner|verdict|final_verdict|preferred|preference|choice|decision|better)\"\s*:\s*\"[^\"]{1,80}\"", re.I
 )
 _QUOTES = 4
 """Quotation marks of a JSON field and its value: texts with fewer are not searched for one."""

@@ -78,12 +78,7 @@ class Comparison(Calls, _Drafted):
 
 
 def compare(
-    draft: Draft,
-    base: Policy,
-    pairs: Pairs,
-    *,
-    left_out: Mapping[str, int] | None = None,
-    seed: int = 0,
+    draft: Draft, base: Policy, pairs: Pairs, *, left_out: Mapping[str, int] | None = None, seed: int = 0
 ) -> Comparison:
     """Compares the held-out records as they are with what the draft makes of them.
 

@@ -80,11 +80,7 @@ class GatheredAnswer:
 
 
 async def gather_answers(
-    item: Item,
-    candidates: Sequence[Candidate],
-    *,
-    draw: int = 0,
-    known: Sequence[CandidateAnswer] = (),
+    item: Item, candidates: Sequence[Candidate], *, draw: int = 0, known: Sequence[CandidateAnswer] = ()
 ) -> list[GatheredAnswer]:
     """All candidates' answers at once; without candidates, the item's own responses.
 

@@ -216,11 +216,7 @@ async def judge_item(
 
 
 async def grade_item(
-    session: Session,
-    item: ItemLike,
-    *,
-    with_reference: bool = False,
-    judges: Respondents | None = None,
+    session: Session, item: ItemLike, *, with_reference: bool = False, judges: Respondents | None = None
 ) -> Judged:
     """Has every judge grade every response of one item, within a longer session; see :func:`judge_item`."""
     return await _at_once(_gradings(session.models(judges), [item], with_reference), None)

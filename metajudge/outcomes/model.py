@@ -94,11 +94,7 @@ class FinalOutcome(Finding):
     @property
     def event(self) -> dict[str, Any]:
         """What a receiver is sent: the same bytes in every attempt."""
-        return {
-            "type": f"outcome.{self.outcome.value}",
-            "timestamp": utc(self.decided_at),
-            "data": self.data,
-        }
+        return {"type": f"outcome.{self.outcome.value}", "timestamp": utc(self.decided_at), "data": self.data}
 
     @property
     def data(self) -> dict[str, Any]:

@@ -32,11 +32,7 @@ about a fifth of it."""
 
 
 def build_vetter(
-    config: PanelConfig,
-    resources: Resources,
-    *,
-    early_exit: bool,
-    models: Mapping[str, Model] | None = None,
+    config: PanelConfig, resources: Resources, *, early_exit: bool, models: Mapping[str, Model] | None = None
 ) -> Vetter:
     """Builds the default panel and one for each route.
 

@@ -336,12 +336,7 @@ def _with_rubric_paths(config: PanelConfig, folder: Path) -> PanelConfig:
     }
     agents = tuple(agent(one) for one in config.agents)
     return config.model_copy(
-        update={
-            "rubric": resolved(config.rubric),
-            "agents": agents,
-            "discussion": discussion,
-            "routes": routes,
-        }
+        update={"rubric": resolved(config.rubric), "agents": agents, "discussion": discussion, "routes": routes}
     )
 
 

@@ -107,11 +107,7 @@ def apply_rule(name: str, profile: "Profile") -> "Consensus":
 
     if name == "kemeny":
         return voting.kemeny(
-            profile,
-            unranked="ignore",
-            max_optima=LISTED_OPTIMA,
-            time_limit=TIME_LIMIT_S,
-            clock=time.monotonic,
+            profile, unranked="ignore", max_optima=LISTED_OPTIMA, time_limit=TIME_LIMIT_S, clock=time.monotonic
         )
     if name == "plurality":
         return voting.plurality(profile)

@@ -199,13 +199,7 @@ def ballot_key(question: Question, answers: Mapping[str, str], peer: Peer, seed:
 
 
 async def rank_answers(
-    question: Question,
-    answers: Mapping[str, str],
-    peer: Peer,
-    *,
-    seed: int,
-    attempt: int = 1,
-    retry: bool = False,
+    question: Question, answers: Mapping[str, str], peer: Peer, *, seed: int, attempt: int = 1, retry: bool = False
 ) -> Ballot:
     """Has a model rank all answers to a question, its own included, without knowing whose they are.
 
@@ -227,10 +221,7 @@ async def rank_answers(
         "attempt": attempt,
         "key": ballot_key(question, answers, peer, seed),
     }
-    digests = {
-        "settings_digest": ranking_settings(peer, seed),
-        "prompt_digest": templates_digest(peer.prompt_version),
-    }
+    digests = {"settings_digest": ranking_settings(peer, seed), "prompt_digest": templates_digest(peer.prompt_version)}
     if len(answers) < 2:
         message = f"{len(answers)} models answered the question; at least two answers are needed for a ranking"
         failure = Failure(kind=FailureKind.NO_EVIDENCE, message=message)

@@ -209,12 +209,7 @@ class EndpointClient:
         return await self._exchanged(method, path, body, asked, timeout_s, headers, lambda answer: answer.read(), kind)
 
     async def post_streamed(
-        self,
-        path: str,
-        body: bytes,
-        asked: Asked,
-        parameters: Parameters,
-        read: Callable[[Answer], Awaitable[T]],
+        self, path: str, body: bytes, asked: Asked, parameters: Parameters, read: Callable[[Answer], Awaitable[T]]
     ) -> T:
         """Sends one request and has a successful answer read while it arrives.
 

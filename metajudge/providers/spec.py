@@ -47,10 +47,7 @@ PROVIDERS: dict[str, Provider] = {
     "mistral": Provider("openai", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", price_id="mistral"),
     "deepseek": Provider("openai", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", price_id="deepseek"),
     "gemini": Provider(
-        "openai",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "GEMINI_API_KEY",
-        price_id="google",
+        "openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", price_id="google"
     ),
     "ollama": Provider("openai", "http://localhost:11434/v1", "OLLAMA_API_KEY", key_required=False),
     "vllm": Provider("openai", "http://localhost:8000/v1", "VLLM_API_KEY", key_required=False),

@@ -51,16 +51,7 @@ class AssessedFormat:
 @cache
 def assessed_formats() -> tuple[AssessedFormat, ...]:
     """All formats; the first one that recognises a record is meant."""
-    from metajudge.readers import (
-        argilla,
-        fastchat,
-        label_studio,
-        lm_eval,
-        mlflow,
-        openai_evals,
-        ragas,
-        rewardbench2,
-    )
+    from metajudge.readers import argilla, fastchat, label_studio, lm_eval, mlflow, openai_evals, ragas, rewardbench2
 
     return (
         AssessedFormat(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),

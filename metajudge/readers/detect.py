@@ -101,14 +101,7 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
 
 
 def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
-    from metajudge.readers import (
-        alpaca_eval,
-        arena_hard,
-        judgebench,
-        promptfoo,
-        realmistake,
-        rewardbench2,
-    )
+    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo, realmistake, rewardbench2
 
     source, lines = table.source, JsonLineTable(table.source).rows
     makers: dict[Shape, Callable[[], Reader]] = {

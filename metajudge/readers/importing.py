@@ -37,10 +37,7 @@ class Question:
     default: str | None = None
 
 
-_COLUMNS: Final = {
-    "verdict": "Which column has the verdict",
-    "question": "Which column has the question",
-}
+_COLUMNS: Final = {"verdict": "Which column has the verdict", "question": "Which column has the question"}
 
 
 def questions_of(found: Inspection) -> list[Question]:

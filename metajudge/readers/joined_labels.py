@@ -139,10 +139,7 @@ class JoinReport:
 
 
 def join(
-    judgments: Sequence[Judgment],
-    labels: LabelRows,
-    on: On | None = None,
-    values: Mapping[str, str] | None = None,
+    judgments: Sequence[Judgment], labels: LabelRows, on: On | None = None, values: Mapping[str, str] | None = None
 ) -> tuple[list[Judgment], JoinReport]:
     """Judgments with people's labels on their items.
 
@@ -163,10 +160,7 @@ def join(
 
 
 def join_source(
-    source: JudgmentSource,
-    labels: LabelRows,
-    on: On | None = None,
-    values: Mapping[str, str] | None = None,
+    source: JudgmentSource, labels: LabelRows, on: On | None = None, values: Mapping[str, str] | None = None
 ) -> JoinReport:
     """Adds people's labels to every judgment that a source gives from now on; reads the source once for its ids.
 

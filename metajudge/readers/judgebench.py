@@ -41,12 +41,7 @@ _CATEGORIES = {
     "livecodebench": "Coding",
 }
 
-_LABELS = {
-    "vanilla": ("a", "b"),
-    "panda_lm": ("1", "2"),
-    "judge_lm": ("1", "2"),
-    "auto_j": ("1", "2"),
-}
+_LABELS = {"vanilla": ("a", "b"), "panda_lm": ("1", "2"), "judge_lm": ("1", "2"), "auto_j": ("1", "2")}
 """What a prompt calls the responses, where it is not A and B."""
 
 
@@ -138,12 +133,7 @@ def is_output(record: dict[str, Any]) -> bool:
 
 def judgebench_output(source: Source) -> LineReader:
     """Reads an output file of the benchmark's runner."""
-    return LineReader(
-        "JudgeBench output",
-        source,
-        JsonLineTable(source).rows,
-        lambda line: _from_output(line, source),
-    )
+    return LineReader("JudgeBench output", source, JsonLineTable(source).rows, lambda line: _from_output(line, source))
 
 
 def _judge_of_file(source: Source) -> str | None:

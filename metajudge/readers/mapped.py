@@ -32,13 +32,7 @@ from metajudge.readers.people import ByPeople, PersonScore, Target, named_score,
 from metajudge.readers.reader import UNREADABLE, LineReader, each
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import (
-    MOST_CATEGORIES,
-    InfiniteValueError,
-    NoVerdict,
-    UnknownValueError,
-    Vocabulary,
-)
+from metajudge.readers.vocabulary import MOST_CATEGORIES, InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
 from metajudge.types.label import combined
 

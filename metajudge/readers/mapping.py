@@ -213,11 +213,7 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
 
 
 def check_fields(
-    mapping: FieldMap,
-    columns: Sequence[str],
-    name: str,
-    needed: Sequence[str] = JUDGED,
-    wording: Wording = FLAGS,
+    mapping: FieldMap, columns: Sequence[str], name: str, needed: Sequence[str] = JUDGED, wording: Wording = FLAGS
 ) -> None:
     """Whether a mapping has all required fields.
 

@@ -67,11 +67,7 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
         else:
             found.append(_score(one, str(kind)))
     asked, answered = _texts(trace, row)
-    run = RecordedRun(
-        id=str(info["trace_id"]),
-        **asked_and_answered(asked, answered),
-        reference=reference,
-    )
+    run = RecordedRun(id=str(info["trace_id"]), **asked_and_answered(asked, answered), reference=reference)
     return AssessedRun(run, found, people)
 
 

@@ -44,9 +44,7 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
         return None
     asked, answered = (_attribute(row, f"{side}.value") for side in ("input", "output"))
     return RecordedRun(
-        id=str(name),
-        **asked_and_answered(asked, answered),
-        model=_text(_attribute(row, "llm.model_name")),
+        id=str(name), **asked_and_answered(asked, answered), model=_text(_attribute(row, "llm.model_name"))
     )
 
 

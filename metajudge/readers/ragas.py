@@ -104,12 +104,7 @@ def annotation_of(row: Mapping[str, Any]) -> AssessedRun:
     run = _run({_OLD.get(key, key): value for key, value in row["metric_input"].items()})
     prompts = [one for one in row["prompts"].values() if isinstance(one, Mapping)]
     said = prompts[-1].get("prompt_output") if prompts else None
-    score = RecordedScore(
-        judge=name,
-        value=row["metric_output"],
-        comment=reason_text(stated(said).reason),
-        name=name,
-    )
+    score = RecordedScore(judge=name, value=row["metric_output"], comment=reason_text(stated(said).reason), name=name)
     label = row["metric_output"] if row["is_accepted"] is True else _corrected(row, prompts)
     return AssessedRun(run, [score], [PersonScore(name, None, None, label)])
 

@@ -28,12 +28,7 @@ def _markdown(report: "Report") -> str:
     return to_markdown(report)
 
 
-FORMATS: "dict[str, Callable[[Report], str]]" = {
-    ".html": _html,
-    ".htm": _html,
-    ".md": _markdown,
-    ".json": to_json,
-}
+FORMATS: "dict[str, Callable[[Report], str]]" = {".html": _html, ".htm": _html, ".md": _markdown, ".json": to_json}
 """File name ending -> writer."""
 
 

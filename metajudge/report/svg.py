@@ -67,8 +67,7 @@ class Canvas:
         """A filled area with the series' pattern on its colour."""
         self.rect(x, y, width, height, f"bar s{series % SERIES}")
         self._add(
-            "rect",
-            {**_numbers(x=x, y=y, width=width, height=height), "fill": f"url(#{self.name}-p{series % SERIES})"},
+            "rect", {**_numbers(x=x, y=y, width=width, height=height), "fill": f"url(#{self.name}-p{series % SERIES})"}
         )
 
     def patterns(self, count: int) -> None:
@@ -226,16 +225,7 @@ _CROSS = tuple(
 )
 _TURNED = tuple(((x - y) * 0.72, (x + y) * 0.72) for x, y in _CROSS)
 _STAR = tuple((radius * x, radius * y) for radius, (x, y) in zip((1.3, 0.55) * 5, _polygon(10), strict=True))
-_SHAPES = (
-    _polygon(16),
-    _polygon(4, -45),
-    _polygon(3),
-    _polygon(4),
-    _CROSS,
-    _polygon(3, 90),
-    _TURNED,
-    _STAR,
-)
+_SHAPES = (_polygon(16), _polygon(4, -45), _polygon(3), _polygon(4), _CROSS, _polygon(3, 90), _TURNED, _STAR)
 
 _STROKES = (
     (),

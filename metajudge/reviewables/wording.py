@@ -37,10 +37,7 @@ _SIGNALS: Mapping[tuple[str, str], tuple[str, Tone]] = {
     ("has_explanation", "explained"): ("The judge explained its verdict.", ""),
     ("has_explanation", "brief"): ("The judge hardly explained its verdict.", "warn"),
     ("rationale_words", "counted"): ("Length of the rationale.", ""),
-    ("length_ratio", "longer"): (
-        "The preferred response is the longer one; judges tend to favour length.",
-        "warn",
-    ),
+    ("length_ratio", "longer"): ("The preferred response is the longer one; judges tend to favour length.", "warn"),
     ("length_ratio", "shorter"): ("The preferred response is the shorter one.", ""),
     ("length_ratio", "equal"): ("The responses are of equal length.", ""),
 }

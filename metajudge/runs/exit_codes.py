@@ -42,11 +42,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-_STOPPED = {
-    RunEnd.INTERRUPTED: ExitCode.INTERRUPTED,
-    RunEnd.BUDGET: ExitCode.BUDGET,
-    RunEnd.PENDING: ExitCode.PENDING,
-}
+_STOPPED = {RunEnd.INTERRUPTED: ExitCode.INTERRUPTED, RunEnd.BUDGET: ExitCode.BUDGET, RunEnd.PENDING: ExitCode.PENDING}
 
 
 @dataclass(frozen=True, slots=True)

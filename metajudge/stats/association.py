@@ -52,10 +52,7 @@ class Association(Estimate):
 
 
 def associate(
-    outcome: ArrayLike,
-    exposure: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike | None = None,
+    outcome: ArrayLike, exposure: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None
 ) -> Association | None:
     """The slope of an outcome on an exposure, within strata.
 

@@ -91,12 +91,7 @@ class BinomialTest(Estimate):
     alternative: Alternative
 
 
-def binomial_test(
-    successes: int,
-    n: int,
-    null: float = 0.5,
-    alternative: Alternative = "two-sided",
-) -> BinomialTest:
+def binomial_test(successes: int, n: int, null: float = 0.5, alternative: Alternative = "two-sided") -> BinomialTest:
     """Exact test of a proportion; ``greater`` gives ``P(X >= successes)`` for X of Binomial(n, null).
 
     Two-sided it sums all outcomes no likelier than the one observed. Assumes independent observations, and a null

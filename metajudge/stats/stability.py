@@ -133,10 +133,7 @@ class ThirdRun:
 
 
 def choose_third_run(
-    classes: Mapping[str, StabilityClass],
-    confidence: Mapping[str, float | None],
-    size: int,
-    rng: Random | None = None,
+    classes: Mapping[str, StabilityClass], confidence: Mapping[str, float | None], size: int, rng: Random | None = None
 ) -> ThirdRun:
     """Chooses the evaluations that a third run tells most about.
 

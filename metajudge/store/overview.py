@@ -272,8 +272,7 @@ def _reviewed(connection: Connection, subjects: Sequence[str]) -> set[str]:
 def decided_by(connection: Connection, policy: str) -> dict[str, int]:
     """Actions of a policy, of any version -> judgments whose current decision that is."""
     rows = connection.execute(
-        "SELECT action, count(*) FROM lines WHERE policy = $1 GROUP BY action ORDER BY action",
-        [policy],
+        "SELECT action, count(*) FROM lines WHERE policy = $1 GROUP BY action ORDER BY action", [policy]
     ).fetchall()
     return dict(rows)
 

@@ -67,11 +67,7 @@ class AssessmentWrite:
 
 
 def assessment_write(
-    key: str,
-    judgment: Judgment,
-    assessment: Assessment,
-    found: Assessment | None,
-    run_id: str,
+    key: str, judgment: Judgment, assessment: Assessment, found: Assessment | None, run_id: str
 ) -> AssessmentWrite:
     """The write of an assessment; see :meth:`metajudge.store.protocol.Store.save_assessment`.
 

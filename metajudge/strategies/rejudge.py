@@ -22,15 +22,7 @@ from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
 from metajudge.judging.support import support
 from metajudge.strategies.outcome import Outcome, asked_each
 from metajudge.strategies.panel import Panel
-from metajudge.types import (
-    AgentResult,
-    AnyVerdict,
-    CriterionScore,
-    Failure,
-    Judgment,
-    Pairwise,
-    Status,
-)
+from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Pairwise, Status
 from metajudge.types.spent import TimedSpent, as_kept, total
 
 CRITERIA = ("order_given", "order_swapped")

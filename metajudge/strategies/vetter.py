@@ -150,11 +150,7 @@ class Vetter:
         return digest(parts if kin is None else [*parts, kin])
 
     async def vet(
-        self,
-        judgment: Judgment,
-        *,
-        retry: bool = False,
-        on_result: Callable[[AgentResult], None] | None = None,
+        self, judgment: Judgment, *, retry: bool = False, on_result: Callable[[AgentResult], None] | None = None
     ) -> Assessment:
         """Vets one judgment; every failure of a model ends in the assessment, typed.
 
@@ -174,11 +170,7 @@ class Vetter:
         return self.assessment(self.panel_for(judgment), judgment, Outcome(Status.FAILED, failure=failure))
 
     async def _outcome(
-        self,
-        panel: Panel,
-        judgment: Judgment,
-        retry: bool,
-        on_result: Callable[[AgentResult], None] | None,
+        self, panel: Panel, judgment: Judgment, retry: bool, on_result: Callable[[AgentResult], None] | None
     ) -> Outcome:
         if judgment.verdict is None:
             return without_verdict(judgment.no_verdict)

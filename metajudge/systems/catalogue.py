@@ -183,12 +183,7 @@ SYSTEMS: Mapping[str, Entry] = {
         LangSmith,
     ),
     "argilla": Entry(
-        "Argilla",
-        ("ARGILLA_API_URL",),
-        "http://localhost:6900",
-        _argilla_headers,
-        ("ARGILLA_API_KEY",),
-        Argilla,
+        "Argilla", ("ARGILLA_API_URL",), "http://localhost:6900", _argilla_headers, ("ARGILLA_API_KEY",), Argilla
     ),
 }
 

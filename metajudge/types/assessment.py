@@ -262,9 +262,7 @@ class _Vetted(Frozen):
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
     cascade: CascadeTrace | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Of version 0.2: the stages of a cascade, and which one decided.",
+        default=None, exclude_if=_unset, description="Of version 0.2: the stages of a cascade, and which one decided."
     )
     probability: float | None = Field(
         default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."

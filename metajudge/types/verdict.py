@@ -243,8 +243,7 @@ _JSON_SCHEMA = core_schema.union_schema(
         core_schema.bool_schema(),
         core_schema.str_schema(pattern=r"\S"),
         core_schema.typed_dict_schema(
-            {"category": core_schema.typed_dict_field(core_schema.str_schema(min_length=1))},
-            extra_behavior="forbid",
+            {"category": core_schema.typed_dict_field(core_schema.str_schema(min_length=1))}, extra_behavior="forbid"
         ),
         core_schema.list_schema(
             core_schema.union_schema(

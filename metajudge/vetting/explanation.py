@@ -263,9 +263,7 @@ def _votes(found: Gathered) -> Reason | None:
     )
     text += "into a band between them; a weighted average gives scores in between"
     return Reason(
-        "vote_under_score_policy",
-        text,
-        "metajudge vet INPUT AGENTS --strategy weighted_average --policy verdict_score",
+        "vote_under_score_policy", text, "metajudge vet INPUT AGENTS --strategy weighted_average --policy verdict_score"
     )
 
 

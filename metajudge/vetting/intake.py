@@ -146,11 +146,7 @@ class Reading:
     """
 
     def __init__(
-        self,
-        source: JudgmentSource | Sequence[Judgment],
-        right: Right | None = None,
-        *,
-        compared: bool = True,
+        self, source: JudgmentSource | Sequence[Judgment], right: Right | None = None, *, compared: bool = True
     ) -> None:
         self._source = source
         self._right = right

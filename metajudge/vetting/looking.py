@@ -11,13 +11,7 @@ import numpy as np
 from metajudge.calibration.advice import Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
-from metajudge.calibration.guarantee import (
-    LOWEST,
-    Abstention,
-    Guarantee,
-    guaranteed_by_group,
-    guaranteed_threshold,
-)
+from metajudge.calibration.guarantee import LOWEST, Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
 from metajudge.calibration.looks import ByText, Look, Looks, Sample, Schedule, Turn
 from metajudge.calibration.predictions import in_domain
 from metajudge.calibration.procedures import ProcedureName
@@ -290,9 +284,5 @@ def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest) 
     if not level:
         return None
     return advise(
-        rows.probabilities,
-        rows.table.correct,
-        rows.table.questions,
-        passes=partial(request.passes, level),
-        level=level,
+        rows.probabilities, rows.table.correct, rows.table.questions, passes=partial(request.passes, level), level=level
     )

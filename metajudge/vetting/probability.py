@@ -21,14 +21,7 @@ from metajudge.monitor.report import promise_id
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule, calibrated_rule, decided, own_rule, undecided
-from metajudge.types import (
-    VERDICT_KINDS,
-    Assessment,
-    Failure,
-    GuaranteedThreshold,
-    Status,
-    VerdictKind,
-)
+from metajudge.types import VERDICT_KINDS, Assessment, Failure, GuaranteedThreshold, Status, VerdictKind
 
 
 class NoProbability(StrEnum):
@@ -242,12 +235,7 @@ class Probabilities:
         return SaidColumn(found, different.codes[codes.ravel()], different.names)
 
     def _said_of(
-        self,
-        judge: str,
-        category: str | None,
-        marks: tuple[str, ...],
-        calibrated: bool,
-        broken: frozenset[str],
+        self, judge: str, category: str | None, marks: tuple[str, ...], calibrated: bool, broken: frozenset[str]
     ) -> Said:
         """What is said beside the number; the only place that lays a promise on a judgment."""
         key = (judge, category, marks, calibrated, broken)

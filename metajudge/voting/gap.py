@@ -65,9 +65,5 @@ def kemeny_borda_gap(
     cost = ((against * upper).sum() + (against + against.T)[tied].sum() / 2) / 2 * float(counts.unit)
     gap = max(0.0, float(cost) - best.cost)
     return KemenyBordaGap(
-        kemeny=best,
-        borda=points,
-        borda_cost=float(cost),
-        gap=gap,
-        relative=gap / best.cost if best.cost else None,
+        kemeny=best, borda=points, borda_cost=float(cost), gap=gap, relative=gap / best.cost if best.cost else None
     )

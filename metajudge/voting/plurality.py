@@ -10,10 +10,7 @@ from metajudge.voting.consensus import Consensus, ranked_by
 
 
 def plurality(
-    ballots: Ballots,
-    *,
-    candidates: Sequence[str] | None = None,
-    weights: Sequence[Weight] | None = None,
+    ballots: Ballots, *, candidates: Sequence[str] | None = None, weights: Sequence[Weight] | None = None
 ) -> Consensus:
     """Ranks by first places; a ballot's first group shares its vote equally.
 

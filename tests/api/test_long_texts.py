@@ -28,11 +28,7 @@ def service(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("prefix", "unit", "size"),
-    [
-        ("[[", " ", 12_000),
-        ("[[", " ", 1_000_000),
-        *(("", one, 1_000_000) for one in ("A= ", "the winner is ")),
-    ],
+    [("[[", " ", 12_000), ("[[", " ", 1_000_000), *(("", one, 1_000_000) for one in ("A= ", "the winner is "))],
 )
 def test_the_service_answers_within_a_second_while_a_hostile_rationale_is_vetted(service, prefix, unit, size):
     waits, done = [], threading.Event()

@@ -32,10 +32,7 @@ def fits(document, operation, body):
     method, _, path = operation.partition(" ")
     declared = document["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
     whole = Resource.from_contents(document, default_specification=DRAFT202012)
-    found = jsonschema.Draft202012Validator(
-        _absolute(declared),
-        registry=Registry().with_resource("doc:", whole),
-    )
+    found = jsonschema.Draft202012Validator(_absolute(declared), registry=Registry().with_resource("doc:", whole))
     return found.is_valid(body)
 
 

@@ -23,9 +23,7 @@ def accuracies(*judgments):
 
 def test_an_unread_answer_is_wrong_and_a_models_line_covers_its_simple_prompts():
     found = accuracies(
-        judgment(1, "m", "error"),
-        judgment(1, "m", None, "prompt_2"),
-        judgment(1, "m", "no_error", "cot_prompt"),
+        judgment(1, "m", "error"), judgment(1, "m", None, "prompt_2"), judgment(1, "m", "no_error", "cot_prompt")
     )
     line = found["m, simple prompts"]
     assert (line.cells[OVERALL].successes, line.cells[OVERALL].n) == (1, 2)

@@ -9,10 +9,7 @@ import pytest
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import ClashTotals
-from metajudge.cli.clash_report import (
-    best_answers,
-    took,
-)
+from metajudge.cli.clash_report import best_answers, took
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.types import Item
 from tests.clashes.evaluations import LONG, SHORT, one

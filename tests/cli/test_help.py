@@ -10,12 +10,7 @@ import typer
 
 from metajudge.cli.app import app
 from metajudge.cli.examples import EXAMPLES
-from metajudge.cli.options import (
-    STRATEGIES,
-    complete_agent,
-    complete_policy,
-    complete_strategy,
-)
+from metajudge.cli.options import STRATEGIES, complete_agent, complete_policy, complete_strategy
 from metajudge.cli.reference import leaves, reference
 from metajudge.panels.config import Strategy
 

@@ -7,12 +7,7 @@ import time
 
 import pytest
 
-from metajudge.client import (
-    AsyncClient,
-    Client,
-    ServiceError,
-    ServiceUnreachableError,
-)
+from metajudge.client import AsyncClient, Client, ServiceError, ServiceUnreachableError
 from metajudge.errors import ConfigurationError
 from metajudge.types import Status
 from tests.api.conftest import panel_of, running

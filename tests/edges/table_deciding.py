@@ -116,17 +116,9 @@ _REVIEW: dict[str, Series] = {
         "review stats --json",
     ),
     "review_export": series(
-        _VET,
-        "review export --out r.csv >> r.csv",
-        "review export --out r.jsonl --blind",
-        "review export --out r.txt",
+        _VET, "review export --out r.csv >> r.csv", "review export --out r.jsonl --blind", "review export --out r.txt"
     ),
-    "review_import": series(
-        _VET,
-        "review export --out r.csv",
-        "review import r.csv",
-        edits={"r.csv": decided},
-    ),
+    "review_import": series(_VET, "review export --out r.csv", "review import r.csv", edits={"r.csv": decided}),
     "review_empty": series(
         "review list --json", "review next --reviewer ada", "review stats --json", "review session --reviewer ada"
     ),

@@ -21,10 +21,7 @@ WITH_SUMMARY = {"discussion": {"summariser": {"name": "sum", "model": "vllm:sum@
 RUNS: dict[str, tuple[tuple[str, ...], dict[str, Any], Expected, int]] = {
     "single": (("ann",), {"strategy": "single"}, method.SINGLE, 1),
     "average": (NAMES, {"strategy": "weighted_average"}, method.AVERAGE, 3),
-    "weighted": (
-        *(NAMES, {"strategy": "weighted_average", "agent_weights": {"ann": 2.0}}),
-        *(method.WEIGHTED, 3),
-    ),
+    "weighted": (*(NAMES, {"strategy": "weighted_average", "agent_weights": {"ann": 2.0}}), *(method.WEIGHTED, 3)),
     "majority": (NAMES, {"strategy": "majority_vote"}, method.MAJORITY, 3),
     "majority_of_two": (NAMES[:2], {"strategy": "majority_vote"}, method.MAJORITY_OF_TWO, 2),
     "discussion": (NAMES[:2], DISCUSSION, method.DISCUSSION, 4),
@@ -40,10 +37,7 @@ RUNS: dict[str, tuple[tuple[str, ...], dict[str, Any], Expected, int]] = {
 }
 """Name -> agents, settings, what must come of it, calls a judgment."""
 
-FAILED_RUNS = {
-    "weighted_average": method.FAILED_AVERAGE,
-    "majority_vote": method.FAILED_MAJORITY,
-}
+FAILED_RUNS = {"weighted_average": method.FAILED_AVERAGE, "majority_vote": method.FAILED_MAJORITY}
 
 
 @pytest.fixture(scope="module")
@@ -283,8 +277,7 @@ def test_what_a_reply_must_hold(scores, final, kept, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "final", "kept"),
-    [("ccc", 5.0, True), ("ccw", 5.0, True), ("cww", 1.0, False), ("www", 1.0, False)],
+    ("said", "final", "kept"), [("ccc", 5.0, True), ("ccw", 5.0, True), ("cww", 1.0, False), ("www", 1.0, False)]
 )
 def test_binary_rubrics_vote(said, final, kept):
     words = {"c": "correct", "w": "wrong"}

@@ -176,10 +176,7 @@ OTHER_TASKS = {
         *("--criteria-model", "NAMER", "--seed", "3", *OUT),
     ),
     "case": ("case", "cases.jsonl", "--config", "panel.toml", "--json"),
-    "peers": (
-        *("peers", "--questions", "questions.jsonl", "--config", "panel.toml", "--resamples", "0"),
-        *OUT,
-    ),
+    "peers": (*("peers", "--questions", "questions.jsonl", "--config", "panel.toml", "--resamples", "0"), *OUT),
 }
 
 AGENTS = {"clash": 2, "clash_of_candidates": 2, "peers": 2}

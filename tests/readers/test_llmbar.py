@@ -52,9 +52,7 @@ def read(write: Callable[..., Path]) -> Callable[..., list[Judgment | Reject]]:
     return _read
 
 
-def test_swapped_evaluation_is_turned_back_with_its_text_verdict(
-    read: Callable[..., list[Judgment]],
-) -> None:
+def test_swapped_evaluation_is_turned_back_with_its_text_verdict(read: Callable[..., list[Judgment]]) -> None:
     first, second = read(evaluation("AB"), evaluation("BA", text_verdict="B>A"))
     assert (str(first.verdict), first.meta["text_verdict"], first.correct) == ("A>B", "A>B", True)
     assert (str(second.verdict), second.order, second.correct) == ("B>A", ("B", "A"), False)

@@ -112,8 +112,7 @@ async def everything(location):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite"), ("postgres", "postgres")],
+    ("one", "other"), [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite"), ("postgres", "postgres")]
 )
 async def test_the_copy_holds_all_and_goes_on_as_a_store(new_store, records, one, other):
     source, target = new_store(one), new_store(other)

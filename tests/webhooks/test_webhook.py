@@ -76,10 +76,7 @@ def test_header_names_have_no_case_and_one_signature_of_several_is_enough():
 def test_the_signature_is_the_one_of_the_published_example():
     """Message, time, body and secret of the Standard Webhooks reference libraries' own test."""
     signature = sign(
-        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        "msg_p5jXN8AQM9LWM0D4loKWxJek",
-        "1614265330",
-        b'{"test": 2432232314}',
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", b'{"test": 2432232314}'
     )
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 

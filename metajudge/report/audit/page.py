@@ -237,11 +237,7 @@ def _side_by_side(found: AuditDocument) -> Section:
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
-    blocks: list[Block | None] = [
-        _figures(judge),
-        effects(judge),
-        tables.checks(judge) if judge.checks else None,
-    ]
+    blocks: list[Block | None] = [_figures(judge), effects(judge), tables.checks(judge) if judge.checks else None]
     blocks += [*rates(judge.rates, f"{RATES}, by {judge.judge}"), *tables.rates(judge.rates, RATES)]
     blocks += [_classes(judge), _confusion(judge.confusion) if judge.confusion else None]
     blocks += [
@@ -251,9 +247,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
     ]
     blocks += [_contested(judge), tables.worst(judge.worst) if judge.worst else None]
     return Section(
-        title=f"Judge {tables.name_of(judge, found)}",
-        paragraphs=tuple(_said(judge)),
-        blocks=_present(blocks),
+        title=f"Judge {tables.name_of(judge, found)}", paragraphs=tuple(_said(judge)), blocks=_present(blocks)
     )
 
 
@@ -313,10 +307,7 @@ def _contested(judge: AuditedJudge) -> Table | None:
     if judge.contested is None:
         return None
     titles = tables.columns(
-        "Errors",
-        ("People disagree %", "percent"),
-        ("People agree %", "percent"),
-        ("Difference, points", "points"),
+        "Errors", ("People disagree %", "percent"), ("People agree %", "percent"), ("Difference, points", "points")
     )
     one = judge.contested
     row = (judge.judge, words.cell(one.disagreed), words.cell(one.agreed), words.cell(one.difference))
@@ -345,9 +336,7 @@ def _pairs(jury: Jury) -> Table | None:
     if not jury.pairs:
         return None
     titles = tables.columns(
-        "Judges",
-        ("Same verdict %", "percent"),
-        ("Correlation of errors", "number", f"errors by: {jury.reference}"),
+        "Judges", ("Same verdict %", "percent"), ("Correlation of errors", "number", f"errors by: {jury.reference}")
     )
     rows = tuple(
         (

@@ -75,13 +75,7 @@ def checks(judge: AuditedJudge) -> Table:
 
 def _check(one: Check) -> tuple[Cell, ...]:
     adjusted: Cell = Absent(absent=f"not tested: {words.untested(one)}") if one.adjusted_p is None else one.adjusted_p
-    return (
-        one.title,
-        words.STATUS[one.status],
-        f"{words.effect(one)}: {one.unit}",
-        adjusted,
-        one.sentence,
-    )
+    return (one.title, words.STATUS[one.status], f"{words.effect(one)}: {one.unit}", adjusted, one.sentence)
 
 
 def rates(given: Sequence[CorrectedRate], caption: str) -> list[Table]:

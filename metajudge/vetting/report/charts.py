@@ -21,10 +21,7 @@ FEWEST: Final = 10
 """Labelled judgments that a point of the curve needs."""
 SERIES: Final[Mapping[Fate, int]] = {"keep": 2, "ask": 4, "discard": 1}
 """The colour of what is to be done, in charts and headline figures."""
-TITLES: Final = {
-    "probability": "Calibrated probability of being right",
-    "agreement": "Share of peers that agree",
-}
+TITLES: Final = {"probability": "Calibrated probability of being right", "agreement": "Share of peers that agree"}
 """What the numbers are, where they are no scores."""
 _NAMES: Final = {"keep": "kept", "ask": "a person is asked", "discard": "discarded"}
 

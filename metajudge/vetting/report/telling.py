@@ -11,13 +11,7 @@ from metajudge.installation import __version__
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.explanation import Reason, filled
 from metajudge.vetting.report.page import Told
-from metajudge.vetting.sentences import (
-    calibration_lines,
-    cost_lines,
-    decision_lines,
-    evidence_lines,
-    form_lines,
-)
+from metajudge.vetting.sentences import calibration_lines, cost_lines, decision_lines, evidence_lines, form_lines
 from metajudge.vetting.summary import VetSummary
 
 _USUAL: Final = {f"pairwise {DEFAULTS['pairwise']}"}

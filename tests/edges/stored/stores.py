@@ -89,7 +89,7 @@ _PEOPLE = {
         *("vet_promised", "--calibration", "promised.json", "--policy", "verdict", "--audit-share", "1"),
         *("--webhook", "http://127.0.0.1:9/hook"),
         given="new.jsonl",
-    ),
+    )
 }
 _DRAFTS = {"case_drafts": ("case", "drafted.jsonl", *_CASE_JUDGE, "--out", "case_drafts.out.jsonl", "--json")}
 _REMOVED = {

@@ -10,11 +10,7 @@ from tests.stored.commands import run
 
 EXPECTED = expected_results()["removed"]["results"]
 ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
-IDS = {
-    "cascade": "q1/wren/AB",
-    "expected": "code-1/osprey-70b/AB",
-    "unlabelled": "u0/owl/AB",
-}
+IDS = {"cascade": "q1/wren/AB", "expected": "code-1/osprey-70b/AB", "unlabelled": "u0/owl/AB"}
 
 
 @pytest.mark.parametrize("on", ON)
