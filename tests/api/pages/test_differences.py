@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-differences = importlib.import_module("metajudge.api.pages.differences")
+differences = importlib.import_module("metajudge.api.pages.rendering")
 
 
 def longest(first, second):
