@@ -137,7 +137,7 @@ class AnswerSource:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        return self.answers.judges
+        return tuple(self.answers.table.judges)
 
     @property
     def sides(self) -> tuple[str, ...]:

@@ -36,13 +36,13 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
     ``1 / (1 + sum over other judges of excess)``, where the excess of two judges is what one common factor, the truth,
     leaves of their agreement beyond chance (Cohen's kappa with one chance for all), as a share of what it could leave.
     """
-    if not answers.judges or not len(answers.item):
+    if not answers.table.judges or not len(answers.table.item):
         return {}
     with_majority = _with_majority(answers)
-    counts = np.zeros((2, len(answers.judges), len(answers.sides)))
+    counts = np.zeros((2, len(answers.table.judges), len(answers.sides)))
     for at, sign in enumerate((1, -1)):
         mine = with_majority == sign
-        np.add.at(counts[at], (answers.judge[mine], answers.side[mine]), 1.0)
+        np.add.at(counts[at], (answers.table.judge[mine], answers.side[mine]), 1.0)
     agreeing, differing = counts
     both = agreeing + differing
     rate = (agreeing.sum(axis=1) + PRIOR_GAMES) / (both.sum(axis=1) + 2 * PRIOR_GAMES)
@@ -60,7 +60,7 @@ def answer_reliabilities(answers: Answers) -> dict[str, Reliability]:
             share=float(share[at]),
             sides={side: float(weights[at, place]) for place, side in enumerate(answers.sides) if side},
         )
-        for at, judge in enumerate(answers.judges)
+        for at, judge in enumerate(answers.table.judges)
     }
 
 
@@ -69,25 +69,25 @@ def _with_majority(answers: Answers) -> Floats:
     families = sorted(set(answers.kin))
     member = np.array([[kin == family for family in families] for kin in answers.kin], dtype=np.float64)
     counts = answers.counts()
-    share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
+    share = answers.totals(np.ones(len(answers.table.item))) / np.maximum(counts, 1)
     votes = (share @ member) / np.maximum((counts > 0) @ member, 1)
     others = votes.sum(axis=1, keepdims=True) - votes
     lead = np.sign(np.round(others - answers.strongest_rival(others), 9))
-    family = member.argmax(axis=1)[answers.judge]
+    family = member.argmax(axis=1)[answers.table.judge]
     known = answers.option >= 0
-    found = np.zeros(len(answers.item))
+    found = np.zeros(len(answers.table.item))
     found[known] = lead[answers.option[known], family[known]]
     return found
 
 
 def _shares(answers: Answers) -> Floats:
     """[judges] what one vote of a judge counts for beside those that repeat it."""
-    size, records = len(answers.judges), np.flatnonzero(answers.option >= 0)
+    size, records = len(answers.table.judges), np.flatnonzero(answers.option >= 0)
     counts = answers.counts()
     one = np.zeros((size, answers.options))
-    np.add.at(one, (answers.judge[records], answers.option[records]), 1.0)
+    np.add.at(one, (answers.table.judge[records], answers.option[records]), 1.0)
     met = one @ (counts > 0)
-    agreed = one @ (answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1))
+    agreed = one @ (answers.totals(np.ones(len(answers.table.item))) / np.maximum(counts, 1))
     chance = float(np.clip(answers.chance[answers.side[records]].mean(), *RATE_RANGE)) if len(records) else 0.5
     beyond = (agreed / np.maximum(met, 1) - chance) / (1 - chance) * met / (met + PAIR_PRIOR)
     beyond = (beyond + beyond.T) / 2
@@ -127,22 +127,22 @@ def answer_columns(
     Args:
         weights: reliability by judge; a judge not named there counts as an average one.
     """
-    option, judge = answers.option[rows], answers.judge[rows]
+    option, judge = answers.option[rows], answers.table.judge[rows]
     counts = answers.counts()
     given = counts > 0
-    share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
+    share = answers.totals(np.ones(len(answers.table.item))) / np.maximum(counts, 1)
     worth = _worth(answers, weights) / np.maximum(counts, 1)
     signed = np.where(given, 2 * share - 1, 0.0)
     columns = {
         "consensus.sum": Column.full(_margin(answers, share.sum(axis=1))[option]),
         "consensus.log_odds": Column.full(_margin(answers, worth.sum(axis=1))[option]),
-        "consensus.missing": Column.full(_missing(answers)[answers.item[rows]]),
+        "consensus.missing": Column.full(_missing(answers)[answers.table.item[rows]]),
     }
     found = {name: np.zeros(len(rows)) for name in ("support", "votes", "none", "rival", "log_odds")}
     for number in np.unique(judge):
         at = np.flatnonzero(judge == number)
         mine = np.array([kin == answers.kin[number] for kin in answers.kin]) if leave_out_kin else None
-        own = mine if mine is not None else np.arange(len(answers.judges)) == number
+        own = mine if mine is not None else np.arange(len(answers.table.judges)) == number
         peers, options = ~own, option[at]
         many = given[:, peers].sum(axis=1)
         some = np.maximum(many, 1)
@@ -160,12 +160,12 @@ def _worth(answers: Answers, weights: dict[str, Reliability]) -> Floats:
     """[options, judges] summed weights of the records that agree."""
     known = list(weights.values())
     average = float(np.mean([one.plain for one in known])) if known else 0.0
-    found = np.full((len(answers.judges), len(answers.sides)), average)
-    for at, judge in enumerate(answers.judges):
+    found = np.full((len(answers.table.judges), len(answers.sides)), average)
+    for at, judge in enumerate(answers.table.judges):
         if judge in weights:
             one = weights[judge]
             found[at] = [one.share * one.sides.get(side, one.plain) for side in answers.sides]
-    return answers.totals(found[answers.judge, answers.side])
+    return answers.totals(found[answers.table.judge, answers.side])
 
 
 def _margin(answers: Answers, values: Floats) -> Floats:
@@ -174,15 +174,15 @@ def _margin(answers: Answers, values: Floats) -> Floats:
 
 def _missing(answers: Answers) -> Floats:
     """[items] the share of records without a comparable verdict."""
-    items = len(answers.question)
-    compared = np.zeros(len(answers.item), dtype=bool)
+    items = len(answers.table.question)
+    compared = np.zeros(len(answers.table.item), dtype=bool)
     compared[answers.compared_record] = True
-    asked = np.bincount(answers.item, minlength=items)
-    return np.asarray(1 - np.bincount(answers.item, weights=compared, minlength=items) / np.maximum(asked, 1))
+    asked = np.bincount(answers.table.item, minlength=items)
+    return np.asarray(1 - np.bincount(answers.table.item, weights=compared, minlength=items) / np.maximum(asked, 1))
 
 
 def _voices(answers: Answers, option: Indices, signed: Floats, given: Bools) -> dict[str, Column]:
-    names = answers.judges if len(answers.judges) <= MOST_VOICES else answers.models
+    names = answers.table.judges if len(answers.table.judges) <= MOST_VOICES else answers.models
     if len(set(names)) > MOST_VOICES:
         return {}
     columns = {}

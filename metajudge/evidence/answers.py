@@ -6,7 +6,7 @@ rule of what is right, so that agreement means the same between judges as betwee
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,13 @@ class Answers:
     """Records and the options they are compared with.
 
     Attributes:
-        judges: names, sorted.
+        table: the records, by item, judge, order and verdict; its items are sorted by id, its judges by name.
+        kin: the family of each judge.
+        models: the model behind each judge.
         sides: names of the answers, such as a category or the place of the response chosen; sorted.
-        item: [records].
-        judge: [records].
-        order: [records] number of the order shown.
         option: [records] the record's own option, -1 where it is none.
         side: [records] index in ``sides``.
         number: [records] the verdict as a number, NaN where it is none.
-        question: [items] number of the question.
         option_item: [options] the item of each.
         compared_record: [comparisons].
         compared_option: [comparisons].
@@ -47,17 +45,13 @@ class Answers:
         chance: [sides] how often an answer would agree with the most frequent one by chance.
     """
 
-    judges: tuple[str, ...]
+    table: Verdicts
     kin: tuple[str, ...]
     models: tuple[str, ...]
     sides: tuple[str, ...]
-    item: Indices
-    judge: Indices
-    order: Indices
     option: Indices
     side: Indices
     number: Floats
-    question: Indices
     option_item: Indices
     compared_record: Indices
     compared_option: Indices
@@ -80,15 +74,15 @@ class Answers:
 
     def totals(self, of_record: Floats) -> Floats:
         """[options, judges] sums of a value of the records over the comparisons that agree."""
-        found = np.zeros((self.options, len(self.judges)))
-        where = (self.compared_option, self.judge[self.compared_record])
+        found = np.zeros((self.options, len(self.table.judges)))
+        where = (self.compared_option, self.table.judge[self.compared_record])
         np.add.at(found, where, of_record[self.compared_record] * self.agrees)
         return found
 
     def counts(self) -> Floats:
         """[options, judges] how many records are comparable."""
-        found = np.zeros((self.options, len(self.judges)))
-        np.add.at(found, (self.compared_option, self.judge[self.compared_record]), 1.0)
+        found = np.zeros((self.options, len(self.table.judges)))
+        np.add.at(found, (self.compared_option, self.table.judge[self.compared_record]), 1.0)
         return found
 
 
@@ -135,17 +129,19 @@ def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[s
     sizes = np.array([len(one) for one in facts.orders], dtype=np.intp)[facts.order[first]]
     with_option = np.unique(item[options])
     answers = Answers(
-        judges=judges,
+        table=replace(
+            facts.select(rows),
+            item=item.astype(np.int32),
+            items=[facts.items[code] for code in by_id.tolist()],
+            judge=judge.astype(np.int32),
+            judges=judges,
+        ),
         kin=tuple(kin(name) for name in judges),
         models=tuple(map(models_of(facts).__getitem__, judges)),
         sides=names,
-        item=item,
-        judge=judge,
-        order=order.astype(np.intp),
         option=option,
         side=side,
         number=number,
-        question=facts.question[by_id],
         option_item=item[options],
         compared_record=record,
         compared_option=of,

@@ -35,8 +35,8 @@ class ScaleUse(Frozen):
 def scale_uses(answers: Answers) -> dict[str, ScaleUse]:
     """Scale use of every judge whose verdicts are numbers: grades, ordered categories, pass and fail."""
     found = {}
-    for at, judge in enumerate(answers.judges):
-        values = answers.number[(answers.judge == at) & np.isfinite(answers.number)]
+    for at, judge in enumerate(answers.table.judges):
+        values = answers.number[(answers.table.judge == at) & np.isfinite(answers.number)]
         if len(values):
             points = np.quantile(values, np.linspace(0, 1, POINTS), method="inverted_cdf")
             found[judge] = ScaleUse(mean=values.mean(), sd=values.std(), quantiles=tuple(points.tolist()))
@@ -55,11 +55,11 @@ def scale_columns(answers: Answers, rows: Indices, uses: Mapping[str, ScaleUse])
     - ``scale.level_gap``: the same difference as ``scale.gap`` in levels, so that severity plays no part.
     - ``scale.spread``: standard deviation of the peers' grades.
     """
-    value, judge = answers.number[rows], answers.judge[rows]
+    value, judge = answers.number[rows], answers.table.judge[rows]
     known = np.isfinite(value)
     nothing = ScaleUse(mean=0.0, sd=0.0, quantiles=(0.0,))
-    uses_of = [uses.get(name, nothing) for name in answers.judges]
-    named = np.array([name in uses for name in answers.judges], dtype=bool)[judge] & known
+    uses_of = [uses.get(name, nothing) for name in answers.table.judges]
+    named = np.array([name in uses for name in answers.table.judges], dtype=bool)[judge] & known
     mean, sd = (np.array([getattr(use, what) for use in uses_of]) for what in ("mean", "sd"))
     level = (np.nan_to_num(value) - mean[judge]) / np.where(sd > 0, sd, 1.0)[judge]
     rank = np.zeros(len(rows))
@@ -75,7 +75,7 @@ def scale_columns(answers: Answers, rows: Indices, uses: Mapping[str, ScaleUse])
     }
     grid = item_means(answers)
     levels = (grid - mean) / np.where(sd > 0, sd, 1.0)
-    item = answers.item[rows]
+    item = answers.table.item[rows]
     peers, peer_levels = grid[item], levels[item]
     peers[np.arange(len(rows)), judge] = peer_levels[np.arange(len(rows)), judge] = np.nan
     there = known & np.isfinite(peers).any(axis=1)
@@ -96,11 +96,11 @@ def scale_columns(answers: Answers, rows: Indices, uses: Mapping[str, ScaleUse])
 
 def item_means(answers: Answers) -> Floats:
     """[items, judges] the mean grade, NaN where a judge gave none."""
-    shape = (len(answers.question), len(answers.judges))
+    shape = (len(answers.table.question), len(answers.table.judges))
     total, count = np.zeros(shape), np.zeros(shape)
     known = np.isfinite(answers.number)
-    np.add.at(total, (answers.item[known], answers.judge[known]), answers.number[known])
-    np.add.at(count, (answers.item[known], answers.judge[known]), 1.0)
+    np.add.at(total, (answers.table.item[known], answers.table.judge[known]), answers.number[known])
+    np.add.at(count, (answers.table.item[known], answers.table.judge[known]), 1.0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
@@ -114,8 +114,8 @@ def question_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     Absent where the judge, or every peer, graded fewer than two responses of the question.
     """
     grid = item_means(answers)
-    contrast = _contrasts(grid, answers.question)
-    item, judge = answers.item[rows], answers.judge[rows]
+    contrast = _contrasts(grid, answers.table.question)
+    item, judge = answers.table.item[rows], answers.table.judge[rows]
     own, mine = contrast[item, judge], np.arange(len(rows))
     peers = contrast[item]
     peers[mine, judge] = np.nan

@@ -19,9 +19,9 @@ def other_order_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     ``order.agree`` is the share of them that agree, 0 where there are none; ``order.missing`` is 1 there;
     ``order.signed`` is the mean agreement from -1 to 1, 0 where there are none.
     """
-    option, judge = answers.option[rows], answers.judge[rows]
+    option, judge = answers.option[rows], answers.table.judge[rows]
     same, same_count = _same_order(answers, rows)
-    total = answers.totals(np.ones(len(answers.item)))[option, judge] - same
+    total = answers.totals(np.ones(len(answers.table.item)))[option, judge] - same
     count = answers.counts()[option, judge] - same_count
     share = total / np.maximum(count, 1)
     return {
@@ -34,10 +34,10 @@ def other_order_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
 def version_columns(answers: Answers, rows: Indices) -> dict[str, Column]:
     """``versions.support``: mean agreement (-1 to 1) of other judges that are the same model; absent without any."""
     counts = answers.counts()
-    share = answers.totals(np.ones(len(answers.item))) / np.maximum(counts, 1)
+    share = answers.totals(np.ones(len(answers.table.item))) / np.maximum(counts, 1)
     signed, given = np.where(counts > 0, 2 * share - 1, 0.0), (counts > 0).astype(np.float64)
     models = np.array(answers.models)
-    option, judge = answers.option[rows], answers.judge[rows]
+    option, judge = answers.option[rows], answers.table.judge[rows]
     values, present = np.zeros(len(rows)), np.zeros(len(rows))
     for number in np.unique(judge):
         others = models == models[number]
@@ -62,5 +62,7 @@ def _same_order(answers: Answers, rows: Indices) -> tuple[Floats, Floats]:
 
 
 def _key(answers: Answers, option: Indices, record: Indices) -> Indices:
-    orders = int(answers.order.max(initial=0)) + 1
-    return np.asarray((option * len(answers.judges) + answers.judge[record]) * orders + answers.order[record])
+    orders = int(answers.table.order.max(initial=0)) + 1
+    return np.asarray(
+        (option * len(answers.table.judges) + answers.table.judge[record]) * orders + answers.table.order[record]
+    )

@@ -18,14 +18,14 @@ from tests.evidence.verdicts import Said, said, table
 
 def agreement(made):
     """[options, judges] share of each judge's records that agree."""
-    return made.totals(np.ones(len(made.item))) / np.maximum(made.counts(), 1)
+    return made.totals(np.ones(len(made.table.item))) / np.maximum(made.counts(), 1)
 
 
 def test_equal_categories_grades_within_a_distance_and_sides_of_a_pass_mark_are_one_answer():
     made, rows, _ = answers({"i": [seen("a", True), seen("b", "pass"), seen("c", "fail")]}, "category", "equal")
     assert len(rows) == 3
     share = agreement(made)
-    own = {judge: share[made.option[made.judge == at][0]] for at, judge in enumerate(made.judges)}
+    own = {judge: share[made.option[made.table.judge == at][0]] for at, judge in enumerate(made.table.judges)}
     assert own["a"].tolist() == own["b"].tolist() == [1, 1, 0]
     assert own["c"].tolist() == [0, 0, 1]
     assert made.sides == ("fail", "pass")
@@ -63,8 +63,10 @@ def test_other_kinds_are_compared_where_the_rule_can_and_the_order_of_records_ch
     records = {"i": [seen("a", 1), seen("b", 2), seen("b", 3)], "h": [seen("b", 5)]}
     turned = {name: records[name][::-1] for name in reversed(records)}
     one, other = (answers(some, "grade", "equal")[0] for some in (records, turned))
-    for name in ("item", "judge", "option", "side", "number", "agrees", "rival", "chance"):
+    for name in ("option", "side", "number", "agrees", "rival", "chance"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    for name in ("item", "judge"):
+        assert np.array_equal(getattr(one.table, name), getattr(other.table, name)), name
 
 
 def test_many_grades_share_a_side_and_chance_agreement_is_measured_on_all_verdicts():
