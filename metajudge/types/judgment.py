@@ -1,5 +1,6 @@
 """An item, and one judge's judgment of it: the record that every reader produces and ``vet`` takes."""
 
+import contextlib
 import re
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ from metajudge.types.frozen import Data, Frozen
 from metajudge.types.label import Label, settled
 from metajudge.types.no_answer import never_an_answer
 from metajudge.types.right import DEFAULTS, Right, is_right
-from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of
+from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of, parse_verdict
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
@@ -311,10 +312,13 @@ class Judgment(Frozen):
 
 def _named(data: dict[str, Any], item: dict[str, Any]) -> list[str]:
     """The ids of the responses of an item that is given without texts, sorted; none where nothing names them."""
-    for said in (data.get("order"), data.get("verdict"), item.get("label")):
-        listed = isinstance(said, list | tuple) or (isinstance(said, str) and re.search("[<>=]", said))
-        if listed and (ids := re.findall(ID_PATTERN, str(said))):
-            return sorted(set(ids))
+    order = data.get("order")
+    if isinstance(order, list | tuple) and order:
+        return sorted(set(map(str, order)))
+    for said in (data.get("verdict"), item.get("label")):
+        with contextlib.suppress(ValueError):
+            if ids := parse_verdict(said).ids:
+                return sorted(ids)
     return [] if data.get("verdict") is None else ["A"]
 
 
