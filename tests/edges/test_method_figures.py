@@ -16,6 +16,8 @@ from tests.edges import method
 from tests.edges.method import judgment
 from tests.stored.commands import inside, run
 
+DATA = os.environ.get("METAJUDGE_DATA")
+
 KEPT = (0, 4, 12, 1, 9, 17, 2, 6, 10)
 """Pairs of the made benchmark whose judgments the two agents score 4.8 and 4.4; the others get 5 and 4, so exactly 4.5."""
 DECIDED = {
@@ -199,9 +201,9 @@ BY_JUDGE = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("METAJUDGE_DATA" not in os.environ, reason="METAJUDGE_DATA names no folder of recorded data")
+@pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA names no folder of recorded data")
 def test_precision_on_the_recorded_judgments_of_judgebench(tmp_path):
-    data = Path(os.environ["METAJUDGE_DATA"]) / "judgebench"
+    data = Path(DATA) / "judgebench"
     with inside(tmp_path, "http://127.0.0.1:9"):
         done = run("bench", "judgebench", "--data", str(data), "--json")
     judges = {one["judge"]: one["rows"] for one in done.json()["judges"]}
