@@ -47,6 +47,25 @@ def test_labels_beside_the_judgments_count(client):
     assert (found["holdings"]["labels"], found["holdings"]["annotators"]) == (24, 2)
 
 
+def test_records_without_texts_are_audited(client):
+    bare = [
+        {
+            "id": f"{n}/{judge}",
+            "item": {"id": f"q{n}", "label": "A>B"},
+            "judge": judge,
+            "verdict": "A>B" if n % 4 else "B>A",
+        }
+        for n in range(40)
+        for judge in ("owl", "jay")
+    ]
+    for answer in (
+        client.post("/v1/audit", json={"judgments": bare}),
+        client.post("/v1/audit", content="\n".join(map(json.dumps, bare)), headers=JSONL),
+    ):
+        assert answer.json()["holdings"]["questions"] == 40
+        assert answer.json()["holdings"]["judges"] == {"jay": 40, "owl": 40}
+
+
 def test_jsonl_may_be_larger_than_a_json_body(client):
     long = pairs(count=60)[0].model_dump(mode="json")
     given = [{**long, "id": f"j{n}", "rationale": "x" * 40_000} for n in range(120)]
