@@ -10,13 +10,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from metajudge.decision.policy import Policy, check_rubric
 from metajudge.errors import PolicyError, RubricError
 from metajudge.rubric import Rubric, load_rubric
 from metajudge.rubric.model import did_you_mean, name_list
-from metajudge.rubric.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
+from metajudge.rubric.yaml_documents import looks_like_path, parse_record, read_text
 
 BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis", "risk_analysis_verified")
 """The policies that come with metajudge; the first is the default for verdicts."""
@@ -64,12 +64,8 @@ def parse_policy(text: str, source: str) -> Policy:
     Raises:
         PolicyError: every problem found, one a line: source, path inside it, what is accepted, what was found.
     """
-    data = parse_yaml(text, source, "policy is a mapping with name, title, description, basis and bands", PolicyError)
-    try:
-        return Policy.model_validate(data)
-    except ValidationError as error:
-        found = problems_of(error, _known_fields)
-        raise PolicyError("\n".join(f"{source}: {problem}" for problem in found)) from None
+    what = "policy is a mapping with name, title, description, basis and bands"
+    return parse_record(text, source, what, Policy, PolicyError, _known_fields)
 
 
 def parse_draft(text: str) -> Policy:

@@ -12,11 +12,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from metajudge.errors import RubricError
 from metajudge.rubric.model import Criterion, Rubric, RubricKind, Scale, did_you_mean, name_list
-from metajudge.rubric.yaml_documents import looks_like_path, parse_yaml, problems_of, read_text
+from metajudge.rubric.yaml_documents import looks_like_path, parse_record, read_text
 
 __all__ = [
     "BUILTIN_RUBRICS",
@@ -93,12 +91,8 @@ def validate_rubric_text(text: str, source: str) -> Rubric:
     Raises:
         RubricError: every problem found, one a line: source, path inside it, what is accepted, what was found.
     """
-    data = parse_yaml(text, source, "rubric is a mapping with name, title, description and criteria", RubricError)
-    try:
-        return Rubric.model_validate(data)
-    except ValidationError as error:
-        problems = problems_of(error, _known_fields)
-        raise RubricError("\n".join(f"{source}: {problem}" for problem in problems)) from None
+    what = "rubric is a mapping with name, title, description and criteria"
+    return parse_record(text, source, what, Rubric, RubricError, _known_fields)
 
 
 @cache

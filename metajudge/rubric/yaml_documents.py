@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from metajudge.errors import UserError
 from metajudge.rubric.model import brief, did_you_mean, name_list
+
+R = TypeVar("R", bound=BaseModel)
+KnownFields: TypeAlias = Callable[[tuple[int | str, ...]], list[str]]
 
 MAX_BYTES = 1_000_000
 """The longest file that is read."""
@@ -67,7 +70,23 @@ def parse_yaml(text: str, source: str, what: str, error: type[UserError]) -> dic
     return data
 
 
-def problems_of(error: ValidationError, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> list[str]:
+def parse_record(
+    text: str, source: str, what: str, record: type[R], error: type[UserError], known_fields: KnownFields
+) -> R:
+    """A record that a YAML (or JSON) document gives; arguments as for :func:`parse_yaml` and :func:`describe`.
+
+    Raises:
+        UserError: of the class ``error``: every problem found, one a line: source, path inside it, what is accepted,
+            what was found.
+    """
+    data = parse_yaml(text, source, what, error)
+    try:
+        return record.model_validate(data)
+    except ValidationError as found:
+        raise error("\n".join(f"{source}: {problem}" for problem in problems_of(found, known_fields))) from None
+
+
+def problems_of(error: ValidationError, known_fields: KnownFields) -> list[str]:
     """Every problem once, in words; a list is not called too short where its entries are what is wrong."""
     found = error.errors(include_url=False)
     above = {details["loc"][:end] for details in found for end in range(len(details["loc"]))}
@@ -75,7 +94,7 @@ def problems_of(error: ValidationError, known_fields: Callable[[tuple[int | str,
     return list(dict.fromkeys(describe(details, known_fields) for details in reported))
 
 
-def describe(details: ErrorDetails, known_fields: Callable[[tuple[int | str, ...]], list[str]]) -> str:
+def describe(details: ErrorDetails, known_fields: KnownFields) -> str:
     """One problem that pydantic found: path, what is accepted, what was found.
 
     Args:
