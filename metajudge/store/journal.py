@@ -32,7 +32,7 @@ class Write(Protocol):
 
     Attributes:
         payload: the panel's own assessment as JSON, without derived fields.
-        annotation: what is said of it beside, as JSON; None if nothing.
+        annotation: the fields that calibration and policy add, as JSON; None without any.
     """
 
     @property

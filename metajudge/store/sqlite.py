@@ -84,12 +84,19 @@ def pack(text: str | None) -> Any:
 
 
 def unpack(stored: bytes) -> str:
-    """A stored text as it was given."""
-    if stored[:2] == _MARK:
-        return _PACKING.unpack(stored[2:]).decode()
-    if stored[:2] == _EARLIER_MARK:
-        return zlib.decompressobj(-15, _PACKING.dictionary).decompress(stored[2:]).decode()
-    return stored.decode()
+    """A stored text as it was given.
+
+    Raises:
+        StoreError: its bytes are damaged.
+    """
+    try:
+        if stored[:2] == _MARK:
+            return _PACKING.unpack(stored[2:]).decode()
+        if stored[:2] == _EARLIER_MARK:
+            return zlib.decompressobj(-15, _PACKING.dictionary).decompress(stored[2:]).decode()
+        return stored.decode()
+    except (zstandard.ZstdError, zlib.error, UnicodeDecodeError) as error:
+        raise StoreError(f"a stored text is damaged ({error}): restore the file from a backup") from None
 
 
 sqlite3.register_converter("PACKED", unpack)

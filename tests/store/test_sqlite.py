@@ -8,7 +8,6 @@ import zlib
 from pathlib import Path
 
 import pytest
-from zstandard import ZstdError
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.store import engine_of, open_store
@@ -111,6 +110,11 @@ class TestTexts:
         work = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, _PACKING.dictionary)
         assert unpack(b"\xff\x01" + work.compress(("é" * 500).encode()) + work.flush()) == "é" * 500
 
+    @pytest.mark.parametrize("damaged", [b"\xff\x01\xff\xff", b"\xff\x02\x00", b"\xff\x03"])
+    def test_a_damaged_text_is_a_typed_error(self, damaged) -> None:
+        with pytest.raises(StoreError, match="a stored text is damaged"):
+            unpack(damaged)
+
     async def test_no_byte_of_a_forgotten_text_is_left_in_file_and_log(self, path, records) -> None:
         store = await open_store(path)
         marks = {n: f"forget me {n} {os.urandom(40).hex()}" for n in range(30)}
@@ -155,7 +159,7 @@ def found(path: Path, text: str) -> bool:
             try:
                 if text in unpack(content[start : start + 100_000]):
                     return True
-            except (ZstdError, UnicodeDecodeError):
+            except StoreError:
                 continue
     return False
 
