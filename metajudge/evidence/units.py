@@ -3,7 +3,7 @@
 Items that state one question id belong together; else those that ask the same (question and reference; a context that
 was shown is part of the question). An item without a question stands for itself. Where no id is stated and one text
 covers more than nine tenths of the items, it is an instruction (moderation, faithfulness), and each item stands for
-itself. Whoever knows better states the unit: :func:`stated`.
+itself. A caller who knows the unit states it: :func:`stated`.
 """
 
 from collections import Counter
@@ -88,7 +88,7 @@ class ItemFact(NamedTuple):
 
     @property
     def truth(self) -> AnyVerdict | None:
-        """The label, else what most people say; None where they disagree, or nobody says anything."""
+        """The label, else what most people say; None without either, and where people disagree."""
         return self.label if self.label is not None else settled(self.labels)
 
     @property

@@ -3,6 +3,7 @@
 import csv
 import re
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -122,7 +123,7 @@ class Table(Protocol):
         """Every row; ``number`` is the line, or the row where the format has no lines (1 for the first)."""
 
 
-class _JsonTable:
+class _JsonTable(ABC):
     """Objects of a JSON file.
 
     Args:
@@ -139,8 +140,8 @@ class _JsonTable:
     def columns(self) -> tuple[str, ...]:
         return columns_of_objects(self.rows())
 
-    def rows(self) -> Iterator[Line | Reject]:
-        raise NotImplementedError
+    @abstractmethod
+    def rows(self) -> Iterator[Line | Reject]: ...
 
 
 class JsonLineTable(_JsonTable):

@@ -178,6 +178,7 @@ class TestVanishedCallers:
             one.sendall(UPLOAD + b"content-length: 100000\r\n\r\n{}\n")
             until(uploads)
         until(lambda: not uploads(), "the upload is still there", within=5)
+        assert client.get("/healthz").status_code == 200
 
 
 def test_an_answer_that_takes_too_long_is_504(serve, models):

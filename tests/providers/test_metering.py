@@ -204,30 +204,20 @@ async def test_a_failure_is_shared_but_its_requests_are_counted_once():
     assert [error.sent for error in errors] == [True, False, False]
 
 
-async def test_neither_a_cancelled_first_call_nor_a_cancelled_waiter_disturbs_the_others():
+@pytest.mark.parametrize("cancelled", [0, 1], ids=["the first call", "a waiter"])
+async def test_a_cancelled_call_disturbs_no_other(cancelled):
     inner = SlowModel(["one", "two"])
     model = CachedModel(inner, None)
-    first = asyncio.create_task(model.complete(REQUEST))
-    await asyncio.sleep(0)
-    second = asyncio.create_task(model.complete(REQUEST))
-    await asyncio.sleep(0)
-    first.cancel()
+    calls = []
+    for _ in range(2):
+        calls.append(asyncio.create_task(model.complete(REQUEST)))
+        await asyncio.sleep(0)
+    calls[cancelled].cancel()
     with pytest.raises(asyncio.CancelledError):
-        await first
+        await calls[cancelled]
     inner.gate.set()
-    reply = await second
+    reply = await calls[1 - cancelled]
     assert (reply.text, reply.cached) == ("one", False)
-    inner = SlowModel(["one"])
-    model = CachedModel(inner, None)
-    first = asyncio.create_task(model.complete(REQUEST))
-    await asyncio.sleep(0)
-    second = asyncio.create_task(model.complete(REQUEST))
-    await asyncio.sleep(0)
-    second.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await second
-    inner.gate.set()
-    assert (await first).text == "one"
 
 
 async def test_a_spent_budget_is_shared_as_what_it_is():
