@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metajudge.errors import MetajudgeError
+
 METAJUDGE = ("-m", "metajudge")
 
 
@@ -34,7 +36,7 @@ def finished(
     """Runs Python with arguments, in a folder.
 
     Raises:
-        SystemExit: it ended with another code than these.
+        MetajudgeError: it ended with another code than these.
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as log:
         process = subprocess.Popen([sys.executable, *words], cwd=folder, env=environment, stdout=printed, stderr=log)
@@ -45,7 +47,7 @@ def finished(
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
     if process.returncode not in codes:
-        raise SystemExit(f"{' '.join(words)} ended with {process.returncode}: {texts[1][-500:]}")
+        raise MetajudgeError(f"{' '.join(words)} ended with {process.returncode}: {texts[1][-500:]}")
     return Finished(texts[0], usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 

@@ -132,7 +132,10 @@ def _call(words: Sequence[str]) -> int:
 def _told(error: BaseException, debug: bool, words: Sequence[str]) -> int:
     """Prints the error in one line and returns the exit code."""
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else int(error.code is not None)
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        _print(str(error.code))
+        return 1
     if debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
         traceback.print_exception(error)
     if isinstance(error, typer.Abort):  # Ctrl-C, or the end of the input, at a question

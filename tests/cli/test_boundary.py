@@ -192,3 +192,18 @@ def test_main_called_by_another_module_raises_the_exit(monkeypatch):
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [(None, 0, ""), (3, 3, ""), ("no server at this port", 1, "metajudge: no server at this port\n")],
+)
+def test_a_command_that_leaves_with_a_sentence_says_it(monkeypatch, capsys, code, status, said):
+    from metajudge.cli import boundary
+
+    def leaves(_words):
+        raise SystemExit(code)
+
+    monkeypatch.setattr(boundary, "_call", leaves)
+    assert boundary.guarded(["vet"]) == status
+    assert capsys.readouterr().err == said
