@@ -17,6 +17,7 @@ from typing import Any
 
 from fastapi import HTTPException
 
+from metajudge.concurrency import heard
 from metajudge.errors import MetajudgeError, StoreUnavailableError
 from metajudge.readers.item_contents import ItemContents
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
@@ -233,7 +234,7 @@ class JobQueue:
         """Waits until a job may have changed, or has a moment ago, at most some ``LOOK_EVERY_S`` seconds."""
         await asyncio.sleep(MOMENT_S / 4)
         event = self._waiting.setdefault(job_id, asyncio.Event())
-        await _heard(event)
+        await heard(event, LOOK_EVERY_S)
         self._forget(job_id, event)
 
     def _forget(self, job_id: str, event: asyncio.Event) -> None:
@@ -288,7 +289,7 @@ class JobQueue:
             for job_id in await self._rows.leftovers():
                 while await self._rows.sweep(job_id):  # noqa: ASYNC110 - pauses between batches
                     await asyncio.sleep(SWEEP_PAUSE_S)
-            await _heard(self._over, SWEEP_EVERY_S)
+            await heard(self._over, SWEEP_EVERY_S)
 
     async def _work(self) -> None:
         """Works on lanes, one at a time."""
@@ -297,7 +298,7 @@ class JobQueue:
             lane = await self._rows.take()
             if lane is None:
                 if not self._leaving:
-                    await _heard(self._wake)
+                    await heard(self._wake, LOOK_EVERY_S)
                 continue
             self._held.add(lane)
             try:
@@ -406,9 +407,3 @@ class JobQueue:
 def location_of(job_id: str) -> str:
     """The path of a job."""
     return f"/v1/jobs/{job_id}"
-
-
-async def _heard(event: asyncio.Event, most_s: float | None = None) -> None:
-    """Waits for an event, by default at most ``LOOK_EVERY_S`` seconds."""
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), LOOK_EVERY_S if most_s is None else most_s)

@@ -64,6 +64,17 @@ async def off_the_loop(work: Callable[[], T], characters: int) -> T:
     return await asyncio.to_thread(work) if characters >= LONG_TEXT else work()
 
 
+async def heard(event: asyncio.Event, most_s: float) -> bool:
+    """Waits for an event, at most so many seconds; returns whether it is set.
+
+    A cancellation that comes together with the event is raised, too: ``asyncio.wait_for`` loses it before Python 3.12.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(most_s):
+            await event.wait()
+    return event.is_set()
+
+
 async def all_of(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Runs coroutines at once and returns their results in order.
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from metajudge.concurrency import LONG_TEXT, all_of, off_the_loop
+from metajudge.concurrency import LONG_TEXT, all_of, heard, off_the_loop
 
 
 async def after(seconds, value, done=None):
@@ -46,3 +46,20 @@ async def test_being_cancelled_cancels_all():
 async def test_long_texts_are_worked_on_in_a_thread(characters, aside):
     where = await off_the_loop(threading.current_thread, characters)
     assert (where is not threading.main_thread()) == aside
+
+
+class TestHeard:
+    async def test_an_event_and_its_absence(self):
+        event = asyncio.Event()
+        assert not await heard(event, 0.001)
+        event.set()
+        assert await heard(event, 10)
+
+    async def test_a_cancellation_that_comes_with_the_event_is_not_lost(self):
+        event = asyncio.Event()
+        waiting = asyncio.create_task(heard(event, 10))
+        await asyncio.sleep(0.01)
+        event.set()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
-from metajudge.concurrency import all_of
+from metajudge.concurrency import all_of, heard
 from metajudge.outcomes.model import FinalOutcome, Finding, OutcomeFilter, QueuedEvent, Sent, outcome_after
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
@@ -195,10 +195,7 @@ class Sender:
             self._wanted.clear()
             if self._ending.is_set():
                 return
-            try:
-                await asyncio.wait_for(self._wanted.wait(), pause)
-            except TimeoutError:
-                continue
+            await heard(self._wanted, pause)
 
 
 @asynccontextmanager

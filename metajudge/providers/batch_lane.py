@@ -5,10 +5,10 @@ import copy
 import random
 import time
 from collections.abc import Coroutine, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from metajudge.concurrency import heard
 from metajudge.errors import (
     BadReplyError,
     BadRequestError,
@@ -361,8 +361,7 @@ class BatchLane:
 
     async def _pause(self, seconds: float) -> None:
         """Waits, or returns at once when the run is left."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._left.wait(), seconds)
+        await heard(self._left, seconds)
 
 
 def lane_of(queue: BatchQueue, service: BatchService, asked: Asked, headers: tuple[tuple[str, str], ...]) -> Lane:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from metajudge.concurrency import heard
 from metajudge.errors import MetajudgeError
 from metajudge.providers.limit_book import LEASE_S, Ask
 
@@ -67,8 +68,7 @@ class SharedPlaces:
                 pause = POLL_S[0]
                 while (wait := await self._keeper.enter(ticket, ask)) != 0:
                     if wait is None:
-                        with suppress(TimeoutError):
-                            await asyncio.wait_for(self._ended.wait(), pause)
+                        await heard(self._ended, pause)
                     else:
                         await asyncio.sleep(max(wait, POLL_S[0]))
                     self._ended.clear()
