@@ -11,15 +11,18 @@ import orjson
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, ReportOption, StoreOption, echo_json, echo_lines
+from metajudge.cli.options import JsonOption, ReportOption, StoreOption, echo_json, echo_lines, store_path
 from metajudge.cli.outputs import check_reports, say_written
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command, store_words
+from metajudge.report.document import Column, Table
+from metajudge.report.tables import table_to_text
 from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store.forgetting import affected
 from metajudge.store.protocol import RunRecord, Store
+from metajudge.store.run_view import query_run
 
 
 def show(
@@ -32,14 +35,21 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
     report: ReportOption = None,
+    sql: Annotated[
+        str | None, typer.Option("--sql", help="Query the results of a run: SELECT ... FROM results.", metavar="SELECT")
+    ] = None,
 ) -> None:
     """Explain what is stored under an id or a name: what was judged, what to do, why, and what would change it.
 
     --json prints all of it. "assessments" contains the current version of each judgment and panel: the panel's
     assessment with its newest probability and decision. "history" contains the other versions. --report writes the
-    report of a run of vet.
+    report of a run of vet. --sql asks about a run: the view results has a row for each judgment and panel with
+    judgment_id, item_id, judge, category, verdict, label, status, kept, score, probability, action, policy, strategy,
+    panel and decided_at. Nothing can be changed by it.
     """
     check_reports(report)
+    if report and sql is not None:
+        raise ConfigurationError("give --sql or --report, not both")
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
         typer.echo(
@@ -48,10 +58,29 @@ def show(
         raise typer.Exit(ExitCode.USAGE)
     if report:
         _write_reports(store, name, found["runs"], report)
+    elif sql is not None:
+        _answer(store, name, found["runs"], sql, as_json=as_json)
     elif as_json:
         typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
         echo_lines(account_of(found, store_words(store)))
+
+
+def _answer(store: str | None, name: str, runs: list[dict[str, Any]], sql: str, *, as_json: bool) -> None:
+    """Prints what a query over a run's results finds."""
+    if not runs:
+        raise InputError(f"--sql is about a run, and {name!r} is none: `metajudge runs` lists them")
+    where, run = store_path(store), str(runs[0]["run_id"])
+    if not query_run(where, run, "SELECT 1 FROM results LIMIT 1").rows:
+        raise InputError(f"run {run} stored no results of vetting of its own: `metajudge runs` lists others")
+    found = query_run(where, run, sql)
+    if as_json:
+        echo_json({"columns": found.columns, "rows": found.rows})
+        return
+    cells = [["" if value is None else str(value) for value in row] for row in found.rows]
+    caption = f"{run}: {len(cells):,} row{'s' * (len(cells) != 1)}"
+    shown = Table(caption=caption, columns=tuple(Column(title=one) for one in found.columns), rows=tuple(map(tuple, cells)))
+    typer.echo(table_to_text(shown))
 
 
 def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:
