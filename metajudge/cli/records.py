@@ -79,7 +79,9 @@ def _answer(store: str | None, name: str, runs: list[dict[str, Any]], sql: str, 
         return
     cells = [["" if value is None else str(value) for value in row] for row in found.rows]
     caption = f"{run}: {len(cells):,} row{'s' * (len(cells) != 1)}"
-    shown = Table(caption=caption, columns=tuple(Column(title=one) for one in found.columns), rows=tuple(map(tuple, cells)))
+    shown = Table(
+        caption=caption, columns=tuple(Column(title=one) for one in found.columns), rows=tuple(map(tuple, cells))
+    )
     typer.echo(table_to_text(shown))
 
 

@@ -72,7 +72,7 @@ async def test_texts_that_were_forgotten_are_null(filled, store) -> None:
 )
 async def test_nothing_but_one_selection_is_accepted_and_nothing_changes(filled, store, query) -> None:
     before = await store.run_assessments("first")
-    with pytest.raises(InputError, match="--sql: .* It takes one SELECT over the view results, .* judgment_id, item"):
+    with pytest.raises(InputError, match=r"--sql: .* It takes one SELECT over the view results, .* judgment_id, item"):
         query_run(filled, "first", query)
     assert await store.run_assessments("first") == before
 
@@ -80,7 +80,7 @@ async def test_nothing_but_one_selection_is_accepted_and_nothing_changes(filled,
 @pytest.mark.parametrize("location", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("table", ["calls", "service_secrets", "sqlite_master", "pragma_table_info('items')"])
 async def test_a_file_gives_no_other_table(filled, table) -> None:
-    with pytest.raises(InputError, match="prohibited|not authorized"):
+    with pytest.raises(InputError, match=r"prohibited|not authorized"):
         query_run(filled, "first", f"SELECT * FROM {table}")
 
 
