@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from metajudge.clashes.candidates import CandidateConfig
+from metajudge.clashes.setup import CandidateConfig
 from metajudge.panels.config import PanelConfig
 from metajudge.types.location import StoreLocation
 from metajudge.webhooks.webhook import Webhook

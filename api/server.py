@@ -288,7 +288,7 @@ def _options(
     Raises:
         ConfigurationError: the key for a non-loopback address is missing or unsafe.
     """
-    from metajudge.clashes.candidates import load_candidates
+    from metajudge.clashes.setup import load_candidates
     from metajudge.webhooks.webhook import Webhook
 
     from .hosts import allowed_names

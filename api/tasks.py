@@ -13,11 +13,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
 from metajudge.cases.run import Reviewing, case_panel, judge_case
-from metajudge.clashes.candidates import CandidateConfig
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import open_review
 from metajudge.clashes.run import clash_item
-from metajudge.clashes.setup import ClashSettings
+from metajudge.clashes.setup import CandidateConfig, ClashSettings
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import status_of

@@ -24,7 +24,7 @@ LAYERS = [
     "judging store",
     "strategies clashes cases peers exports audit webhooks",
     "panels feedback report.audit monitor outcomes systems",
-    "session runs.estimate auditing clashes.candidates",
+    "session runs.estimate auditing",
     "vetting",
     "judging.run judging.estimate clashes.setup",
     "clashes.run cases.run peers.run",
@@ -53,12 +53,9 @@ DATA = "metajudge.benchmarks.sample"
 PURE = [
     "scoring stats voting decision evidence calibration audit monitor",
     "judging.blinding judging.combining judging.folding judging.known_names judging.self_identification judging.support",
-    "clashes.choice clashes.concordance clashes.first_shown clashes.pareto clashes.sheet",
-    "clashes.standings clashes.tally clashes.uncertainty",
+    "clashes.concordance clashes.pareto clashes.sheet clashes.standings clashes.tally",
     "cases.gate cases.quotes cases.scoring",
-    "peers.alignment peers.cautions peers.correlation peers.evaluators peers.figures peers.findings",
-    "peers.influence",
-    "peers.standing peers.table",
+    "peers.alignment peers.figures peers.findings peers.influence peers.standing peers.table",
     "feedback.metrics feedback.patterns exports.near_duplicates exports.splitting reviews.agreement",
     "reviewables.comparing reviewables.labels reviewables.parts reviewables.sheet reviewables.wording",
 ]

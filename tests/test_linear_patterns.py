@@ -61,7 +61,7 @@ MADE = {
     "api/authorization.py": "paths of our own routes",
     "metajudge/cases/quotes.py": "WORK: is_quoted; classes of characters",
     "metajudge/clashes/sheet.py": "one letter and digits, against candidates' ids",
-    "metajudge/clashes/candidates.py": "a name on the command line, or in a file, against the pattern of ids",
+    "metajudge/clashes/setup.py": "a name on the command line, or in a file, against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",
     "metajudge/reviewables/labels.py": "WORK: in_reviewers_words; labels of a judge, escaped",

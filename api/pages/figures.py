@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
+from metajudge.report.charts import draw_reliability
 from metajudge.report.document import ReliabilityChart
-from metajudge.report.lines import draw_reliability
 from metajudge.report.svg import Axis, Canvas, frame, share_axis
 
 from .standing import Ladder, curve, thinned

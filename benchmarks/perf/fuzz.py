@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
-from metajudge.cases.replies import parse_case_reply
+from metajudge.cases.judge import parse_case_reply
 from metajudge.judging.grading import parse_grading_reply
 from metajudge.judging.ranking_replies import parse_ranking_reply
 from metajudge.judging.replies import MARKS, parse_pairwise_reply

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metajudge.clashes.first_shown import first_shown
+from metajudge.clashes.concordance import first_shown
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.tally import why_no_unanimity
 from metajudge.errors import InputError

@@ -1,13 +1,16 @@
-"""A case judge: one model that scores the stages of cases."""
+"""A case judge: one model that scores the stages of cases, and its reply."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
+from metajudge.agents import ReplyProblemsError
 from metajudge.agents.exchange import ask
+from metajudge.agents.parse import load_object, name_problems, shortened
+from metajudge.agents.schema import object_schema
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.quotes import is_quoted
-from metajudge.cases.replies import CriterionReply, case_schema, parse_case_reply
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote
 from metajudge.cases.scoring import weighted_score
 from metajudge.concurrency import off_the_loop
@@ -16,9 +19,121 @@ from metajudge.prompts.briefing import Briefing
 from metajudge.prompts.case import render_case_stage, render_case_system
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.versions import FIRST
-from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric
 from metajudge.types.spent import as_kept
+
+MAX_ENTRIES = 50
+"""More pieces of evidence, or weaknesses, of one criterion are a reply gone wrong."""
+
+
+def fields_of(rubric: Rubric) -> tuple[str, ...]:
+    """The properties of each criterion's answer, in the order of asking: reasons before the score."""
+    return (
+        "comment",
+        *(name for name in ("evidence", "weaknesses") if name in rubric.asks),
+        "score",
+        *(name for name in ("confidence",) if name in rubric.asks),
+    )
+
+
+def case_schema(rubric: Rubric) -> OutputSchema:
+    """The answer's JSON Schema: one required property a criterion, scores as an enumeration of the scale's points."""
+    properties = {criterion.name: object_schema(_entry(rubric, criterion.optional)) for criterion in rubric.criteria}
+    return OutputSchema("case_evaluation", object_schema(properties))
+
+
+def parse_case_reply(text: str, rubric: Rubric) -> dict[str, CriterionResult]:
+    """Reads one entry for each criterion of a rubric, in rubric order; its quotes are not looked up yet.
+
+    Raises:
+        ReplyProblemsError: with every problem found: missing or unknown criteria and properties, a score off the scale,
+            a confidence outside 0..1.
+    """
+    answer = load_object(text)
+    names = [criterion.name for criterion in rubric.criteria]
+    problems = [f"unknown property {name!r}" for name in answer if name not in names]
+    found: dict[str, CriterionResult] = {}
+    for criterion in rubric.criteria:
+        if criterion.name not in answer:
+            problems.append(f"{criterion.name} is missing")
+            continue
+        entry = answer[criterion.name]
+        wrong = _problems(criterion.name, entry, rubric, criterion.optional)
+        problems += wrong
+        if not wrong:
+            found[criterion.name] = _reply(entry)
+    if not problems and all(reply.score is None for reply in found.values()):
+        problems.append("every criterion is marked as not applicable: at least one must be scored")
+    if problems:
+        raise ReplyProblemsError(problems)
+    return found
+
+
+def _reply(entry: dict[str, Any]) -> CriterionResult:
+    score, confidence = entry["score"], entry.get("confidence")
+    return CriterionResult(
+        score=None if score is None else float(score),
+        confidence=None if confidence is None or score is None else float(confidence),
+        comment=entry["comment"],
+        evidence=tuple(Quote(quote=one, in_output=False, in_context=False) for one in entry.get("evidence", ())),
+        weaknesses=tuple(entry.get("weaknesses", ())),
+    )
+
+
+def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str]:
+    if not isinstance(entry, dict):
+        return [f"{name} must be an object, not {shortened(entry)}"]
+    fields = fields_of(rubric)
+    found = name_problems(entry, fields, name)
+    if "comment" in entry and not isinstance(entry["comment"], str):
+        found.append(f"{name}.comment must be a string")
+    for listed in ("evidence", "weaknesses"):
+        if listed in entry and listed in fields:
+            found += _list_problems(f"{name}.{listed}", entry[listed])
+    if "score" in entry:
+        points = ", ".join(f"{point:g}" for point in rubric.scale.points)
+        fits, words = rubric.scale.contains, f"one of the numbers {points}"
+        found += _number_problems(f"{name}.score", entry["score"], optional, fits, words)
+    if "confidence" in entry and "confidence" in fields:
+        unscored = optional and entry.get("score", 0) is None
+        where = f"{name}.confidence"
+        found += _number_problems(
+            where, entry["confidence"], unscored, lambda one: 0 <= one <= 1, "a number from 0 to 1"
+        )
+    return found
+
+
+def _list_problems(where: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return [f"{where} must be a list of strings"]
+    return [f"{where} has {len(value)} entries; at most {MAX_ENTRIES}"] if len(value) > MAX_ENTRIES else []
+
+
+def _number_problems(where: str, value: Any, optional: bool, fits: Callable[[float], bool], words: str) -> list[str]:
+    if value is None and optional:
+        return []
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        return [f"{where} must be {words}, not {shortened(value)}"]
+    return []
+
+
+def _entry(rubric: Rubric, optional: bool) -> dict[str, Any]:
+    points = list(rubric.scale.points)
+    score: dict[str, Any] = {
+        "type": "integer" if all(isinstance(point, int) for point in points) else "number",
+        "enum": points,
+    }
+    confidence: dict[str, Any] = {"type": "number"}
+    texts = {"type": "array", "items": {"type": "string"}}
+    kinds: dict[str, dict[str, Any]] = {
+        "comment": {"type": "string"},
+        "evidence": texts,
+        "weaknesses": texts,
+        "score": {"anyOf": [score, {"type": "null"}]} if optional else score,
+        "confidence": {"anyOf": [confidence, {"type": "null"}]} if optional else confidence,
+    }
+    return {name: kinds[name] for name in fields_of(rubric)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +203,17 @@ def briefing_of(plan: CasePlan, criteria: Collection[str]) -> Briefing | None:
     return None if found == Briefing() else found
 
 
-def _checked(replies: Mapping[str, CriterionReply], stage: CaseStage, version: int) -> dict[str, CriterionResult]:
+def _checked(replies: Mapping[str, CriterionResult], stage: CaseStage, version: int) -> dict[str, CriterionResult]:
     """Each criterion's reply with every quote looked up, in the text as it is and as the judge saw it."""
-    output, context = stage.output_text, stage.context_text or ""
-    texts = (output, neutralise(output, version)), (context, neutralise(context, version))
-    return {name: _looked_up(reply, *texts) for name, reply in replies.items()}
+    output, context = ((text, neutralise(text, version)) for text in (stage.output_text, stage.context_text or ""))
 
+    def looked_up(quote: Quote) -> Quote:
+        there = {
+            "in_output": any(is_quoted(quote.quote, text) for text in output),
+            "in_context": any(is_quoted(quote.quote, text) for text in context),
+        }
+        return quote.model_copy(update=there)
 
-def _looked_up(reply: CriterionReply, outputs: Sequence[str], contexts: Sequence[str]) -> CriterionResult:
-    quotes = [
-        Quote(
-            quote=quote,
-            in_output=any(is_quoted(quote, text) for text in outputs),
-            in_context=any(is_quoted(quote, text) for text in contexts),
-        )
-        for quote in reply.evidence
-    ]
-    return CriterionResult(
-        score=reply.score,
-        confidence=reply.confidence,
-        comment=reply.comment,
-        evidence=tuple(quotes),
-        weaknesses=reply.weaknesses,
-    )
+    return {
+        name: one.model_copy(update={"evidence": tuple(map(looked_up, one.evidence))}) for name, one in replies.items()
+    }

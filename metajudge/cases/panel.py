@@ -1,14 +1,14 @@
 """Judging cases: gate, stages, judges, and the policy's decision."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
-from metajudge.cases.result import CaseMetadata, CaseResult, GateResult, StageResult
+from metajudge.cases.result import RESULT, CaseMetadata, CaseResult, GateResult, StageResult
 from metajudge.cases.scoring import (
     by_rule,
     mean_scores,
@@ -18,7 +18,6 @@ from metajudge.cases.scoring import (
     verified_share,
     weighted_score,
 )
-from metajudge.cases.sheet import RESULT
 from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range, StagePlan, decide_adjusted
 from metajudge.decision.bands import Change, changes
@@ -59,11 +58,19 @@ def tips(
     if decision.inputs.absent:
         missing = "; ".join(f"no {name}: {reason}" for name, reason in decision.inputs.absent.items())
         return (f"The policy's rules for a missing number decide ({missing}).", *passed)
-    numbers = _Numbers.of(policy, profile, stages, decision)
-    score = numbers.nearest("score", tuple(map(float, scale.points)))
-    sure = numbers.nearest("confidence", CONFIDENCE_POINTS)
+    scores = {s.name: {n: c.score for n, c in s.criteria.items() if c.score is not None} for s in stages}
+    sure = {s.name: {n: c.confidence for n, c in s.criteria.items() if c.confidence is not None} for s in stages}
+    value_of, sure_of = partial(_value, policy, profile.weights), partial(_confidence, policy)
+    value, certainty, act = value_of(scores), sure_of(sure), partial(_action, policy, decision.inputs.quotes)
+    points = tuple(map(float, scale.points))
+    score = _nearest("score", scores, points, lambda moved: act(value_of(moved), certainty))
+    confidence = _nearest("confidence", sure, CONFIDENCE_POINTS, lambda moved: act(value, sure_of(moved)))
     alone = "No change of one criterion's score alone leads to another action." if score is None else str(score)
-    return (*_overall(policy, decision), alone, *([] if sure is None else [str(sure)]), *passed)
+    return (*_overall(policy, decision), alone, *([] if confidence is None else [str(confidence)]), *passed)
+
+
+ByStage = Mapping[str, Mapping[str, float]]
+"""Stage -> criterion -> its score, or the confidence in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,69 +91,44 @@ class _Move:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """A case's criterion scores and confidences by stage, and the policy that decides on them."""
+def _nearest(
+    field: Literal["score", "confidence"], given: ByStage, points: Sequence[float], act: Callable[[ByStage], Action]
+) -> _Move | None:
+    """The smallest move of one number alone to another action; of equal ones the first in order of stages."""
+    here, moves = act(given), []
+    for stage, found in given.items():
+        for name, old in found.items():
+            for new in sorted(points, key=lambda one: abs(one - old)):
+                action = act({**given, stage: {**found, name: new}})
+                if action is not here:
+                    moves.append(_Move(field, stage, name, old, new, action))
+                    break
+    return min(moves, key=lambda one: round(abs(one.new - one.old), 9), default=None)
 
-    policy: Policy
-    weights: Mapping[str, float]
-    scores: Mapping[str, Mapping[str, float]]
-    sure: Mapping[str, Mapping[str, float]]
-    quotes: float | None
 
-    @classmethod
-    def of(cls, policy: Policy, profile: Profile, stages: Sequence[StageResult], decision: Decision) -> "_Numbers":
-        scores = {s.name: {n: c.score for n, c in s.criteria.items() if c.score is not None} for s in stages}
-        sure = {s.name: {n: c.confidence for n, c in s.criteria.items() if c.confidence is not None} for s in stages}
-        return cls(policy, profile.weights, scores, sure, decision.inputs.quotes)
+def _value(policy: Policy, weights: Mapping[str, float], scores: ByStage) -> float:
+    """The overall score, with what the policy learned."""
+    assert policy.cases is not None, "checked when the policy was chosen"
+    weighted = [one for found in scores.values() if (one := weighted_score(found, weights)) is not None]
+    value = by_rule(policy.cases.overall_score)(weighted)
+    learned = policy.adjustment
+    return value if learned is None else learned.apply(value, policy.scale, mean_scores(scores.values()), weights)
 
-    def nearest(self, field: Literal["score", "confidence"], points: Sequence[float]) -> _Move | None:
-        """The smallest move of one number alone to another action; of equal ones the first in order of stages."""
-        return min(self._moves(field, points), key=lambda one: round(abs(one.new - one.old), 9), default=None)
 
-    def _moves(self, field: Literal["score", "confidence"], points: Sequence[float]) -> Iterator[_Move]:
-        given = self.scores if field == "score" else self.sure
-        value, confidence = self._value(self.scores), self._confidence(self.sure)
-        here = self._action(value, confidence)
-        for stage, found in given.items():
-            for name, old in found.items():
-                for new in sorted(points, key=lambda one: abs(one - old)):
-                    moved = {**given, stage: {**found, name: new}}
-                    if field == "score":
-                        action = self._action(self._value(moved), confidence)
-                    else:
-                        action = self._action(value, self._confidence(moved))
-                    if action is not here:
-                        yield _Move(field, stage, name, old, new, action)
-                        break
+def _confidence(policy: Policy, sure: ByStage) -> float | None:
+    """The overall confidence, calibrated where the policy says so; None where none was asked for."""
+    known = [sum(found.values()) / len(found) for found in sure.values() if found]
+    if not known:
+        return None
+    assert policy.cases is not None, "checked when the policy was chosen"
+    confidence = by_rule(policy.cases.overall_confidence)(known)
+    curve = None if policy.adjustment is None else policy.adjustment.confidence
+    return confidence if curve is None else curve.apply(confidence)
 
-    def _value(self, scores: Mapping[str, Mapping[str, float]]) -> float:
-        """The overall score, with what the policy learned."""
-        weighted = [one for found in scores.values() if (one := weighted_score(found, self.weights)) is not None]
-        value = by_rule(self._plan.overall_score)(weighted)
-        learned = self.policy.adjustment
-        if learned is None:
-            return value
-        return learned.apply(value, self.policy.scale, mean_scores(scores.values()), self.weights)
 
-    def _confidence(self, sure: Mapping[str, Mapping[str, float]]) -> float | None:
-        """The overall confidence, calibrated where the policy says so; None where none was asked for."""
-        known = [sum(found.values()) / len(found) for found in sure.values() if found]
-        if not known:
-            return None
-        confidence = by_rule(self._plan.overall_confidence)(known)
-        curve = None if self.policy.adjustment is None else self.policy.adjustment.confidence
-        return confidence if curve is None else curve.apply(confidence)
-
-    def _action(self, value: float, confidence: float | None) -> Action:
-        own = confidence is not None or not self.policy.without_confidence
-        bands = self.policy.bands if own else self.policy.without_confidence
-        return next(band.action for band in bands if band.contains(value, confidence, self.quotes))
-
-    @property
-    def _plan(self) -> CasePlan:
-        assert self.policy.cases is not None, "checked when the policy was chosen"
-        return self.policy.cases
+def _action(policy: Policy, quotes: float | None, value: float, confidence: float | None) -> Action:
+    bands = policy.bands if confidence is not None or not policy.without_confidence else policy.without_confidence
+    return next(band.action for band in bands if band.contains(value, confidence, quotes))
 
 
 def _overall(policy: Policy, decision: Decision) -> list[str]:
@@ -199,7 +181,8 @@ def stated_gate(gate: Gate, case: Case) -> GateResult:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{where} must be a number from 0 to 1, not {value!r}")
     if not found:
-        return _missing(gate, f"stage {gate.stage!r} states no {gate.field}")
+        found_none = f"stage {gate.stage!r} states no {gate.field}"
+        return GateResult(stage=gate.stage, value=None, step=gate.missing, missing=found_none)
     if found[0] != found[-1]:
         raise InputError(f"{where} is {found[0]} in its context and {found[-1]} in its output: state it in one of them")
     return GateResult(stage=gate.stage, value=float(found[0]), step=gate.step_for(float(found[0])).step)
@@ -208,14 +191,10 @@ def stated_gate(gate: Gate, case: Case) -> GateResult:
 def scored_gate(gate: Gate, stage: StageResult, scale: Range) -> GateResult:
     """The gate's result for its stage's weighted score."""
     if stage.weighted_score is None:
-        return _missing(gate, "no score" if stage.failure is None else stage.failure.message)
+        why = "no score" if stage.failure is None else stage.failure.message
+        return GateResult(stage=gate.stage, value=None, step=gate.missing, missing=why)
     value = round((stage.weighted_score - scale.low) / scale.width, 9)
     return GateResult(stage=gate.stage, value=value, step=gate.step_for(value).step)
-
-
-def ended(gate: GateResult | None) -> bool:
-    """Whether the gate ends the case, so that its other stages are not judged."""
-    return gate is not None and gate.step != "go_on"
 
 
 def gated_decision(policy: Policy, gate: GateResult) -> Decision:
@@ -237,10 +216,6 @@ def gated_decision(policy: Policy, gate: GateResult) -> Decision:
         ),
         gate="archive" if gate.step == "archive" else "quick_review",
     )
-
-
-def _missing(gate: Gate, reason: str) -> GateResult:
-    return GateResult(stage=gate.stage, value=None, step=gate.missing, missing=reason)
 
 
 class CasePanel:
@@ -277,7 +252,8 @@ class CasePanel:
                     f"case {case.id!r}: policy {self.policy.name!r} has no stage {stage.name!r}; it has "
                     f"{name_list(known)}{did_you_mean(stage.name, known)}"
                 )
-        if ended(self._stated_gate(case)):
+        stated = self._stated_gate(case)
+        if stated is not None and stated.ends:
             return
         missing = [name for name in known if case.stage(name) is None]
         if self.plan.gate is not None and self.plan.gate.value == "score":  # later stages may not have been reached
@@ -302,7 +278,7 @@ class CasePanel:
         gate = self._stated_gate(case)
         stages: list[StageResult] = []
         for group in self._groups():
-            if ended(gate):
+            if gate is not None and gate.ends:
                 break
             stages += await all_of(self._stage(case, plan, profile) for plan in group)
             if self.plan.gate is not None and gate is None:
@@ -354,7 +330,7 @@ class CasePanel:
     ) -> CaseResult:
         score: float | Absent
         confidence: float | Absent
-        if gate is not None and ended(gate):
+        if gate is not None and gate.ends:
             score = confidence = Absent(f"the gate ended the case ({gate.step})")
             decision = gated_decision(self.policy, gate)
         else:
@@ -364,19 +340,14 @@ class CasePanel:
             quoted = quotes_in(stages)
             share = verified_share(quoted.given, quoted.found)
             decision = decide_adjusted(self.policy, score, confidence, means, profile.weights, share)
-        absent: dict[Literal["overall_quality_score", "overall_confidence"], str] = {}
-        if isinstance(score, Absent):
-            absent["overall_quality_score"] = score.reason
-        if isinstance(confidence, Absent):
-            absent["overall_confidence"] = confidence.reason
+        numbers = {"overall_quality_score": score, "overall_confidence": confidence}
         return CaseResult(
             case_id=case.id,
             type=case.type,
             stages=tuple(stages),
             gate=gate,
-            overall_quality_score=None if isinstance(score, Absent) else score,
-            overall_confidence=None if isinstance(confidence, Absent) else confidence,
-            absent=absent,
+            **{name: None if isinstance(one, Absent) else one for name, one in numbers.items()},
+            absent={name: one.reason for name, one in numbers.items() if isinstance(one, Absent)},
             action=decision.action.value,
             reasoning=_reasoning(self.policy, decision, gate),
             decision=decision,

@@ -35,9 +35,14 @@ class QuoteCount(NamedTuple):
     short: int
 
     @property
+    def invented(self) -> int:
+        """Quotes that stand in none of the texts."""
+        return self.given - self.found - self.short
+
+    @property
     def warning(self) -> str | None:
         """What to say of quotes that are not verified; None where each is."""
-        invented = self.given - self.found - self.short
+        invented = self.invented
         short = f"{self.short} of {self.given} quotes given as evidence are {TOO_SHORT}."
         if invented <= 0:
             return short if self.short else None

@@ -36,17 +36,18 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
     found = CaseInput()
     seen: dict[str, tuple[str, str]] = {}
     for path in paths:
-        for where, number, data in _records(path):
-            case = _case(data, where, number, panel, found)
+        for number, data in _records(path):
+            where = f"{path}:{number}"
+            case = _case(data, path, number, panel, found)
             if case is None:
                 continue
             if case.id in seen:
-                _require_same(case, seen[case.id], f"{where}:{number}")
+                _require_same(case, seen[case.id], where)
                 found.duplicates += 1
                 continue
             if limit is not None and len(found.cases) >= limit:
                 return found
-            seen[case.id] = case.digest, f"{where}:{number}"
+            seen[case.id] = case.digest, where
             found.cases.append(case)
     if not found.cases:
         reason = f": {found.rejects[0]}" if found.rejects else ""
@@ -71,20 +72,18 @@ def _case(data: dict[str, Any] | Reject, where: str, number: int, panel: CasePan
     return None
 
 
-def _records(path: str) -> Iterator[tuple[str, int, dict[str, Any] | Reject]]:
+def _records(path: str) -> Iterator[tuple[int, dict[str, Any] | Reject]]:
     source = Source(Path(path), path)
     if not source.path.is_file():
         raise InputError(f"{path}: no such file; `metajudge schema case` describes the format")
     document = _document(source)
     if document is None:
         for line in read_lines(source):
-            yield (path, line.number, line.data) if isinstance(line, Line) else (path, line.line, line)
+            yield (line.number, line.data) if isinstance(line, Line) else (line.line, line)
         return
     for number, data in enumerate(document, start=1):
-        if isinstance(data, dict):
-            yield path, number, data
-        else:
-            yield path, number, Reject(path, number, "not an object", str(data)[:EXCERPT])
+        is_object = isinstance(data, dict)
+        yield number, data if is_object else Reject(path, number, "not an object", str(data)[:EXCERPT])
 
 
 def _document(source: Source) -> list[Any] | None:

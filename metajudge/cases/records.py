@@ -4,9 +4,8 @@ import time
 from typing import Any
 
 from metajudge.cases.case import Case
-from metajudge.cases.result import CaseResult
+from metajudge.cases.result import CaseResult, content_of
 from metajudge.cases.scoring import mean_scores, quotes_in
-from metajudge.cases.sheet import content_of
 from metajudge.decision import Policy
 from metajudge.reviews.opening import place_of
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin

@@ -1,13 +1,18 @@
-"""What judging a case gives: every stage's scores, the overall ones, and what is to be done."""
+"""What judging a case gives: scores of its stages, the overall ones, what is to be done; and what a review keeps."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from metajudge.cases.case import Case, as_text
+from metajudge.cases.quotes import TOO_SHORT, too_short
 from metajudge.types import Decision, Failure
 from metajudge.types.frozen import Frozen
 from metajudge.types.spent import Spent, TimedSpent
 
+RESULT = "case_result"
+"""Where a review's content keeps the whole result, beside the stages' texts; no stage of a policy has this name."""
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -31,6 +36,13 @@ class Quote(Frozen):
         """Whether its words stand in the output or in what the stage was given; if not, it is invented."""
         return self.in_output or self.in_context
 
+    @property
+    def where(self) -> str:
+        """Where they were found, in words."""
+        if self.found:
+            return "in the output" if self.in_output else "in the context only"
+        return TOO_SHORT if too_short(self.quote) else "not in the text"
+
 
 class CriterionResult(Frozen):
     """One criterion of a stage.
@@ -45,6 +57,10 @@ class CriterionResult(Frozen):
     comment: str = ""
     evidence: tuple[Quote, ...] = ()
     weaknesses: tuple[str, ...] = ()
+
+    @property
+    def score_in_words(self) -> str:
+        return "does not apply" if self.score is None else f"{self.score:g}"
 
 
 class _Replied(Frozen):
@@ -83,6 +99,11 @@ class StageResult(Frozen):
     failure: Failure | None = None
     judges: tuple[JudgeReply, ...] = ()
 
+    @property
+    def each_judge(self) -> tuple[JudgeReply, ...]:
+        """Each judge's own reply where several judged; ``criteria`` has all that a single one said."""
+        return self.judges if len(self.judges) > 1 else ()
+
 
 class GateResult(Frozen):
     """The result of a policy's gate; where ``value`` is absent, ``missing`` gives the reason."""
@@ -91,6 +112,15 @@ class GateResult(Frozen):
     value: Unit | None
     step: Literal["archive", "quick_review", "go_on"]
     missing: str | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends the case, so that its other stages are not judged."""
+        return self.step != "go_on"
+
+    def __str__(self) -> str:
+        value = f"no value ({self.missing})" if self.value is None else f"{self.value:g}"
+        return f"gate of {self.stage}: {value}, {self.step.replace('_', ' ')}"
 
 
 class _Basis(Frozen):
@@ -153,3 +183,34 @@ class CaseResult(Frozen):
     def failed(self) -> bool:
         """Whether a stage could not be scored."""
         return any(stage.failure is not None for stage in self.stages)
+
+
+def content_of(case: Case, result: CaseResult) -> dict[str, Any]:
+    """What a review keeps: the stages' texts, and the whole result."""
+    texts: dict[str, Any] = {stage.name: {"context": stage.context, "output": stage.output} for stage in case.stages}
+    return {**texts, RESULT: result.model_dump(mode="json")}
+
+
+def stage_texts(content: Mapping[str, Any] | None) -> dict[str, tuple[str | None, str | None]]:
+    """Stage -> what it was given and what it produced: all of a review's content that a blind reviewer may see.
+
+    Args:
+        content: of a review of a case; empty or None once it was forgotten.
+    """
+    return {name: _texts(value) for name, value in (content or {}).items() if name != RESULT}
+
+
+def _texts(value: Any) -> tuple[str | None, str | None]:
+    if not isinstance(value, Mapping):
+        return None, None if value is None else as_text(value)
+    context, output = value.get("context"), value.get("output")
+    return None if context is None else as_text(context), None if output is None else as_text(output)
+
+
+def kept_result(content: Mapping[str, Any] | None) -> CaseResult | None:
+    """The result that a review's content keeps; None where there is none, or a later version wrote it."""
+    kept = (content or {}).get(RESULT)
+    try:
+        return None if kept is None else CaseResult.model_validate(kept)
+    except ValidationError:
+        return None

@@ -7,6 +7,7 @@ the question alone), then all judges and observers rank at once. Whatever fails 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import Any
 
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
@@ -291,16 +292,19 @@ class _Attempt:
             seed=clash.seed,
             evaluation=self.place.evaluation(self.item),
             criteria=self.criteria.criteria,
-            ties=clash.ties,
-            reference=self.item.reference if clash.with_reference else None,
-            parameters=judge.parameters,
-            draw=seat.draw,
-            prompt_version=clash.prompt_version,
             compact=clash.compact,
+            **self._form(seat),
         )
         self.spent += result.spent
         own = judge.own if judge.own in self.shown else None
         return _vote_of(result, str(judge.model.endpoint), seat.role, seat.weight, own)
+
+    def _form(self, seat: "_Seat") -> dict[str, Any]:
+        """How a judge is asked, besides what about."""
+        clash = self.clash
+        reference = self.item.reference if clash.with_reference else None
+        asked = {"ties": clash.ties, "reference": reference, "prompt_version": clash.prompt_version}
+        return {**asked, "parameters": seat.judge.parameters, "draw": seat.draw}
 
     def _kept(self, seat: "_Seat") -> JudgeVote | None:
         """The vote of an earlier attempt on the same answers as shown, where the judge could be asked."""
@@ -324,12 +328,8 @@ class _Attempt:
                 self.shown,
                 blind(self.shown, seed=clash.seed, evaluation=evaluation, judge=seat.name),
                 () if criteria is None else criteria.criteria,
-                ties=clash.ties,
-                reference=self.item.reference if clash.with_reference else None,
-                parameters=seat.judge.parameters,
-                draw=seat.draw,
-                prompt_version=clash.prompt_version,
                 compact=compact,
+                **self._form(seat),
             )
             for compact in (True, False)  # the form of the reply changes nothing of what is asked
         ]
@@ -380,7 +380,7 @@ class _Attempt:
     def _tally(self) -> Tally | None:
         if not self.votes:
             return None
-        counted = {vote.judge: vote.groups for vote in self.votes if vote.role != "observer"}
+        counted = {vote.judge: vote.groups for vote in self.votes if vote.counted}
         return tally(list(self.shown), self.clash.voters(), counted, quorum=self.clash.quorum)
 
 

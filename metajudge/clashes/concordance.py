@@ -1,21 +1,28 @@
-"""The panel against people: how often the winner is the one people choose, unanimous and divided apart. Pure.
+"""What many evaluations have in common: by category, with people's calls, and in judges' habits. Pure.
 
-An evaluation counts where people have made a call (the label of its item, or decisions on its review) and the panel has
-a verdict. The panel agrees where both name the same winner, or both a tie. Intervals are Wilson's (1927), with an
-effective number where several evaluations are of one prompt, since those are not independent
+*People*: an evaluation counts where people have made a call (the label of its item, or decisions on its review) and the
+panel has a verdict. The panel agrees where both name the same winner, or both a tie. Intervals are Wilson's (1927),
+with an effective number where several evaluations are of one prompt, since those are not independent
 (:func:`metajudge.stats.clustered.clustered_proportion`).
+
+*Order*: the order in which a judge sees K answers is drawn at random for every evaluation and judge. A judge whose
+choice does not depend on the order therefore finds its top choice in the first place with probability 1/K,
+independently in every evaluation, whatever the answers are. The number of such evaluations is a sum of Bernoulli draws;
+its upper tail is computed exactly, as the convolution of one binomial distribution for each K.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from metajudge.clashes.record import ClashRecord
 from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.stats.intervals import clopper_pearson_lower
+from metajudge.types.frozen import Frozen
 
 CallSource = Literal["label", "blind", "seen", "unknown"]
-FEWEST = 10
+FEWEST_CALLED = 10
 """Prompts below which nothing is promised."""
 SOURCE = (
     'Figures of the paper "Multi-Agent Judging for LLM Evaluation" (tables 4, 10 and 12), not measured here; other '
@@ -141,8 +148,13 @@ def concordance(calls: Sequence[Call]) -> Concordance:
 def _agreed(calls: Sequence[Call]) -> ClusteredProportion | None:
     if not calls:
         return None
-    names = {item: number for number, item in enumerate(dict.fromkeys(one.item for one in calls))}
-    return clustered_proportion([float(bool(one.agrees)) for one in calls], [names[one.item] for one in calls])
+    return _by_prompt([(one.item, bool(one.agrees)) for one in calls])
+
+
+def _by_prompt(rows: Sequence[tuple[str, bool]]) -> ClusteredProportion:
+    """The share of evaluations, given with their prompts, for which something holds."""
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in rows))}
+    return clustered_proportion([float(holds) for _, holds in rows], [numbers[item] for item, _ in rows])
 
 
 def _promise(unanimous: Sequence[Call], found: ClusteredProportion | None) -> str:
@@ -156,8 +168,10 @@ def _promise(unanimous: Sequence[Call], found: ClusteredProportion | None) -> st
             f"{rule} promises nothing here: people decided no unanimous evaluation blind. Send some to them with "
             "--review-sample, or give labels with the prompts."
         )
-    if found.clusters < FEWEST:
-        return f"{rule} promises nothing yet: {found.clusters} prompts were decided, at least {FEWEST} are needed."
+    if found.clusters < FEWEST_CALLED:
+        return (
+            f"{rule} promises nothing yet: {found.clusters} prompts were decided, at least {FEWEST_CALLED} are needed."
+        )
     by_prompt: dict[str, bool] = {}
     for one in unanimous:
         by_prompt[one.item] = by_prompt.get(one.item, True) and bool(one.agrees)
@@ -166,3 +180,182 @@ def _promise(unanimous: Sequence[Call], found: ClusteredProportion | None) -> st
         f"{rule} may promise that people would give at least {bound:.0%} of the verdicts it accepts: on prompts drawn "
         f"like these {len(by_prompt)}, with this panel, at a confidence of 95 %."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRow:
+    """One category.
+
+    Attributes:
+        best: candidates with the most evaluations won alone; several where they won as many.
+        won: how many each of them won.
+    """
+
+    category: str | None
+    evaluations: int
+    decided: int
+    unanimous: int
+    tied: int
+    escalated: int
+    best: tuple[str, ...]
+    won: int
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPreference:
+    """A judge that is a candidate, on its own answers.
+
+    Attributes:
+        share: of the evaluations in which it ranked its own answer those in which it put it first, alone; by prompt.
+        panel: how often the panel's verdict put that answer first, alone, in the same evaluations.
+    """
+
+    judge: str
+    own: str
+    share: ClusteredProportion
+    panel: int
+
+    def sentence(self) -> str:
+        """What was found; no test, since a candidate's answers may be the best."""
+        share = self.share
+        return (
+            f"{self.judge} put its own answer first in {share.successes} of {share.n} evaluations "
+            f"({share.estimate:.0%} [{share.low:.0%} to {share.high:.0%}] by prompt); the panel did in {self.panel}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        share, who = self.share, {"judge": self.judge, "own": self.own}
+        counts = {"first": share.successes, "n": share.n, "prompts": share.clusters}
+        return {**who, **counts, "low": share.low, "high": share.high, "panel": self.panel}
+
+
+def by_category(records: Sequence[ClashRecord]) -> list[CategoryRow]:
+    """A row each, by name; evaluations without a category last. Nothing where no evaluation has one."""
+    names = {record.category for record in records}
+    if names <= {None}:
+        return []
+    ordered = sorted(name for name in names if name is not None)
+    return [
+        _category(name, [record for record in records if record.category == name])
+        for name in [*ordered, *([None] if None in names else [])]
+    ]
+
+
+def _category(name: str | None, records: Sequence[ClashRecord]) -> CategoryRow:
+    wins = Counter(record.winner for record in records if record.winner is not None)
+    most = max(wins.values(), default=0)
+    return CategoryRow(
+        category=name,
+        evaluations=len(records),
+        decided=sum(record.status == "ok" for record in records),
+        unanimous=sum(record.tally is not None and record.tally.unanimous for record in records),
+        tied=sum(record.status == "tie" for record in records),
+        escalated=sum(record.tally is None or record.tally.triage != "accept" for record in records),
+        best=tuple(sorted(one for one, won in wins.items() if won == most)),
+        won=most,
+    )
+
+
+def self_preference(records: Sequence[ClashRecord]) -> list[SelfPreference]:
+    """Every judge, voter and observer that ranked an answer of its own, by name."""
+    found: dict[tuple[str, str], list[tuple[str, bool, bool]]] = {}
+    for record in records:
+        for vote in record.votes:
+            first = vote.own_first
+            if vote.own is not None and first is not None:
+                rows = found.setdefault((vote.judge, vote.own), [])
+                rows.append((record.item_id, first, record.winner == vote.own))
+    return [_preference(judge, own, rows) for (judge, own), rows in sorted(found.items())]
+
+
+def _preference(judge: str, own: str, rows: Sequence[tuple[str, bool, bool]]) -> SelfPreference:
+    share = _by_prompt([(item, first) for item, first, _ in rows])
+    return SelfPreference(judge, own, share, panel=sum(won for _, _, won in rows))
+
+
+LEVEL = 0.01
+"""Of the test, shared among the judges of a run (Bonferroni)."""
+FEWEST = 8
+"""Evaluations below which no judge is tested: with seven pairs even the extreme has p = .0078."""
+
+
+class FirstShown(Frozen):
+    """One judge over a run.
+
+    Attributes:
+        n: evaluations in which it put one answer first, alone; with at least two answers.
+        first: of these, how often that answer was the one shown first.
+        expected: what chance gives.
+        p_value: chance of ``first`` or more if the order plays no part, one-sided; None below :data:`FEWEST`.
+        level: what ``p_value`` has to lie under for the judge to be reported.
+        reported: whether it does.
+    """
+
+    judge: str
+    n: int
+    first: int
+    expected: float
+    p_value: float | None
+    level: float
+    reported: bool
+
+    def sentence(self) -> str:
+        """What was found, with the test."""
+        counts = f"judge {self.judge} preferred the answer it was shown first in {self.first} of {self.n} evaluations"
+        chance = f"chance gives {self.expected:.1f}"
+        if self.p_value is None:
+            return f"{counts} ({chance}; below {FEWEST} evaluations nothing is tested)"
+        test = f"exact one-sided p = {self.p_value:.2g}, level {self.level:.2g}"
+        verdict = "its votes follow the order shown" if self.reported else "no sign that the order decides"
+        return f"{counts} ({chance}; {test}): {verdict}"
+
+
+def first_shown(records: Iterable[ClashRecord]) -> list[FirstShown]:
+    """Every judge of a run, observers included, by name.
+
+    Args:
+        records: those that count; each was judged under an order of its own.
+    """
+    seen: defaultdict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for record in records:
+        for vote in record.votes:
+            if vote.groups is not None and vote.groups.winner is not None and len(vote.order) > 1:
+                seen[vote.judge].append((len(vote.order), vote.order[0] == vote.groups.winner))
+    return compared_with_chance(seen)
+
+
+def compared_with_chance(seen: dict[str, list[tuple[int, bool]]]) -> list[FirstShown]:
+    """The same from plain data.
+
+    Args:
+        seen: judge -> for each evaluation how many answers were shown, and whether its choice stood first.
+    """
+    level = LEVEL / max(1, sum(len(rows) >= FEWEST for rows in seen.values()))
+    return [_one(judge, seen[judge], level) for judge in sorted(seen)]
+
+
+def _one(judge: str, rows: Sequence[tuple[int, bool]], level: float) -> FirstShown:
+    first = sum(was_first for _, was_first in rows)
+    sizes = [size for size, _ in rows]
+    p_value = _upper_tail(first, sizes) if len(rows) >= FEWEST else None
+    return FirstShown(
+        judge=judge,
+        n=len(rows),
+        first=first,
+        expected=sum(1 / size for size in sizes),
+        p_value=p_value,
+        level=level,
+        reported=p_value is not None and p_value < level,
+    )
+
+
+def _upper_tail(first: int, sizes: Sequence[int]) -> float:
+    """P(sum >= first) where each draw is 1 with probability 1/size."""
+    import numpy as np
+    from scipy.stats import binom
+
+    masses = np.ones(1)
+    for size, n in sorted(Counter(sizes).items()):
+        masses = np.convolve(masses, binom.pmf(np.arange(n + 1), n, 1 / size))
+    return float(min(1.0, masses[first:].sum()))

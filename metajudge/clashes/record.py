@@ -1,6 +1,6 @@
 """The record of one evaluation: everything its verdict is based on, so that it can be recomputed by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -66,6 +66,11 @@ class JudgeVote(Priced, _Vote):
 
     request_digest: str | None = None
     own: str | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts for the verdict."""
+        return self.role != "observer"
 
     @property
     def groups(self) -> Ranking | None:
@@ -169,14 +174,11 @@ def recount(record: ClashRecord) -> Tally:
     Raises:
         InputError: a ranking that does not rank each candidate that answered once.
     """
-    counted = [vote for vote in record.votes if vote.role != "observer"]
-    voters = _voters(counted)
-    rankings: Mapping[str, Ranking | None] = {vote.judge: vote.groups for vote in counted}
+    rankings = {vote.judge: vote.groups for vote in record.votes if vote.counted}
     quorum = None if record.tally is None else record.tally.quorum
-    return tally(list(record.answered), voters, rankings, quorum=quorum)
+    return tally(list(record.answered), _voters(record.votes), rankings, quorum=quorum)
 
 
 def _voters(votes: Sequence[JudgeVote]) -> list[Voter]:
     """The declared voters: all but observers."""
-    counted = [vote for vote in votes if vote.role != "observer"]
-    return [Voter(vote.judge, vote.weight or 1.0, vote.role == "panel", vote.model) for vote in counted]
+    return [Voter(one.judge, one.weight or 1.0, one.role == "panel", one.model) for one in votes if one.counted]

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.clashes.concordance import Call, CallSource
-from metajudge.clashes.decided import subject_of, wants_person
+from metajudge.clashes.files import subject_of, wants_person
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import counting_records
 from metajudge.clashes.sheet import labels_of, ranking_by_label
@@ -239,14 +239,7 @@ def outcome_of(own: AnyVerdict, panel: AnyVerdict | None) -> Outcome:
 
 
 def clash_decision(
-    review: Review,
-    reviewer: str,
-    outcome: str | None,
-    verdict: str | None,
-    *,
-    reason: str,
-    decided_at: float,
-    blind: bool = False,
+    review: Review, reviewer: str, outcome: str | None, verdict: str | None, *, reason: str, decided_at: float
 ) -> HumanDecision:
     """A decision on a clash.
 
@@ -259,7 +252,7 @@ def clash_decision(
     if record is None:
         raise InputError("its texts were deleted by `metajudge forget`, so it cannot be decided")
     own = None if verdict is None else ranking_by_label(verdict, labels_of(record, review.review_id))
-    blind = blind or outcome is None
+    blind = outcome is None
     if outcome is None:
         if own is None:
             raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")

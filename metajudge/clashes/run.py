@@ -10,12 +10,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from metajudge.clashes.candidates import CandidateSpec
 from metajudge.clashes.clash import Clash, Place, evaluate, prepare_prompts, unchanged
-from metajudge.clashes.decided import keep_clashes
-from metajudge.clashes.first_shown import FirstShown, first_shown
+from metajudge.clashes.concordance import FirstShown, first_shown
+from metajudge.clashes.files import keep_clashes
 from metajudge.clashes.record import ClashRecord, attempt_that_counts
-from metajudge.clashes.setup import ClashSettings, ItemOrQuestion, answer_parameters, build_clash, repeat_numbers
+from metajudge.clashes.setup import (
+    CandidateSpec,
+    ClashSettings,
+    ItemOrQuestion,
+    answer_parameters,
+    build_clash,
+    repeat_numbers,
+)
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import answer_request
 from metajudge.judging.blinding import blind

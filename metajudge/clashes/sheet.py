@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from metajudge.clashes.record import ClashRecord, JudgeVote, Role
+from metajudge.clashes.record import ClashRecord, JudgeVote
 from metajudge.errors import InputError
+from metajudge.judging.answers import CandidateAnswer
+from metajudge.judging.criteria import Criterion
 from metajudge.judging.identity import hide_identities
 from metajudge.types import Ranking, digest
 
@@ -79,35 +81,17 @@ def ranking_by_label(text: str, labels: Mapping[str, str]) -> Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionSheet:
-    """One criterion.
+class BlindClash:
+    """What a person may see who decides blind: no name, no ranking, no score, no verdict.
 
     Attributes:
-        weight: its share; those of a sheet sum to 1.
+        answers: label -> the answer without names that reveal its author.
     """
-
-    key: str
-    name: str
-    asks: str
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class BlindAnswer:
-    """An answer without names that reveal its author."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BlindClash:
-    """What a person may see who decides blind: no name, no ranking, no score, no verdict."""
 
     question: str
     reference: str | None
-    answers: tuple[BlindAnswer, ...]
-    criteria: tuple[CriterionSheet, ...]
+    answers: Mapping[str, str]
+    criteria: tuple[Criterion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +99,25 @@ class AnswerSheet:
     """An answer with its author and result.
 
     Attributes:
-        text: as it was given, nothing hidden.
-        hidden: names that were hidden from the judges.
+        given: the answer as it was given, nothing hidden.
         points: Borda points; None without a verdict.
         best: whether it won, or shares the first place.
-        cut: whether the answer was truncated.
-        cost_usd, latency_s: None where unknown, and where the answer was given.
     """
 
     label: str
-    name: str
-    model: str | None
-    text: str
-    hidden: tuple[str, ...]
+    given: CandidateAnswer
     points: float | None
     best: bool
-    generated: bool
-    cut: bool
-    cost_usd: float | None
-    latency_s: float | None
+
+    @property
+    def generated(self) -> bool:
+        """Whether it was made for the clash; if not, it has no cost and no latency here."""
+        return self.given.source == "generated"
+
+    @property
+    def cut(self) -> bool:
+        """Whether the answer was truncated."""
+        return self.given.finish == "length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,34 +135,19 @@ class VoteSheet:
     """One judge's ranking and reasons.
 
     Attributes:
-        weight: None for an observer.
-        ranking: groups of labels, best first; None with ``problem``.
+        vote: as recorded, in the judge's own labels.
+        written: the ranking in the sheet's labels, as ``R2 > R1 = R3``; None with ``problem``.
         problem: why there is no ranking.
         comparison: the judge's comparison, in the sheet's labels.
         own: label of the judge's own answer, where it has one here.
-        own_first: whether it put that answer first, alone.
     """
 
-    judge: str
-    model: str
-    role: Role
-    weight: float | None
-    ranking: tuple[tuple[str, ...], ...] | None
+    vote: JudgeVote
+    written: str | None
     problem: str | None
     comparison: str
     scores: tuple[ScoreSheet, ...]
     own: str | None
-    own_first: bool | None
-
-    @property
-    def counted(self) -> bool:
-        """Whether the vote counts for the verdict."""
-        return self.role != "observer"
-
-    @property
-    def written(self) -> str | None:
-        """The ranking as ``R2 > R1 = R3``."""
-        return None if self.ranking is None else " > ".join(" = ".join(group) for group in self.ranking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,33 +156,24 @@ class ClashSheet:
 
     Attributes:
         answers: best first by points, then in the order of the labels.
-        verdict: the result in a sentence.
-        triage: ``accept`` or ``escalate`` in words, with the reason.
-        facts: name -> value, in words: votes, agreement, margin, blinding.
         votes: of the judges and voters that count.
         observers: of those that do not.
-        missing: candidates without an answer, with the reason.
     """
 
-    id: str
-    category: str | None
-    question: str
-    reference: str | None
+    record: ClashRecord
     answers: tuple[AnswerSheet, ...]
-    criteria: tuple[CriterionSheet, ...]
-    criteria_source: str
-    verdict: str
-    triage: str
-    facts: tuple[tuple[str, str], ...]
     votes: tuple[VoteSheet, ...]
     observers: tuple[VoteSheet, ...]
-    missing: tuple[tuple[str, str], ...]
-    notices: tuple[str, ...]
 
     @property
     def best(self) -> tuple[AnswerSheet, ...]:
         """The winning answer, or those that share the first place."""
         return tuple(one for one in self.answers if one.best)
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What judges were to weigh; empty where nobody was asked."""
+        return () if self.record.criteria is None else self.record.criteria.criteria
 
     @property
     def scored(self) -> bool:
@@ -227,6 +187,44 @@ class ClashSheet:
         ]
         return sum(found) / len(found) if found else None
 
+    @property
+    def missing(self) -> tuple[tuple[str, str], ...]:
+        """Candidates without an answer, with the reason."""
+        given = self.record.candidates
+        return tuple((one.name, one.failure.message) for one in given if one.failure is not None)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Votes, agreement, margin and blinding: name and value, in words."""
+        record, tally, facts = self.record, self.record.tally, []
+        if tally is not None:
+            facts.append(("Votes", f"{tally.votes} of {tally.voters} declared voters; quorum {tally.quorum}"))
+            if tally.agreement is not None:
+                facts.append(("Agreement", f"{tally.agreement:.0%} of the weight put the winner first, alone"))
+            if tally.margin is not None:
+                facts.append(("Margin", f"{tally.margin:.2f} of 1"))
+            if not tally.settled and tally.status != "no_verdict":
+                facts.append(("Missing votes", "could have changed the result"))
+        if record.blinding is not None:
+            count = len(record.blinding.hidden)
+            hidden = f"{count or 'no'} {'name' if count == 1 else 'names'} hidden from the judges"
+            facts.append(("Blinding", hidden if record.blinding.hiding else "off: judges could read who wrote what"))
+        return facts
+
+    @property
+    def criteria_source(self) -> str:
+        """Where the criteria come from, in words; empty where there are none."""
+        found = self.record.criteria
+        if found is None:
+            return ""
+        words = {
+            "generated": f"proposed by {found.model} from the question alone",
+            "generic": "the generic four",
+            "fallback": "the generic four, because the proposed ones could not be used",
+            "given": "given",
+        }
+        return words[found.source] + (f" ({found.why.message})" if found.why is not None else "")
+
 
 def blind_sheet(record: ClashRecord, labels: Mapping[str, str]) -> BlindClash:
     """The blind view.
@@ -236,8 +234,10 @@ def blind_sheet(record: ClashRecord, labels: Mapping[str, str]) -> BlindClash:
             :func:`~metajudge.clashes.sheet.labels_of`.
     """
     texts = blind_texts(record)
-    answers = tuple(BlindAnswer(label, texts[name]) for label, name in labels.items())
-    return BlindClash(record.question, record.reference, answers, criteria_of(record))
+    answers = {label: texts[name] for label, name in labels.items()}
+    return BlindClash(
+        record.question, record.reference, answers, () if record.criteria is None else record.criteria.criteria
+    )
 
 
 def full_sheet(record: ClashRecord, labels: Mapping[str, str] | None = None) -> ClashSheet:
@@ -249,28 +249,8 @@ def full_sheet(record: ClashRecord, labels: Mapping[str, str] | None = None) -> 
     given = dict(labels) if labels is not None else {name: name for name in record.answered}
     called = {name: label for label, name in given.items()}
     votes = [_vote(record, vote, called) for vote in record.votes]
-    return ClashSheet(
-        id=record.id,
-        category=record.category,
-        question=record.question,
-        reference=record.reference,
-        answers=_answers(record, called),
-        criteria=criteria_of(record),
-        criteria_source=_criteria_source(record),
-        verdict=verdict_of(record),
-        triage=triage_of(record),
-        facts=tuple(_facts(record)),
-        votes=tuple(one for one in votes if one.counted),
-        observers=tuple(one for one in votes if not one.counted),
-        missing=tuple((one.name, one.failure.message) for one in record.candidates if one.failure is not None),
-        notices=record.notices,
-    )
-
-
-def criteria_of(record: ClashRecord) -> tuple[CriterionSheet, ...]:
-    """What judges were to weigh; empty where nobody was asked."""
-    criteria = () if record.criteria is None else record.criteria.criteria
-    return tuple(CriterionSheet(one.key, one.name, one.asks, one.weight) for one in criteria)
+    counted, observers = ([one for one in votes if one.vote.counted is counts] for counts in (True, False))
+    return ClashSheet(record, _answers(record, called), tuple(counted), tuple(observers))
 
 
 def verdict_of(record: ClashRecord) -> str:
@@ -290,89 +270,34 @@ def triage_of(record: ClashRecord) -> str:
     return f"escalate to a person{f': {why}' if why else ''}"
 
 
-def _facts(record: ClashRecord) -> list[tuple[str, str]]:
-    tally, facts = record.tally, []
-    if tally is not None:
-        facts.append(("Votes", f"{tally.votes} of {tally.voters} declared voters; quorum {tally.quorum}"))
-        if tally.agreement is not None:
-            facts.append(("Agreement", f"{tally.agreement:.0%} of the weight put the winner first, alone"))
-        if tally.margin is not None:
-            facts.append(("Margin", f"{tally.margin:.2f} of 1"))
-        if not tally.settled and tally.status != "no_verdict":
-            facts.append(("Missing votes", "could have changed the result"))
-    if record.blinding is not None:
-        count = len(record.blinding.hidden)
-        hidden = f"{count or 'no'} {'name' if count == 1 else 'names'} hidden from the judges"
-        facts.append(("Blinding", hidden if record.blinding.hiding else "off: judges could read who wrote what"))
-    return facts
-
-
-def _criteria_source(record: ClashRecord) -> str:
-    found = record.criteria
-    if found is None:
-        return ""
-    words = {
-        "generated": f"proposed by {found.model} from the question alone",
-        "generic": "the generic four",
-        "fallback": "the generic four, because the proposed ones could not be used",
-        "given": "given",
-    }
-    return words[found.source] + (f" ({found.why.message})" if found.why is not None else "")
-
-
 def _answers(record: ClashRecord, called: Mapping[str, str]) -> tuple[AnswerSheet, ...]:
     points = {} if record.tally is None else record.tally.scores
     best = {record.winner} if record.winner is not None else set(record.tied)
     answers = {one.name: one for one in record.candidates}
-    found = []
-    for name, label in called.items():
-        one = answers[name]
-        generated = one.source == "generated"
-        found.append(
-            AnswerSheet(
-                label=label,
-                name=name,
-                model=one.model,
-                text=one.text or "",
-                hidden=one.hidden_names,
-                points=points.get(name),
-                best=name in best,
-                generated=generated,
-                cut=one.finish == "length",
-                cost_usd=one.cost_usd if generated else None,
-                latency_s=one.latency_s,
-            )
-        )
+    found = [AnswerSheet(label, answers[name], points.get(name), name in best) for name, label in called.items()]
     return tuple(sorted(found, key=lambda one: -1.0 if one.points is None else one.points, reverse=True))
 
 
 def _vote(record: ClashRecord, vote: JudgeVote, called: Mapping[str, str]) -> VoteSheet:
-    names = {} if record.criteria is None else {one.key: one.name for one in record.criteria.criteria}
+    keys = [] if record.criteria is None else [one.key for one in record.criteria.criteria]
     seen = {label: called.get(name, name) for label, name in vote.label_map.items()}
     scores = [
         ScoreSheet(called.get(name, name), key, one.score, in_labels(one.reason, seen))
         for name, row in vote.scores.items()
         for key, one in row.items()
-        if key in names
+        if key in keys
     ]
     order = {label: place for place, label in enumerate(called.values())}
-    keys = list(names)
+    groups = () if vote.groups is None else vote.groups.groups
+    written = " > ".join(" = ".join(sorted(called.get(name, name) for name in group)) for group in groups)
     return VoteSheet(
-        judge=vote.judge,
-        model=vote.model,
-        role=vote.role,
-        weight=vote.weight,
-        ranking=None if vote.groups is None else _labelled(vote.groups, called),
+        vote=vote,
+        written=None if vote.groups is None else written,
         problem=None if vote.groups is not None else (vote.failure.message if vote.failure else "no ranking"),
         comparison=in_labels(vote.comparison, seen),
         scores=tuple(sorted(scores, key=lambda one: (order.get(one.label, len(order)), keys.index(one.criterion)))),
         own=None if vote.own is None else called.get(vote.own, vote.own),
-        own_first=vote.own_first,
     )
-
-
-def _labelled(ranking: Ranking, called: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(sorted(called.get(name, name) for name in group)) for group in ranking.groups)
 
 
 def in_labels(text: str, seen: Mapping[str, str]) -> str:

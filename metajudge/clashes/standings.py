@@ -1,7 +1,7 @@
 """How candidates did over many evaluations: wins, points, cost, latency, and the Pareto front. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from metajudge.clashes.choice import Choice, Limits, choose
-from metajudge.clashes.pareto import CandidateFigures, ParetoStanding, front_by_prompts
+from metajudge.clashes.pareto import (
+    CandidateFigures,
+    Choice,
+    Draws,
+    Lead,
+    Limits,
+    Observed,
+    ParetoStanding,
+    choose,
+    draws_of,
+    front_by_prompts,
+    lead_of,
+)
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.uncertainty import Draws, Lead, Observed, draws_of, lead_of
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.stats.arrays import Floats
 from metajudge.stats.association import share_of
@@ -98,70 +108,83 @@ def standings_of(records: Sequence[ClashRecord], limits: Limits | None = None) -
         records: those that count, see :func:`metajudge.clashes.run.counting_records`.
     """
     names = sorted({one.name for record in records for one in record.candidates})
-    figures = {name: _figures(name, records) for name in names}
-    means = [CandidateFigures(name, *(one.mean for one in figures[name][:3])) for name in names]
-    observed = _observed(names, figures, records)
+    known = [_Known.of(name, records) for name in names]
+    means = [CandidateFigures(one.name, one.quality.mean, one.cost_usd.mean, one.latency_s.mean) for one in known]
+    observed = _observed(known, records)
     draws: Draws | None = draws_of(observed) if names else None
-    front = {one.candidate.name: one for one in front_by_prompts(means, draws)}
     best = {} if draws is None else draws.best()
-    shares = {name: _shares(name, records) for name in names}
-    found = []
-    for name in names:
-        one = _standing(name, records, figures[name], front[name])
-        found.append(one.model_copy(update={"share": _share(shares[name]), "best": best.get(name)}))
+    found = [
+        _standing(one, records, pareto, best.get(one.name))
+        for one, pareto in zip(known, front_by_prompts(means, draws), strict=True)
+    ]
     ordered = sorted(found, key=lambda one: -1.0 if one.quality.mean is None else one.quality.mean, reverse=True)
-    by_prompt = {name: {item: fmean(values) for item, values in shares[name].items()} for name in names}
+    by_prompt = {one.name: {item: fmean(values) for item, values in one.shares.items()} for one in known}
     lead = lead_of([one.name for one in ordered], by_prompt)
     choice = None if limits is None or not names else choose(means, limits, draws)
     return Standings(tuple(ordered), observed.prompts, lead, choice)
 
 
-def standings(records: Sequence[ClashRecord]) -> list[CandidateStanding]:
-    """Every candidate's standing, best quality first; equal ones by name."""
-    return list(standings_of(records).candidates)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of one candidate.
+
+    Attributes:
+        shares: prompt -> its shares of points in its evaluations.
+        answers: with their prompts; repeats that judged the same one count it once.
+        generated: of these, those that it was asked for and gave.
+    """
+
+    name: str
+    shares: Mapping[str, Sequence[float]]
+    answers: Sequence[CandidateAnswer]
+    generated: Sequence[tuple[str, CandidateAnswer]]
+    quality: Average
+    cost_usd: Average
+    latency_s: Average
+    first_token_s: Average
+
+    @classmethod
+    def of(cls, name: str, records: Sequence[ClashRecord]) -> "_Known":
+        shares: dict[str, list[float]] = {}
+        answers: dict[tuple[str, int], CandidateAnswer] = {}
+        for record in records:
+            if (share := points_share(record, name)) is not None:
+                shares.setdefault(record.item_id, []).append(share)
+            for one in record.candidates:
+                if one.name == name:
+                    answers.setdefault((record.item_id, record.cycle), one)
+        every = [share for given in shares.values() for share in given]
+        made = [(i, one) for (i, _), one in answers.items() if one.source == "generated" and one.failure is None]
+        given = any(one.source == "given" for one in answers.values())
+        why = "the answers were given, not generated" if given else "none of its answers arrived"
+        return cls(
+            name=name,
+            shares=shares,
+            answers=list(answers.values()),
+            generated=made,
+            quality=Average(fmean(every), len(every)) if every else Average(None, 0, why="no verdict ranks it"),
+            cost_usd=_average([one.cost_usd for _, one in made], "a price or the usage is not known", why),
+            latency_s=_average([one.latency_s for _, one in made], "a latency is not known", why),
+            first_token_s=_average([one.first_token_s for _, one in made], "not measured", why),
+        )
 
 
-def _shares(name: str, records: Sequence[ClashRecord]) -> dict[str, list[float]]:
-    """Prompt -> a candidate's shares of points in its evaluations."""
-    found: dict[str, list[float]] = {}
-    for record in records:
-        share = points_share(record, name)
-        if share is not None:
-            found.setdefault(record.item_id, []).append(share)
-    return found
-
-
-def _share(shares: Mapping[str, Sequence[float]]) -> Estimate | None:
-    if len(shares) < 2:
-        return None
-    values = [value for given in shares.values() for value in given]
-    clusters = [number for number, given in enumerate(shares.values()) for _ in given]
-    return share_of(np.clip(values, 0.0, 1.0), clusters)
-
-
-def _observed(
-    names: Sequence[str],
-    figures: Mapping[str, tuple[Average, Average, Average, Average]],
-    records: Sequence[ClashRecord],
-) -> Observed:
+def _observed(known: Sequence[_Known], records: Sequence[ClashRecord]) -> Observed:
     """Sums and counts by prompt; nothing of costs and latencies whose mean is not known."""
     places = {item: place for place, item in enumerate(dict.fromkeys(record.item_id for record in records))}
-    tables: list[tuple[Floats, Floats]] = [
-        (np.zeros((len(places), len(names))), np.zeros((len(places), len(names)))) for _ in range(3)
-    ]
-    for column, name in enumerate(names):
-        _, cost, latency, _ = figures[name]
-        given = _generated(name, records)
+    shape = len(places), len(known)
+    tables: list[tuple[Floats, Floats]] = [(np.zeros(shape), np.zeros(shape)) for _ in range(3)]
+    for column, one in enumerate(known):
         values = (
-            [(item, value) for item, row in _shares(name, records).items() for value in row],
-            [(item, one.cost_usd or 0.0) for item, one in given if cost.mean is not None],
-            [(item, one.latency_s or 0.0) for item, one in given if latency.mean is not None],
+            [(item, value) for item, row in one.shares.items() for value in row],
+            [(item, it.cost_usd or 0.0) for item, it in one.generated if one.cost_usd.mean is not None],
+            [(item, it.latency_s or 0.0) for item, it in one.generated if one.latency_s.mean is not None],
         )
         for (sums, counts), found in zip(tables, values, strict=True):
             for item, value in found:
                 sums[places[item], column] += value
                 counts[places[item], column] += 1
-    return Observed(tuple(names), *tables)
+    return Observed(tuple(one.name for one in known), *tables)
 
 
 def points_share(record: ClashRecord, name: str) -> float | None:
@@ -169,52 +192,34 @@ def points_share(record: ClashRecord, name: str) -> float | None:
     tally = record.tally
     if tally is None or name not in tally.scores or len(tally.scores) < 2:
         return None
-    cast = sum(vote.weight or 0.0 for vote in record.votes if vote.role != "observer" and vote.groups is not None)
+    cast = sum(vote.weight or 0.0 for vote in record.votes if vote.counted and vote.groups is not None)
     return tally.scores[name] / (cast * (len(tally.scores) - 1))
 
 
-def _figures(name: str, records: Sequence[ClashRecord]) -> tuple[Average, Average, Average, Average]:
-    shares = [share for record in records if (share := points_share(record, name)) is not None]
-    quality = Average(fmean(shares), len(shares)) if shares else Average(None, 0, why="no verdict ranks it")
-    generated = [one for _, one in _generated(name, records)]
-    given = any(one.source == "given" for _, one in _answers_by_prompt(name, records))
-    why = "the answers were given, not generated" if given else "none of its answers arrived"
-    return (
-        quality,
-        _average([one.cost_usd for one in generated], "a price or the usage is not known", why),
-        _average([one.latency_s for one in generated], "a latency is not known", why),
-        _average([one.first_token_s for one in generated], "not measured", why),
-    )
-
-
 def _standing(
-    name: str,
-    records: Sequence[ClashRecord],
-    figures: tuple[Average, Average, Average, Average],
-    pareto: ParetoStanding,
+    known: _Known, records: Sequence[ClashRecord], pareto: ParetoStanding, best: float | None
 ) -> CandidateStanding:
-    answers = [one for _, one in _answers_by_prompt(name, records)]
-    asked = [
-        first
-        for record in records
-        for vote in record.votes
-        if vote.own == name and (first := vote.own_first) is not None
-    ]
+    name = known.name
+    votes = [vote for record in records for vote in record.votes if vote.own == name]
+    asked = [first for vote in votes if (first := vote.own_first) is not None]
     counts = Counter(_result(record, name) for record in records)
-    quality, cost, latency, first_token = figures
+    values = [value for given in known.shares.values() for value in given]
+    clusters = [number for number, given in enumerate(known.shares.values()) for _ in given]
     return CandidateStanding(
         name=name,
-        quality=quality,
+        quality=known.quality,
         wins=counts["win"],
         ties=counts["tie"],
         judged=counts["win"] + counts["tie"] + counts["loss"],
-        answers=len(answers),
-        failed=sum(one.failure is not None for one in answers),
-        cost_usd=cost,
-        latency_s=latency,
-        first_token_s=first_token,
+        answers=len(known.answers),
+        failed=sum(one.failure is not None for one in known.answers),
+        cost_usd=known.cost_usd,
+        latency_s=known.latency_s,
+        first_token_s=known.first_token_s,
         own_first=(sum(asked), len(asked)),
         pareto=pareto,
+        share=None if len(known.shares) < 2 else share_of(np.clip(values, 0.0, 1.0), clusters),
+        best=best,
     )
 
 
@@ -224,22 +229,6 @@ def _result(record: ClashRecord, name: str) -> str:
     if record.winner == name:
         return "win"
     return "tie" if name in record.tied else "loss"
-
-
-def _answers_by_prompt(name: str, records: Iterable[ClashRecord]) -> list[tuple[str, CandidateAnswer]]:
-    """A candidate's answers with their prompts; repeats that judged the same one count it once."""
-    found: dict[tuple[str, int], CandidateAnswer] = {}
-    for record in records:
-        for one in record.candidates:
-            if one.name == name:
-                found.setdefault((record.item_id, record.cycle), one)
-    return [(item, one) for (item, _), one in found.items()]
-
-
-def _generated(name: str, records: Iterable[ClashRecord]) -> list[tuple[str, CandidateAnswer]]:
-    """Of these, those that it was asked for and gave."""
-    found = _answers_by_prompt(name, records)
-    return [(item, one) for item, one in found if one.source == "generated" and one.failure is None]
 
 
 def _average(values: Sequence[float | None], unknown: str, none: str) -> Average:

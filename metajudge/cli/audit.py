@@ -7,7 +7,6 @@ from typing import Annotated, get_args
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from metajudge.audit.card import AuditDocument, CheckName
 from metajudge.auditing import audited_by, demo_judgments
@@ -19,10 +18,9 @@ from metajudge.files.output import check_apart, write_text
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.inspection import guess_tables
 from metajudge.readers.jsonl import to_line
-from metajudge.report.audit.commands import JOINED, SHEET, Given, flags, next_commands, sheet, to_label
 from metajudge.report.audit.page import card, page
-from metajudge.report.audit.published import published
-from metajudge.report.audit.terminal import Line, lines
+from metajudge.report.audit.published import JOINED, SHEET, Given, flags, next_commands, published, sheet, to_label
+from metajudge.report.audit.terminal import lines
 from metajudge.report.audit.words import counted
 from metajudge.report.html import to_html
 from metajudge.report.markdown import to_markdown
@@ -69,18 +67,11 @@ def print_audit(document: AuditDocument, out: Path | None, *, as_json: bool) -> 
         return
     console = Console(highlight=False)
     for line in lines(document):
-        console.print(_styled(line), soft_wrap=True)
+        console.print(line, soft_wrap=True)
     if out is not None:
         for name in (PAGE, CARD, JSON, SHEET, JOINED):
             if (out / name).exists():
                 typer.echo(f"Written: {shlex.quote(str(out / name))}")
-
-
-def _styled(line: Line) -> Text:
-    text = Text(line.text)
-    if line.styled:
-        text.stylize(line.style, 0, line.styled)
-    return text
 
 
 ANY = "any"

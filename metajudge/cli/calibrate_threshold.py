@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,9 +12,8 @@ from metajudge.calibration.advice import Advice
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration
 from metajudge.calibration.guarantee import Abstention, Guarantee
-from metajudge.calibration.looks import Schedule
+from metajudge.calibration.looks import Schedule, ScheduleName
 from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
-from metajudge.cli.calibrate_report import right_line
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json, echo_lines
 from metajudge.errors import InputError
@@ -23,7 +21,7 @@ from metajudge.files.output import check_apart, check_writable
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.types import Judgment, Right, VerdictKind
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
-from metajudge.vetting.looking import LookRequest, LookResult, ReferenceScores, advice_after, look
+from metajudge.vetting.looking import GroupedBy, LookRequest, LookResult, ReferenceScores, advice_after, look
 
 NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
 DataOption = Annotated[
@@ -42,6 +40,11 @@ FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", 
 CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
 
 
+def right_line(kind: str, rule: str) -> str:
+    """What was vetted, and what counts as right."""
+    return f"Verdicts: {kind}; right by the rule {rule}"
+
+
 def labelled_records(
     data: list[Path],
     reading: Reading,
@@ -58,28 +61,6 @@ def check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -
     if out is not None:
         check_writable(out)
     check_apart([*data, *((agent_scores,) if agent_scores else ())], [out])
-
-
-class Questions(StrEnum):
-    """Which questions a threshold is selected on."""
-
-    new = "new"
-    all = "all"
-
-
-class Group(StrEnum):
-    """What a promise is made for each of."""
-
-    judge = "judge"
-    category = "category"
-
-
-class ScheduleChoice(StrEnum):
-    """How delta is divided over looks."""
-
-    declining = "declining"
-    even = "even"
-    anytime = "anytime"
 
 
 @takes_labels
@@ -101,7 +82,7 @@ def threshold(
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
     questions: Annotated[
-        Questions | None,
+        Literal["new", "all"] | None,
         typer.Option(
             help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
         ),
@@ -124,7 +105,7 @@ def threshold(
     ] = None,
     allow_other: OtherCalibrationOption = False,
     schedule: Annotated[
-        ScheduleChoice | None,
+        ScheduleName | None,
         typer.Option(
             help="How delta is divided over looks, declared at the first one: `declining` (3/4 for the first), `even` "
             "(over --looks) or `anytime` (an e-process, read after any label)."
@@ -141,7 +122,7 @@ def threshold(
         ),
     ] = False,
     by: Annotated[
-        Group | None,
+        GroupedBy | None,
         typer.Option(
             help="A promise for each judge or each category, all of them together at delta (Holm). Default: one for "
             "all together."
@@ -179,7 +160,7 @@ def threshold(
     table = labelled_records(data, reading, agent_scores, labelling).table(
         fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
     )
-    only_new = None if questions is None else questions is Questions.new
+    only_new = None if questions is None else questions == "new"
     rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
     for note in rows.notes:
         typer.echo(note, err=True)
@@ -192,13 +173,13 @@ def threshold(
         delta=delta,
         or_lower=or_lower,
         judges=tuple(judges),
-        by=None if by is None else by.value,
+        by=by,
         procedure=chosen,
         most_per_question=most,
         reference=ReferenceScores.of_fit(fitted, judges)
         if chosen == "e_process"  # its thresholds stay the same while labels are added
         else ReferenceScores.of_file(fitted, judges, table, rows, allow_other),
-        schedule=_schedule(schedule, planned_looks),
+        schedule=Schedule(name=schedule or "even", looks=planned_looks) if schedule or planned_looks else None,
         accept_changes=accept_changes,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -253,19 +234,11 @@ class _Shown:
         return one.meaning(self.fitted.identity.judges) + together
 
 
-def _schedule(name: ScheduleChoice | None, looks: int | None) -> Schedule | None:
-    if name is None and looks is None:
-        return None
-    return Schedule(name=(name or ScheduleChoice.even).value, looks=looks)
-
-
-def _procedure(
-    given: ProcedureName | None, schedule: ScheduleChoice | None, fitted: Calibration
-) -> ProcedureName | None:
+def _procedure(given: ProcedureName | None, schedule: ScheduleName | None, fitted: Calibration) -> ProcedureName | None:
     if given is not None:
         return given
     declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
-    return "e_process" if declared == ScheduleChoice.anytime else None
+    return "e_process" if declared == "anytime" else None
 
 
 def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:

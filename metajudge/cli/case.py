@@ -1,20 +1,19 @@
 """``metajudge case``: score the stages of cases, and decide what happens to them."""
 
 import contextlib
-import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
+from rich.console import Console
 
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.reading import read_cases
-from metajudge.cases.result import CaseResult
+from metajudge.cases.result import CaseResult, CriterionResult, StageResult
 from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases
-from metajudge.cli.case_report import counted_cases, print_report, report_of
-from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,
@@ -26,6 +25,8 @@ from metajudge.cli.options import (
     StoreOption,
     StrictOption,
     WebhookOption,
+    advised,
+    counted_cases,
     need_judges,
     panel_from,
     refuse_bad_lines,
@@ -35,19 +36,135 @@ from metajudge.cli.options import (
 from metajudge.cli.outputs import check_reports
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.cli.stored import with_store
-from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric, load_policy
+from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, case_rubric, load_policy
 from metajudge.feedback.in_force import policy_in_force
 from metajudge.outcomes.sending import webhook_of
+from metajudge.readers.lines import Reject
+from metajudge.report.document import Report, Section, Table
 from metajudge.report.files import write_report
+from metajudge.report.tables import table_with
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
-from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.runs.progress import Progress
+from metajudge.runs.totals import in_words
 from metajudge.session import Session
 from metajudge.settings import Settings
 
-STARTED = time.monotonic()
+MOST_SHOWN = 20
+"""Maximum number of cases printed; the file or the store has all of them."""
+
+
+def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path, *, details: bool = False) -> None:
+    """Prints each case's stages and decision, then the run's counts.
+
+    Args:
+        details: also every criterion's comment, quotes and weaknesses, and all of what tips the decision.
+    """
+    console = Console(highlight=False)
+    for result in summary.results[:MOST_SHOWN]:
+        for line in _case_lines(result, details):
+            console.print(line, soft_wrap=True, markup=False)
+    if len(summary.results) > MOST_SHOWN:
+        console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
+    for line in (*_counts(summary), *_bad(rejects, where), summary.took, *filter(None, [summary.end.next_step])):
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def _case_lines(result: CaseResult, details: bool) -> list[str]:
+    lines = [f"{result.case_id} ({result.type}, weights {result.metadata.weights_used}): {result.action}"]
+    for stage in result.stages:
+        lines.append(f"  {_stage_line(stage)}")
+        if details:
+            lines += [f"    {line}" for line in _details(stage)]
+    lines.append(f"  {result.reasoning}")
+    lines += [f"  {tip}" for tip in (result.tips if details else result.tips[:1])]
+    lines += [f"  Warning: {warning}" for warning in result.warnings]
+    return lines
+
+
+def _details(stage: StageResult) -> list[str]:
+    """Each criterion's comment, quotes and weaknesses; where several judged, a judge's name is in its comment."""
+    lines = []
+    for name, one in stage.criteria.items():
+        sure = "" if one.confidence is None else f", confidence {one.confidence:.2f}"
+        lines.append(f"{name}: {one.score_in_words}{sure}. {one.comment}")
+        lines += [f"  quote {quote.where}: {quote.quote}" for quote in one.evidence]
+        lines += [f"  weakness: {weakness}" for weakness in one.weaknesses]
+    return lines
+
+
+def _stage_line(stage: StageResult) -> str:
+    if stage.weighted_score is None:
+        return f"{stage.name}: no score: {'' if stage.failure is None else stage.failure.message}"
+    scores = ", ".join(
+        f"{name} {'n/a' if one.score is None else f'{one.score:g}'}" for name, one in stage.criteria.items()
+    )
+    sure = "" if stage.confidence_overall is None else f", confidence {stage.confidence_overall:.2f}"
+    return f"{stage.name}: {stage.weighted_score:.2f}{sure} ({scores})"
+
+
+def _counts(summary: CaseTotals) -> list[str]:
+    actions = in_words(summary.actions) or "none"
+    lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
+    warning = summary.quotes.warning
+    if warning is not None:
+        lines.append(f"{warning} Bands can look at that: policy {VERIFIED_POLICY} does, --details lists the quotes.")
+    if summary.gated:
+        lines.append(f"{summary.gated} of them ended at the gate.")
+    if summary.reviews:
+        lines.append(f"{summary.reviews} are waiting for review: {advised('review', 'next', '--reviewer', 'NAME')}")
+    if summary.failures:
+        lines.append(f"Judges' failures: {in_words(summary.failures)}. Run the same command again to retry them.")
+    return [*lines, *filter(None, [summary.webhook_sentence])]
+
+
+def report_of(summary: CaseTotals) -> Report:
+    """Every case with each stage's scores, reasons and quotes, and what tips the decision."""
+    warning = summary.quotes.warning
+    first = summary.results[0].metadata if summary.results else None
+    return Report(
+        title="Cases",
+        summary=(*_counts(summary), *([] if warning is None else [warning])),
+        sections=tuple(_section(result) for result in summary.results),
+        provenance={}
+        if first is None
+        else {
+            "policy": f"{first.policy}, digest {first.policy_digest}",
+            "rubric": f"{first.rubric}, digest {first.rubric_digest}",
+            "judges": ", ".join(f"{name} ({model})" for name, model in first.judge_models.items()),
+            "metajudge": first.metajudge_version,
+        },
+    )
+
+
+def _section(result: CaseResult) -> Section:
+    paragraphs = (result.reasoning, *(f"Warning: {one}" for one in result.warnings), *result.tips)
+    blocks = []
+    for stage in result.stages:
+        blocks += [_table(_stage_line(stage), stage.criteria)] if stage.criteria else []
+        blocks += [_table(f"{stage.name} by {one.judge}", one.criteria) for one in stage.each_judge if one.criteria]
+    return Section(title=f"{result.case_id}: {result.action}", paragraphs=paragraphs, blocks=tuple(blocks))
+
+
+def _table(caption: str, criteria: Mapping[str, CriterionResult]) -> Table:
+    return table_with(
+        caption,
+        criteria.items(),
+        ("criterion", lambda one: one[0]),
+        ("score", lambda one: one[1].score_in_words),
+        ("confidence", lambda one: "" if one[1].confidence is None else f"{one[1].confidence:.2f}"),
+        ("comment", lambda one: one[1].comment),
+        ("quotes", lambda one: " | ".join(f"{quote.quote} ({quote.where})" for quote in one[1].evidence)),
+        ("weaknesses", lambda one: " | ".join(one[1].weaknesses)),
+    )
+
+
+def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
+    if not rejects:
+        return []
+    return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
 
 
 @takes_budget
@@ -111,13 +228,8 @@ def case(
         return
     totals = CaseTotals(cases=len(found.cases), bad_lines=len(found.rejects))
 
-    async def judged(session: Session) -> None:
-        stop = Stop()
-        async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(session)
-            stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-            file = stack.enter_context(OrderedFile(out)) if out is not None else None
-            progress = stack.enter_context(Progress(totals, session.meter, len(found.cases)))
+    async def judged(session: Session, stop: Stop, progress: Progress) -> None:
+        with contextlib.nullcontext() if out is None else OrderedFile(out) as file:
 
             def on_result(index: int, result: CaseResult) -> None:
                 if file is not None:
@@ -136,12 +248,10 @@ def case(
                 stop=stop,
             )
 
-    with spending.session(panel, where, "case", concurrency) as session:
-        run(judged(session))
+    spending.run(judged, totals, len(found.cases), panel, where, "case", concurrency)
     rejects = rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     totals.store, totals.out = str(where), None if out is None else str(out)
-    totals.total_s = time.monotonic() - STARTED
     if as_json:
         results = {} if out else {"results": [result.model_dump(mode="json") for result in totals.results]}
         typer.echo(orjson.dumps({**totals.to_json(), **results}).decode())

@@ -1,29 +1,33 @@
 """``metajudge clash``: candidates answer, a blind panel ranks them, rankings are counted and compared with people."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import orjson
 import typer
 
-from metajudge.clashes.candidates import ClashFile, load_candidates, load_clash_file
-from metajudge.clashes.choice import WITHIN, Limits
-from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, Concordance, concordance, words
+from metajudge.clashes.concordance import (
+    CEILING,
+    PRIOR_WORK,
+    SOURCE,
+    Concordance,
+    by_category,
+    concordance,
+    self_preference,
+    words,
+)
 from metajudge.clashes.files import Asked, open_asked, write_judgments
+from metajudge.clashes.pareto import WITHIN, Limits
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, open_reviews, read_clashes, review_of_clash
 from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
-from metajudge.clashes.setup import ClashSettings, repeat_numbers
-from metajudge.clashes.standings import standings_of
-from metajudge.cli.clash_html import report_of
-from metajudge.cli.clash_report import Written, print_clash, summary_json
-from metajudge.cli.loop import run, stop_on_interrupt
+from metajudge.clashes.setup import ClashFile, ClashSettings, load_candidates, load_clash_file, repeat_numbers
+from metajudge.clashes.standings import Standings, standings_of
+from metajudge.cli.clash_report import Written, print_clash, report_of
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -48,7 +52,7 @@ from metajudge.report.document import Absent, Column, Table
 from metajudge.report.files import write_report
 from metajudge.report.tables import table_to_text
 from metajudge.reviews.review import ReviewStatus
-from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
 from metajudge.settings import Settings
@@ -139,15 +143,7 @@ def _json(found: Concordance, waiting: int) -> str:
     return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-STARTED = time.monotonic()
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
-
-
-class Responses(StrEnum):
-    """Where the answers come from."""
-
-    GENERATE = "generate"
-    GIVEN = "given"
 
 
 @takes_budget
@@ -181,8 +177,9 @@ def clash(
         ),
     ] = None,
     responses: Annotated[
-        Responses, typer.Option(help="Have the candidates answer, or judge the responses given in the file.")
-    ] = Responses.GENERATE,
+        Literal["generate", "given"],
+        typer.Option(help="Have the candidates answer, or judge the responses given in the file."),
+    ] = "generate",
     observers: Annotated[
         bool, typer.Option("--observers", help="Candidates also rank all answers; shown, never counted.")
     ] = False,
@@ -281,7 +278,7 @@ def clash(
         return
     if prompt is None:
         raise typer.BadParameter("give a prompt, or a file of them", param_hint="PROMPT")
-    given = responses is Responses.GIVEN
+    given = responses == "given"
     if cycles > 1 and not regenerate:
         raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
     if regenerate and given:
@@ -328,40 +325,28 @@ def clash(
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
     hook = webhook_of(Settings.load())
-    with spending.session(panel, store_path(store), "clash", concurrency, webhook=hook) as session:
-        found, reviews = run(_run(session, settings, asked, out, review, review_sample))
-    found.totals.total_s = time.monotonic() - STARTED
-    _write(found, asked, limits, Written(out, judgments, reviews), outputs)
-    raise typer.Exit(found.totals.exit_code)
+    made: set[str] = set()
 
-
-async def _run(
-    session: Session, settings: ClashSettings, asked: Asked, out: Path | None, review: bool | None, sample: float
-) -> tuple[ClashResult, dict[str, str]]:
-    """The run, then the queue: evaluation -> review, of all that are in it.
-
-    Args:
-        review: puts into the queue: None for what this run made, True for everything in its file, False for nothing.
-        sample: fraction of what the triage rule accepts.
-    """
-    stop, made = Stop(), set[str]()
-    totals = ClashTotals(bad_lines=len(asked.rejects))
-    total = len(asked.items) * settings.cycles * len(repeat_numbers(settings.repeats))
-    async with session:
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+    async def ranked(session: Session, stop: Stop, progress: Progress) -> tuple[ClashResult, dict[str, str]]:
+        """The run, then the queue: evaluation -> review, of all that are in it."""
         session.connect()
-        with Progress(totals, session.meter, total) as progress:
 
-            def note(record: ClashRecord, reused: bool) -> None:
-                if not reused and record.everybody_asked:  # the same command completes the others: they wait for that
-                    made.add(record.key)
-                progress.update()
+        def note(record: ClashRecord, reused: bool) -> None:
+            if not reused and record.everybody_asked:  # the same command completes the others: they wait for that
+                made.add(record.key)
+            progress.update()
 
-            found = await run_clash(session, asked.items, settings, out=out, totals=totals, stop=stop, on_record=note)
+        found = await run_clash(session, asked.items, settings, out=out, totals=totals, stop=stop, on_record=note)
         if review is False:
             return found, {}
-        adding = None if review else made
-        return found, await open_reviews(session.store, found.records, sample=sample, adding=adding)
+        adding = None if review else made  # without --review what this run made, with it everything in its file
+        return found, await open_reviews(session.store, found.records, sample=review_sample, adding=adding)
+
+    totals = ClashTotals(bad_lines=len(asked.rejects))
+    steps = len(asked.items) * cycles * len(repeat_numbers(repeats))
+    found, reviews = spending.run(ranked, totals, steps, panel, store_path(store), "clash", concurrency, webhook=hook)
+    _write(found, asked, limits, Written(out, judgments, reviews), outputs)
+    raise typer.Exit(found.totals.exit_code)
 
 
 def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Written, outputs: Outputs) -> None:
@@ -384,6 +369,28 @@ def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Wri
         print_clash(records, totals, standings, written, cycles=table)
     for path in outputs.report or ():
         write_report(report_of(records, totals, standings), path)
+
+
+def summary_json(
+    records: Sequence[ClashRecord],
+    totals: ClashTotals,
+    cycles: Mapping[str, Any],
+    found: Standings,
+    reviews: Mapping[str, str],
+) -> str:
+    """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
+    data: dict[str, Any] = {
+        "summary": totals.to_json(),
+        "standings": [one.model_dump() for one in found.candidates],
+        **({} if found.lead is None else {"lead": found.lead.to_json()}),
+        **({} if found.choice is None else {"choice": {**asdict(found.choice), "sentence": found.choice.sentence()}}),
+        "categories": by_category(records),
+        "self_preference": [one.to_json() for one in self_preference(records)],
+        **({"cycles": dict(cycles)} if cycles else {}),
+        "reviews": dict(reviews),
+        "evaluations": [record.model_dump(mode="json") for record in records],
+    }
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:

@@ -1,26 +1,41 @@
-"""The output of ``metajudge clash``: one verdict with every judge's ranking, or the standings over many."""
+"""The output of ``metajudge clash``: one verdict with every judge's ranking, or the standings over many; its report."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import orjson
 import typer
 
-from metajudge.clashes.decided import wants_person
+from metajudge.clashes.concordance import by_category, self_preference
+from metajudge.clashes.files import wants_person
 from metajudge.clashes.record import ClashRecord, JudgeVote
 from metajudge.clashes.run import ClashTotals
-from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, full_sheet, verdict_of
+from metajudge.clashes.sheet import ClashSheet, VoteSheet, full_sheet, triage_of, verdict_of
 from metajudge.clashes.standings import Average, CandidateStanding, Standings
-from metajudge.clashes.summary import by_category, self_preference
-from metajudge.cli.options import advised, echo_lines
+from metajudge.cli.options import advised, counted, echo_lines
 from metajudge.files.command_line import command
-from metajudge.report.document import Absent, Cell, Column, Measured, Table
-from metajudge.report.tables import dollars, one_line, table_to_text
+from metajudge.judging.blinding_report import HiddenName, LeftName
+from metajudge.judging.criteria import Criterion
+from metajudge.report.document import (
+    Absent,
+    Cell,
+    Fold,
+    Measured,
+    Passage,
+    Report,
+    ScatterChart,
+    ScatterPoint,
+    Section,
+    Table,
+)
+from metajudge.report.tables import Head, Row, columns, dollars, one_line, table_to_text, table_with
 from metajudge.runs.totals import in_words
-from metajudge.types import Ranking
+from metajudge.stats.interval_estimate import Estimate
 
+MOST_NAMES = 500
+"""Names that a report lists at most."""
+MOST_SHOWN = 200
+"""Evaluations that a report shows at most."""
 LISTED = 20
 """Evaluations for people that are listed at most."""
 WORDS = 60
@@ -77,36 +92,14 @@ def print_clash(
     echo_lines([*_for_people(records, written), took(totals, records), *sent, *_next(totals, written)])
 
 
-def summary_json(
-    records: Sequence[ClashRecord],
-    totals: ClashTotals,
-    cycles: Mapping[str, Any],
-    found: Standings,
-    reviews: Mapping[str, str],
-) -> str:
-    """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
-    data: dict[str, Any] = {
-        "summary": totals.to_json(),
-        "standings": [one.model_dump() for one in found.candidates],
-        **({} if found.lead is None else {"lead": found.lead.to_json()}),
-        **({} if found.choice is None else {"choice": {**_plain(found.choice), "sentence": found.choice.sentence()}}),
-        "categories": by_category(records),
-        "self_preference": [one.to_json() for one in self_preference(records)],
-        **({"cycles": dict(cycles)} if cycles else {}),
-        "reviews": dict(reviews),
-        "evaluations": [record.model_dump(mode="json") for record in records],
-    }
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
 def best_answers(record: ClashRecord) -> list[str]:
     """The winning answer, or those that share the first place, before anything else."""
     sheet = full_sheet(record)
     lines = []
     for one in sheet.best:
         what = "Winning answer" if len(sheet.best) == 1 else "Shares the first place"
-        text = "\n".join(f"  {shown(line)}" for line in one.text.splitlines()) or "  (empty)"
-        lines += [f"{what}, by {one.name}:", text, ""]
+        text = "\n".join(f"  {shown(line)}" for line in (one.given.text or "").splitlines()) or "  (empty)"
+        lines += [f"{what}, by {one.given.name}:", text, ""]
     return lines
 
 
@@ -124,11 +117,9 @@ def first_words(question: str) -> str:
 def verdict_lines(record: ClashRecord) -> list[str]:
     """A verdict with its votes; observers are listed apart."""
     lines = [headline(record)]
-    counted = [vote for vote in record.votes if vote.role != "observer"]
-    watching = [vote for vote in record.votes if vote.role == "observer"]
-    lines += [f"  {_vote(vote)}" for vote in counted]
-    if watching:
-        lines += ["Observers (not counted):", *(f"  {_vote(vote)}" for vote in watching)]
+    lines += [f"  {_vote(vote)}" for vote in record.votes if vote.counted]
+    watching = [f"  {_vote(vote)}" for vote in record.votes if not vote.counted]
+    lines += ["Observers (not counted):", *watching] if watching else []
     if record.criteria is not None:
         names = ", ".join(f"{one.name} {one.weight:.0%}" for one in record.criteria.criteria)
         why = f" ({record.criteria.why.message})" if record.criteria.why is not None else ""
@@ -152,51 +143,46 @@ def headline(record: ClashRecord) -> str:
 
 def _vote(vote: JudgeVote) -> str:
     weight = "" if vote.weight in (None, 1.0) else f" (weight {vote.weight:g})"
-    own = ""
-    if vote.own_first is not None:
-        own = ", its own answer first" if vote.own_first else ", its own answer not first"
-    ranking = (
-        str(vote.ranking)
-        if isinstance(vote.ranking, Ranking)
-        else f"no ranking: {vote.failure and vote.failure.message}"
-    )
-    return f"{vote.judge}{weight}: {ranking}{own}"
+    ranking = f"no ranking: {vote.failure and vote.failure.message}" if vote.groups is None else str(vote.ranking)
+    return f"{vote.judge}{weight}: {ranking}{f', {own}' if (own := _own(vote)) else ''}"
 
 
-def ranked_by(vote: VoteSheet) -> str:
+def _own(vote: JudgeVote) -> str:
+    return "" if vote.own_first is None else f"its own answer {'first' if vote.own_first else 'not first'}"
+
+
+def ranked_by(one: VoteSheet) -> str:
     """A judge's ranking in a cell, or why there is none."""
-    own = "" if vote.own_first is None else f" (its own answer {'first' if vote.own_first else 'not first'})"
-    return f"no ranking: {vote.problem}" if vote.written is None else f"{vote.written}{own}"
+    own = _own(one.vote)
+    return f"no ranking: {one.problem}" if one.written is None else f"{one.written}{f' ({own})' if own else ''}"
 
 
 def standings_table(found: Standings) -> Table | None:
     """Wins, quality, cost, latency and the Pareto front, one row a candidate; None without a candidate."""
     if not found.candidates:
         return None
-    return Table(
-        caption="Candidates",
-        columns=(
-            Column(title="candidate"),
-            *(Column(title=title, kind="count") for title in ("won", "tied", "judged")),
-            Column(title="quality", kind="number"),
-            Column(title="best", kind="percent"),
-            Column(title="cost", kind="usd"),
-            Column(title="latency, s", kind="number"),
-            Column(title="first token, s", kind="number"),
-            Column(title="Pareto"),
-        ),
-        rows=tuple(_row(one, found.prompts) for one in found.candidates),
+    few = Absent(absent=f"too few prompts ({found.prompts})")
+    return table_with(
+        "Candidates",
+        found.candidates,
+        ("candidate", lambda one: one.name),
+        (("won", "count"), lambda one: one.wins),
+        (("tied", "count"), lambda one: one.ties),
+        (("judged", "count"), lambda one: one.judged),
+        (("quality", "number"), lambda one: _mean(one.quality, one.share)),
+        (("best", "percent"), lambda one: few if one.best is None else one.best),
+        (("cost", "usd"), lambda one: _mean(one.cost_usd)),
+        (("latency, s", "number"), lambda one: _mean(one.latency_s)),
+        (("first token, s", "number"), lambda one: _mean(one.first_token_s)),
+        ("Pareto", pareto_words),
         notes=(QUALITY, FRONT),
     )
 
 
-def _row(one: CandidateStanding, prompts: int) -> tuple[Cell, ...]:
-    quality: Cell = _mean(one.quality)
-    if one.quality.mean is not None and one.share is not None:
-        quality = Measured(value=one.quality.mean, low=one.share.low, high=one.share.high)
-    best: Cell = Absent(absent=f"too few prompts ({prompts})") if one.best is None else one.best
-    means = [_mean(value) for value in (one.cost_usd, one.latency_s, one.first_token_s)]
-    return (one.name, one.wins, one.ties, one.judged, quality, best, *means, pareto_words(one))
+def _mean(value: Average, share: Estimate | None = None) -> Cell:
+    if value.mean is None:
+        return Absent(absent=value.why or "not known")
+    return value.mean if share is None else Measured(value=value.mean, low=share.low, high=share.high)
 
 
 def pareto_words(one: CandidateStanding) -> str:
@@ -224,24 +210,18 @@ def category_table(records: Sequence[ClashRecord]) -> Table | None:
     rows = by_category(records)
     if not rows:
         return None
-    titles = ("evaluations", "with a winner", "unanimous", "ties", "for people")
-    counts = (Column(title=one, kind="count") for one in titles)
-    return Table(
-        caption="Categories",
-        columns=(Column(title="category"), *counts, Column(title="most often won by")),
-        rows=tuple(
-            (
-                row.category or "(none)",
-                *(row.evaluations, row.decided, row.unanimous, row.tied, row.escalated),
-                f"{', '.join(row.best)} ({row.won})" if row.best else Absent(absent="no evaluation has a winner"),
-            )
-            for row in rows
-        ),
+    none = Absent(absent="no evaluation has a winner")
+    return table_with(
+        "Categories",
+        rows,
+        ("category", lambda row: row.category or "(none)"),
+        (("evaluations", "count"), lambda row: row.evaluations),
+        (("with a winner", "count"), lambda row: row.decided),
+        (("unanimous", "count"), lambda row: row.unanimous),
+        (("ties", "count"), lambda row: row.tied),
+        (("for people", "count"), lambda row: row.escalated),
+        ("most often won by", lambda row: f"{', '.join(row.best)} ({row.won})" if row.best else none),
     )
-
-
-def _mean(value: Average) -> Cell:
-    return Absent(absent=value.why or "not known") if value.mean is None else value.mean
 
 
 def criteria_table(record: ClashRecord) -> Table | None:
@@ -249,14 +229,15 @@ def criteria_table(record: ClashRecord) -> Table | None:
     sheet = full_sheet(record)
     if not sheet.scored:
         return None
-    rows = tuple(
-        (name, *(mean_cell(sheet, name, criterion) for criterion in sheet.criteria)) for name in sorted(record.answered)
-    )
-    columns = (Column(title="candidate"), *(Column(title=one.name, kind="number") for one in sheet.criteria))
-    return Table(caption="Mean scores, 1 to 5, of the judges that count", columns=columns, rows=rows)
+    rows: list[Row] = [
+        (name, *(mean_cell(sheet, name, one) for one in sheet.criteria)) for name in sorted(record.answered)
+    ]
+    heads: list[Head] = ["candidate", *((one.name, "number") for one in sheet.criteria)]
+    caption = "Mean scores, 1 to 5, of the judges that count"
+    return Table(caption=caption, columns=columns(*heads), rows=tuple(rows))
 
 
-def mean_cell(sheet: ClashSheet, label: str, criterion: CriterionSheet) -> Cell:
+def mean_cell(sheet: ClashSheet, label: str, criterion: Criterion) -> Cell:
     """Mean score of an answer on a criterion as a cell."""
     mean = sheet.mean(label, criterion.key)
     return Absent(absent="no judge scored it") if mean is None else mean
@@ -265,14 +246,10 @@ def mean_cell(sheet: ClashSheet, label: str, criterion: CriterionSheet) -> Cell:
 def overview(totals: ClashTotals) -> list[str]:
     """The counts of a run in a sentence."""
     return [
-        f"{_count(totals.evaluations, 'evaluation')} of {_count(totals.prompts, 'prompt')}: {totals.decided} with a "
-        f"winner ({totals.unanimous} unanimous), {_count(totals.tied, 'tie')}, {totals.no_verdict} without a verdict, "
+        f"{counted(totals.evaluations, 'evaluation')} of {counted(totals.prompts, 'prompt')}: {totals.decided} with a "
+        f"winner ({totals.unanimous} unanimous), {counted(totals.tied, 'tie')}, {totals.no_verdict} without a verdict, "
         f"{totals.errors} without an answer; {totals.escalated} to escalate."
     ]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def problems(totals: ClashTotals) -> list[str]:
@@ -299,7 +276,7 @@ def _for_people(records: Sequence[ClashRecord], written: Written) -> list[str]:
     wanted = [record for record in records if wants_person(record)]
     if not wanted:
         return []
-    lines = [f"For people to decide: {_count(len(wanted), 'evaluation')}."]
+    lines = [f"For people to decide: {counted(len(wanted), 'evaluation')}."]
     for record in wanted[:LISTED] if len(records) > 1 else wanted:
         review = written.reviews.get(record.id)
         opens = f"  {advised('review', 'show', review)}" if review else ""
@@ -321,8 +298,8 @@ def _for_people(records: Sequence[ClashRecord], written: Written) -> list[str]:
 
 def took(totals: ClashTotals, records: Sequence[ClashRecord]) -> str:
     """Calls, dollars and seconds; where a cost is not known, whose, and how to state it."""
-    earlier = f" ({_count(totals.reused, 'evaluation')} from an earlier run)" if totals.reused else ""
-    calls = f"{_count(totals.calls, 'call')}{earlier}"
+    earlier = f" ({counted(totals.reused, 'evaluation')} from an earlier run)" if totals.reused else ""
+    calls = f"{counted(totals.calls, 'call')}{earlier}"
     if totals.cost_usd is not None:
         return f"{calls}, {dollars(totals.cost_usd)}, {totals.total_s:.1f} s."
     known = "an unknown cost" if totals.known_cost_usd == 0 else f"{dollars(totals.known_cost_usd)} and an unknown part"
@@ -363,6 +340,151 @@ def _next(totals: ClashTotals, written: Written) -> list[str]:
     return lines
 
 
-def _plain(found: Any) -> dict[str, Any]:
-    """A dataclass with slots as a dict, one level deep; orjson writes the rest."""
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+def report_of(records: Sequence[ClashRecord], totals: ClashTotals, found: Standings) -> Report:
+    """The standings with their plot, and every evaluation."""
+    blocks = [block for block in (standings_table(found), *_scatters(found.candidates)) if block is not None]
+    lines = tuple(sentences_of(found))
+    sections = [Section(title="Quality, cost and latency", paragraphs=lines, blocks=tuple(blocks))]
+    categories = category_table(records)
+    if categories is not None:
+        sections.append(Section(title="Categories", blocks=(categories,)))
+    own = tuple(f"{one.sentence()}." for one in self_preference(records))
+    if own:
+        sections.append(Section(title="Judges on their own answers", paragraphs=own))
+    sections.append(_evaluations(records))
+    sections += [_blinding_section(records, totals), _position_section(totals)]
+    first = records[0] if records else None
+    return Report(
+        title="Clash",
+        summary=(*overview(totals), *problems(totals)),
+        sections=tuple(sections),
+        provenance={
+            "seed": "" if first is None else str(first.seed),
+            "panel": "" if first is None else ", ".join(first.panel),
+            "metajudge": "" if first is None else first.metajudge_version,
+            "run": totals.run_id or "",
+        },
+    )
+
+
+def _evaluations(records: Sequence[ClashRecord]) -> Section:
+    """Every evaluation, the divided ones first; a single one stands open."""
+    ordered = sorted(records, key=lambda record: record.tally is not None and record.tally.triage == "accept")
+    folds = tuple(evaluation_fold(record, opened=len(records) == 1) for record in ordered[:MOST_SHOWN])
+    more = len(ordered) - MOST_SHOWN
+    said = (f"{more} more are in the records.",) if more > 0 else ()
+    intro = ("Those for people to decide come first; open one for its answers, rankings and reasons.",)
+    return Section(
+        title="Verdicts", paragraphs=(*intro, *said) if folds else ("No evaluation was made.",), blocks=folds
+    )
+
+
+def evaluation_fold(record: ClashRecord, *, opened: bool = False) -> Fold:
+    """One evaluation: question, answers, criteria, rankings, reasons, votes and observers."""
+    sheet = full_sheet(record)
+    blocks: list[Passage | Table] = [Passage(title="Question", text=record.question)]
+    if record.reference:
+        blocks.append(Passage(title="Reference answer", text=record.reference))
+    for one in sheet.answers:
+        title = f"Answer of {one.given.name}{' (best)' if one.best else ''}{', truncated' if one.cut else ''}"
+        blocks.append(Passage(title=title, text=one.given.text or "(empty)"))
+    if sheet.scored:
+        blocks.append(_scores(sheet))
+    for caption, votes in (("Rankings", sheet.votes), ("Observers, not counted", sheet.observers)):
+        blocks += [_votes(caption, votes)] if votes else []
+        blocks += _reasons(votes)
+    facts = tuple(f"{name}: {value}." for name, value in sheet.facts)
+    missing = tuple(f"{name}: no answer, {why}." for name, why in sheet.missing)
+    return Fold(
+        title=f"{record.id}: {verdict_of(record)} ({triage_of(record)}). {first_words(record.question)}",
+        paragraphs=(*facts, *missing, *record.notices),
+        blocks=tuple(blocks),
+        open=opened,
+    )
+
+
+def _scores(sheet: ClashSheet) -> Table:
+    """Mean scores by criterion of the judges that count."""
+    heads: list[Head] = ["criterion", *((one.given.name, "number") for one in sheet.answers)]
+    rows: list[Row] = [
+        (
+            f"{one.name} ({one.weight:.0%}){f': {one.asks}' if one.asks else ''}",
+            *(mean_cell(sheet, answer.label, one) for answer in sheet.answers),
+        )
+        for one in sheet.criteria
+    ]
+    caption = f"Criteria, {sheet.criteria_source}; mean scores of 1 to 5"
+    return Table(caption=caption, columns=columns(*heads), rows=tuple(rows))
+
+
+def _votes(caption: str, votes: Sequence[VoteSheet]) -> Table:
+    none = Absent(absent="observers have no weight")
+    return table_with(
+        caption,
+        votes,
+        ("judge", lambda one: one.vote.judge),
+        ("ranking, best first", ranked_by),
+        (("weight", "number"), lambda one: none if one.vote.weight is None else one.vote.weight),
+    )
+
+
+def _reasons(votes: Sequence[VoteSheet]) -> list[Passage]:
+    """What each judge wrote: its comparison, then its scores with their reasons."""
+    found = []
+    for vote in votes:
+        lines = [vote.comparison] if vote.comparison else []
+        lines += [
+            f"{one.label}, {one.criterion}: {one.score}{f' ({one.reason})' if one.reason else ''}"
+            for one in vote.scores
+        ]
+        if lines:
+            found.append(Passage(title=f"Reasons of {vote.vote.judge}", text="\n".join(lines)))
+    return found
+
+
+def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Section:
+    """Names hidden in each answer, and names that were left in."""
+    rows: list[Row] = []
+    for record in records:
+        names: list[HiddenName | LeftName] = []
+        if record.blinding is not None:
+            names = [*record.blinding.hidden, *record.blinding.left]
+        for one in names:
+            what = f"hidden: {one.kind}" if isinstance(one, HiddenName) else f"left: {one.why}"
+            rows.append((record.id, one.candidate, f"{one.start} to {one.end}", one.text, what))
+    more = (f"{len(rows) - MOST_NAMES} more are in the records.",) if len(rows) > MOST_NAMES else ()
+    heads = columns("evaluation", "answer", "place", "text", "what")
+    table = Table(caption="Names in the answers", columns=heads, rows=tuple(rows[:MOST_NAMES]), notes=more)
+    said = (totals.blinding.sentence() or "None.",)
+    return Section(title="Blinding", paragraphs=said, blocks=(table,) if rows else ())
+
+
+def _position_section(totals: ClashTotals) -> Section:
+    """Each judge's position bias: how often it ranks the answer shown first as the best."""
+    sentences = tuple(f"{one.sentence()}." for one in totals.first_shown)
+    return Section(title="Order shown", paragraphs=sentences or ("No judge gave a ranking with one best answer.",))
+
+
+def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:
+    charts = []
+    for axis, of in (("cost", "mean cost of an answer, $"), ("latency", "mean latency of an answer, s")):
+        points = [
+            ScatterPoint(name=one.name, x=x, y=one.quality.mean, marked=one.pareto.standing == "front")
+            for one in found
+            if (x := (one.cost_usd if axis == "cost" else one.latency_s).mean) is not None
+            and one.quality.mean is not None
+        ]
+        left_out = len(found) - len(points)
+        omitted = f" Left out, as their {axis} is unknown: {left_out}." if left_out else ""
+        if points:
+            charts.append(
+                ScatterChart(
+                    title=f"Quality against {axis}",
+                    description=f"Discs: on the Pareto front of quality, cost and latency; crosses: not, or not "
+                    f"decided by the prompts.{omitted}",
+                    x_title=of,
+                    y_title="quality",
+                    points=tuple(points),
+                )
+            )
+    return charts

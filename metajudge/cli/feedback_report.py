@@ -7,8 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.cli.case_report import counted_cases
-from metajudge.cli.options import advised
+from metajudge.cli.options import advised, counted_cases
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.comparison import Comparison

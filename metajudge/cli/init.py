@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -13,8 +13,6 @@ from metajudge.files.command_line import command
 from metajudge.panels.config import PanelConfig, load_panel_file
 from metajudge.panels.template import STRATEGIES, check_agents, check_strategy, panel_text
 from metajudge.rubric import load_rubric
-
-T = TypeVar("T")
 
 
 def init(
@@ -55,57 +53,38 @@ def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None)
             "meta-judge), or --strategy signals for a panel that asks no model"
         )
     if asking and not agents and not no_agents:
-        agents = _ask_agents()
+        explanation = (
+            "1. Which models should score judgments? PROVIDER:MODEL, several separated by commas, e.g.\n"
+            "   openai:gpt-4o-mini, anthropic:claude-sonnet-4-5. Empty: none, free evidence alone."
+        )
+        agents = _named(_asked(explanation, "models", "", lambda text: check_agents(_named(text))))
     agents = agents or []
     check_agents(agents)
     if strategy is None:
         default = PanelConfig.strategy_for(len(agents), votes=rubric == "binary")
-        strategy = _ask_strategy(default) if asking and agents else default
+        explanation = f"2. How should their scores be combined? {', '.join(STRATEGIES[:-1])}"
+        strategy = _asked(explanation, "strategy", default, check_strategy) if asking and agents else default
     if rubric is None:
-        rubric = _ask_rubric() if asking and agents else "short"
+        explanation = "3. Which rubric? short, long, binary, baseline, or your own YAML file"
+        rubric = _asked(explanation, "rubric", "short", load_rubric) if asking and agents else "short"
     return agents, strategy, rubric
 
 
-def _ask_agents() -> list[str]:
-    typer.echo("1. Which models should score judgments? PROVIDER:MODEL, several separated by commas, e.g.")
-    typer.echo("   openai:gpt-4o-mini, anthropic:claude-sonnet-4-5. Empty: none, free evidence alone.")
-    return _asked("   models", "", _agents)
-
-
-def _ask_strategy(default: str) -> str:
-    typer.echo(f"2. How should their scores be combined? {', '.join(STRATEGIES[:-1])}")
-    return _asked("   strategy", default, _strategy)
-
-
-def _ask_rubric() -> str:
-    typer.echo("3. Which rubric? short, long, binary, baseline, or your own YAML file")
-    return _asked("   rubric", "short", _rubric)
-
-
-def _asked(prompt: str, default: str, read: Callable[[str], T]) -> T:
-    """Asks until the answer is valid; end of input ends the command."""
+def _asked(explanation: str, prompt: str, default: str, check: Callable[[str], object]) -> str:
+    """Explains and asks until the answer is valid; end of input ends the command."""
+    typer.echo(explanation)
     while True:
-        text = typer.prompt(prompt, default=default, show_default=bool(default)).strip()
+        text = typer.prompt(f"   {prompt}", default=default, show_default=bool(default)).strip()
         try:
-            return read(text)
+            check(text)
         except UserError as error:
             typer.echo(f"   {error}", err=True)
+        else:
+            return str(text)
 
 
-def _agents(text: str) -> list[str]:
-    agents = [part.strip() for part in text.split(",") if part.strip()]
-    check_agents(agents)
-    return agents
-
-
-def _strategy(text: str) -> str:
-    check_strategy(text)
-    return text
-
-
-def _rubric(text: str) -> str:
-    load_rubric(text)
-    return text
+def _named(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _write(path: Path, text: str, force: bool) -> None:

@@ -1,11 +1,9 @@
 """``metajudge judge``: which of two responses is better, or how good is each? Judgments for ``metajudge vet``."""
 
 import contextlib
-import time
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 import typer
@@ -13,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from metajudge.cli.inputs import Reading, reads_items
-from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,
@@ -32,14 +29,14 @@ from metajudge.cli.sending import Sending, print_estimate
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
+from metajudge.judging.combining import Rule
 from metajudge.judging.grading import Grading
 from metajudge.judging.pairwise import Game
 from metajudge.judging.records import judgment_of
 from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_items, was_asked
-from metajudge.readers.items import ItemSource
 from metajudge.readers.jsonl import to_line
 from metajudge.runs.exit_codes import exit_code
-from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile, write_lines
 from metajudge.runs.progress import Progress
 from metajudge.runs.totals import in_words
@@ -93,24 +90,6 @@ def _next(totals: JudgeTotals) -> list[str]:
     return [f"Vet them: {command('vet', str(totals.out), '--agent', 'PROVIDER:MODEL')}"]
 
 
-STARTED = time.monotonic()
-
-
-class CombiningRule(StrEnum):
-    """How the two games of a pair become one verdict."""
-
-    AGREE = "agree"
-    SUM = "sum"
-    STRENGTH = "strength"
-
-
-class Orders(StrEnum):
-    """In which orders a pair is shown."""
-
-    BOTH = "both"
-    GIVEN = "given"
-
-
 @reads_items
 @takes("sending", Sending)
 def judge(
@@ -126,8 +105,8 @@ def judge(
     judge: JudgeOption = None,
     config: JudgesOption = None,
     orders: Annotated[
-        Orders, typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
-    ] = Orders.BOTH,
+        Literal["both", "given"], typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
+    ] = "both",
     grade: Annotated[
         bool, typer.Option("--grade", help="Grade every response alone from 1 to 10, instead of comparing two.")
     ] = False,
@@ -139,7 +118,7 @@ def judge(
         typer.Option(help="Also write one judgment per pair and judge, combined from both orders.", metavar="FILE"),
     ] = None,
     rule: Annotated[
-        CombiningRule | None,
+        Rule | None,
         typer.Option(
             help="With --combined: both orders must agree (default), or the sum of wins or of strengths decides."
         ),
@@ -164,7 +143,7 @@ def judge(
     """
     panel = panel_from(config, judge, seed=seed)
     need_judges(panel)
-    if combined is not None and (grade or orders is not Orders.BOTH):
+    if combined is not None and (grade or orders != "both"):
         raise typer.BadParameter(
             "needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
         )
@@ -172,10 +151,12 @@ def judge(
         raise typer.BadParameter("applies to --combined FILE only: give both, or leave it out", param_hint="--rule")
     check_apart([*inputs, *([config] if config else [])], [out, combined])
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
-    _require_items(source)
+    if not sum(1 for _ in source):  # all items are read before anything is sent
+        reason = f": {source.rejects[0]}" if source.rejects else ""
+        raise InputError(f"the input has no item with two responses{reason}")
     refuse_bad_lines(source.rejects, reading.strict)
     if dry_run:
-        found = estimate_judging(panel, source, orders.value, grade=grade, with_reference=with_reference)
+        found = estimate_judging(panel, source, orders, grade=grade, with_reference=with_reference)
         work = f"{source.items} items, {found.judgments} judgments, as many calls"
         print_estimate(found, work, as_json, {"items": source.items})
         return
@@ -183,16 +164,12 @@ def judge(
     batches = sending.batches(where)
     rejects = source.rejects
     totals = JudgeTotals(items=source.items, bad_lines=len(rejects))
-    shown = source.responses if grade else source.items * (2 if orders is Orders.BOTH else 1)
+    shown = source.responses if grade else source.items * (2 if orders == "both" else 1)
 
-    async def judged(session: Session) -> None:
-        stop = Stop()
-        async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(session)
-            stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+    async def judged(session: Session, stop: Stop, progress: Progress) -> None:
+        with contextlib.ExitStack() as stack:
             file = stack.enter_context(OrderedFile(out))
             pairs = None if combined is None else stack.enter_context(OrderedFile(combined))
-            progress = stack.enter_context(Progress(totals, session.meter, shown * len(session.config.agents)))
 
             def on_game(index: int, game: Game | Grading) -> None:
                 file.write(index, to_line(judgment_of(game)) if was_asked(game) else b"")
@@ -210,30 +187,21 @@ def judge(
             await judge_items(
                 session,
                 source,
-                orders=orders.value,
+                orders=orders,
                 with_reference=with_reference,
-                rule=None if pairs is None else (rule or CombiningRule.AGREE).value,
+                rule=None if pairs is None else rule or "agree",
                 totals=totals,
                 stop=stop,
                 on_game=on_game,
                 on_combined=on_combined,
             )
 
-    with sending.session(panel, where, "judge", concurrency, batch=batches) as session:
-        run(judged(session))
+    sending.run(judged, totals, shown * len(panel.agents), panel, where, "judge", concurrency, batch=batches)
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), totals.failed_games)
     totals.store, totals.out = str(where), str(out)
-    totals.total_s = time.monotonic() - STARTED
     if as_json:
         typer.echo(orjson.dumps(totals.to_json()).decode())
     else:
         print_report(totals)
     raise typer.Exit(exit_code(totals.counts, strict=reading.strict))
-
-
-def _require_items(source: ItemSource) -> None:
-    """Reads all items before anything is sent, so that invalid input ends the run here."""
-    if sum(1 for _ in source) == 0:
-        reason = f": {source.rejects[0]}" if source.rejects else ""
-        raise InputError(f"the input has no item with two responses{reason}")

@@ -84,7 +84,7 @@ def run_stoppable(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     stop = Stop()
 
     async def stoppable() -> T:
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
+        stop_on_interrupt(stop)
         return await main(stop)
 
     return run(stoppable())
@@ -111,12 +111,12 @@ def say(sentence: str) -> None:
     print(f"metajudge: note: {sentence}", file=sys.stderr)  # noqa: T201
 
 
-def stop_on_interrupt(stop: Stop, end: RunEnd) -> None:
+def stop_on_interrupt(stop: Stop) -> None:
     """The first Ctrl-C lets calls in flight finish; the second one ends the process at once."""
 
     def stopping() -> None:
         say("stopping: calls in flight get ten seconds to finish; Ctrl-C again stops at once")
-        stop.ask(end)
+        stop.ask(RunEnd.INTERRUPTED)
 
     if _current is not None:
         _current.stop = stopping

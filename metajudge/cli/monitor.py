@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,32 +30,13 @@ from metajudge.monitor.records import (
     tallied_promises,
     watched_promises,
 )
-from metajudge.monitor.report import PromiseReport, Watched, candidates, labelled, reports_on
+from metajudge.monitor.report import PromiseReport, Tally, Watched, candidates, labelled, reports_on
 from metajudge.monitor.sampling import Pick, Purpose, pick
-from metajudge.monitor.tally import Tally
 from metajudge.readers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.webhooks.webhook import Webhook
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """What is asked for.
-
-    Attributes:
-        budget: labels to draw; None for none.
-    """
-
-    level: float
-    confidence: float
-    most: int | None
-    promise: str | None
-    budget: int | None
-    purpose: Purpose
-    queue: bool
-    seed: int
 
 
 @dataclass(slots=True)
@@ -104,15 +86,33 @@ def monitor(
 
     Exit code 5: a promise is broken.
     """
-    wish = _Wish(level, confidence, most, promise, budget, purpose, queue, seed)
+    report = partial(reports_on, level=level, confidence=confidence, most=most)
+    draw = partial(_picks, purpose=purpose, budget=budget, seed=seed)
     if file is not None:
-        found = _on_file(file, target, delta, wish, webhook)
-        refuse_bad_lines(found.rejects, strict)
+        if target is None:
+            raise ConfigurationError("a FILE does not say what was promised: give --target, such as --target 0.9")
+        if queue or webhook is not None:
+            raise ConfigurationError("--queue and --webhook need a store: leave FILE out")
+        watched, rejects = read_decisions(file, target=target, delta=delta)
+        found = _Found(report([(watched, None)]), draw([watched]), rejects=rejects)
+        refuse_bad_lines(rejects, strict)
     else:
         if target is not None:
             raise ConfigurationError("--target is for a FILE: a store's promises have their own")
         hook = _webhook(webhook)
-        found = with_store(store, lambda opened: _on_store(opened, wish, hook), maker="vet --calibration ...")
+
+        async def on_store(opened: Store) -> _Found:
+            now = time.time()
+            chosen = await _chosen(opened, promise, now, drawing=budget is not None)
+            found = _Found(report(chosen), draw([one for one, _ in chosen]))
+            found.recorded = [one.promise_id for one in await record_alarms(opened, found.reports, now=now)]
+            if queue:
+                found.queued = await queue_picks(opened, found.picks, now=now)
+            if hook is not None:
+                found.webhook = await send_alarms(hook, opened, lambda text: typer.echo(text, err=True))
+            return found
+
+        found = with_store(store, on_store, maker="vet --calibration ...")
     if as_json:
         echo_json(_plain(found))
     else:
@@ -123,58 +123,34 @@ def monitor(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _on_file(file: Path, target: float | None, delta: float, wish: _Wish, webhook: str | None) -> _Found:
-    if target is None:
-        raise ConfigurationError("a FILE does not say what was promised: give --target, such as --target 0.9")
-    if wish.queue or webhook is not None:
-        raise ConfigurationError("--queue and --webhook need a store: leave FILE out")
-    watched, rejects = read_decisions(file, target=target, delta=delta)
-    return _Found(_reports([(watched, None)], wish), _picks([watched], wish), rejects=rejects)
-
-
-async def _on_store(store: Store, wish: _Wish, hook: Webhook | None) -> _Found:
-    now = time.time()
+async def _chosen(
+    store: Store, promise: str | None, now: float, *, drawing: bool
+) -> Sequence[tuple[Watched, Tally | None]]:
+    """The promises asked about: with their decisions where judgments are drawn from them, else with a tally."""
     tallied: Sequence[tuple[Watched, Tally | None]]
-    if wish.budget is None:
-        tallied = await tallied_promises(store, now=now)
-    else:
+    if drawing:
         tallied = [(one, None) for one in await watched_promises(store, now=now)]
-    chosen = [(one, tally) for one, tally in tallied if wish.promise in (None, one.promise_id)]
+    else:
+        tallied = await tallied_promises(store, now=now)
+    chosen = [(one, tally) for one, tally in tallied if promise in (None, one.promise_id)]
     if not chosen:
         there = ", ".join(one.promise_id for one, _ in tallied)
         raise InputError(
-            f"the store has no promise {wish.promise}: it has {there}"
+            f"the store has no promise {promise}: it has {there}"
             if tallied
             else "nothing in the store was decided under a guarantee: vet with a --calibration that has a guaranteed "
             "threshold (`metajudge calibrate threshold`), a --policy and a --review-sample"
         )
-    found = _Found(_reports(chosen, wish), _picks([one for one, _ in chosen], wish))
-    found.recorded = [one.promise_id for one in await record_alarms(store, found.reports, now=now)]
-    if wish.queue:
-        found.queued = await queue_picks(store, found.picks, now=now)
-    if hook is not None:
-        found.webhook = await send_alarms(hook, store, lambda text: typer.echo(text, err=True))
-    return found
+    return chosen
 
 
-def _reports(watched: Sequence[tuple[Watched, Tally | None]], wish: _Wish) -> list[PromiseReport]:
-    return reports_on(watched, level=wish.level, confidence=wish.confidence, most=wish.most)
-
-
-def _picks(watched: Sequence[Watched], wish: _Wish) -> list[Pick]:
-    if wish.budget is None:
+def _picks(watched: Sequence[Watched], *, purpose: Purpose, budget: int | None, seed: int) -> list[Pick]:
+    if budget is None:
         return []
     if len(watched) > 1:
         raise ConfigurationError(f"--next draws for one promise, and there are {len(watched)}: add --promise ID")
     (one,) = watched
-    return pick(
-        candidates(one),
-        wish.purpose,
-        wish.budget,
-        labelled=labelled(one),
-        at_least=one.threshold or 0.0,
-        seed=wish.seed,
-    )
+    return pick(candidates(one), purpose, budget, labelled=labelled(one), at_least=one.threshold or 0.0, seed=seed)
 
 
 def _webhook(url: str | None) -> Webhook | None:
@@ -225,7 +201,8 @@ def report_lines(report: PromiseReport) -> Iterator[str]:
     """A promise's report as text."""
     held, counts = report.held, report.counts
     yield f"Promise {report.promise_id}: {report.state.value.upper()}"
-    yield f"  promised  {report.sentence or _promised(report)}"
+    whose = f" by {', '.join(report.judges)}{', together,' * (len(report.judges) > 1)}" if report.judges else ""
+    yield f"  promised  {report.sentence or f'{100 * report.target:g} % of the kept judgments{whose} are right'}"
     if report.outside_line is not None:
         yield f"  outside   {report.outside_line}"
     if report.alarm_at is not None:
@@ -257,12 +234,6 @@ def report_lines(report: PromiseReport) -> Iterator[str]:
     yield from (f"    {_drift(one)}" for one in drift.found)
     yield from (f"    {_identity(one)}" for one in report.identities)
     yield from (f"  -> {line}" for line in report.advice())
-
-
-def _promised(report: PromiseReport) -> str:
-    """What a file of labelled decisions is held against."""
-    whose = f" by {', '.join(report.judges)}{', together,' * (len(report.judges) > 1)}" if report.judges else ""
-    return f"{100 * report.target:g} % of the kept judgments{whose} are right"
 
 
 def _left(report: PromiseReport) -> str:

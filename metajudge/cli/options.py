@@ -3,8 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -80,31 +81,13 @@ def complete(*choices: tuple[str, str]) -> Callable[[str], list[tuple[str, str]]
     return completed
 
 
-def complete_from(found: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """The same with values that are looked up when the shell asks for them."""
+def complete_from(module: str, names: Callable[[Any], Iterable[str]]) -> Callable[[str], list[str]]:
+    """The same with values that a module has, which is imported when the shell asks for them."""
 
     def completed(incomplete: str) -> list[str]:
-        return [name for name in found() if name.startswith(incomplete)]
+        return [name for name in names(import_module(f"metajudge.{module}")) if name.startswith(incomplete)]
 
     return completed
-
-
-def _rubrics() -> list[str]:
-    from metajudge.rubric import BUILTIN_RUBRICS
-
-    return list(BUILTIN_RUBRICS)
-
-
-def _policies() -> list[str]:
-    from metajudge.decision import list_policies
-
-    return [policy.name for policy in list_policies()]
-
-
-def _providers() -> list[str]:
-    from metajudge.providers.spec import PROVIDERS
-
-    return [f"{name}:" for name in PROVIDERS]
 
 
 STRATEGIES = (
@@ -116,7 +99,8 @@ STRATEGIES = (
     ("signals", "free evidence, no model"),
 )
 complete_strategy = complete(*STRATEGIES)
-complete_policy = complete_from(_policies)
+complete_rubric = complete_from("rubric", lambda found: found.BUILTIN_RUBRICS)
+complete_policy = complete_from("decision", lambda found: (policy.name for policy in found.list_policies()))
 complete_families = complete(("warn", "say so"), ("forbid", "leave such agents out"), ("ignore", "allow them"))
 complete_right = complete(
     ("equal", "the same verdict"),
@@ -126,14 +110,13 @@ complete_right = complete(
     ("kendall>=", "rankings alike"),
 )
 complete_bar = complete(("precision=", "right among the labelled ones kept"), ("kept=", "kept among all"))
-complete_agent = complete_from(_providers)
+complete_agent = complete_from("providers.spec", lambda found: (f"{name}:" for name in found.PROVIDERS))
 
 AgentOption = Annotated[
     list[str] | None, typer.Option("--agent", help=AGENT_HELP, metavar="SPEC", autocompletion=complete_agent)
 ]
 RubricOption = Annotated[
-    str | None,
-    typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_from(_rubrics)),
+    str | None, typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_rubric)
 ]
 ConcurrencyOption = Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)]
 SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
@@ -190,33 +173,19 @@ def echo_lines(lines: Iterable[str]) -> None:
         typer.echo(line)
 
 
-def panel_from(
-    config: Path | None,
-    agents: list[str] | None,
-    *,
-    rubric: str | None = None,
-    strategy: str | None = None,
-    threshold: float | None = None,
-    cut: float | None = None,
-    seed: int | None = None,
-    early_exit: bool | None = None,
-    families: str | None = None,
-    prompt_version: int | None = None,
-) -> PanelConfig:
-    """The panel of the file, if any, changed by the flags that are given."""
-    base = PanelConfig() if config is None else load_panel_file(config)
-    return with_flags(
-        base,
-        agents or (),
-        rubric=rubric,
-        strategy=strategy,
-        threshold=threshold,
-        cut=cut,
-        seed=seed,
-        early_exit=early_exit,
-        families=families,
-        prompt_version=prompt_version,
-    )
+def counted(number: int, noun: str) -> str:
+    """``1 case``, ``3 cases``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def counted_cases(number: int) -> str:
+    """A number of cases as text."""
+    return counted(number, "case")
+
+
+def panel_from(config: Path | None, agents: list[str] | None, **flags: Any) -> PanelConfig:
+    """The panel of the file, if any, changed by the flags that are given; see :func:`with_flags`."""
+    return with_flags(PanelConfig() if config is None else load_panel_file(config), agents or (), **flags)
 
 
 def need_judges(panel: PanelConfig) -> None:

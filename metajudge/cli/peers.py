@@ -1,14 +1,11 @@
 """``metajudge peers``: models rank each other's answers, and the consensus of their rankings."""
 
-import time
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metajudge.cli.loop import run, stop_on_interrupt
 from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
@@ -27,25 +24,16 @@ from metajudge.cli.peers_report import print_findings, report_of, summary_lines
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.files.output import check_apart
 from metajudge.installation import __version__
-from metajudge.panels.config import AgentConfig, PanelConfig, with_flags
+from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.peers import Ballot, Options, analyse, read_ballots, read_human_rankings
+from metajudge.peers.findings import IncludeSelf
 from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
 from metajudge.readers.lines import Reject
-from metajudge.readers.questions import Questions, read_questions
+from metajudge.readers.questions import read_questions
 from metajudge.runs.exit_codes import RunCounts, exit_code
-from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress
 from metajudge.session import Session
-
-STARTED = time.monotonic()
-
-
-class IncludeSelf(StrEnum):
-    """Whether the consensus counts the ballots of a model about itself."""
-
-    BOTH = "both"
-    YES = "yes"
-    NO = "no"
 
 
 @takes_budget
@@ -80,7 +68,7 @@ def peers(
     ] = None,
     include_self: Annotated[
         IncludeSelf, typer.Option(help="Consensus with models' own ballots, without, or both.")
-    ] = IncludeSelf.BOTH,
+    ] = "both",
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,7 +119,7 @@ def peers(
     outputs.check()
     options = Options(
         rule=rule,
-        include_self=include_self.value,
+        include_self=include_self,
         quorum=quorum,
         top_k=tuple(dict.fromkeys(top_k or ())),
         resamples=resamples,
@@ -160,8 +148,22 @@ def peers(
             return
         if out is None:
             raise typer.BadParameter("give --out BALLOTS.jsonl: every attempt is kept there")
-        with spending.session(panel, store_path(store), "peers", concurrency) as session:
-            found = run(_ask(session, asked, out, seed, judges))
+
+        async def ranked(session: Session, stop: Stop, progress: Progress) -> PeersResult:
+            return await run_peers(
+                session,
+                asked,
+                evaluators=judges,
+                out=out,
+                seed=seed,
+                totals=totals,
+                stop=stop,
+                on_result=lambda _found, _reused: progress.update(),
+            )
+
+        totals = PeersTotals(bad_lines=len(asked.rejects))
+        steps = (2 * len(panel.agents) + len(judges)) * len(asked.items)
+        found = spending.run(ranked, totals, steps, panel, store_path(store), "peers", concurrency)
         for line in summary_lines(found.totals, out):
             typer.echo(line, err=as_json)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
@@ -172,26 +174,6 @@ def peers(
     echo_lines(print_findings(findings) if not outputs.as_json else ())
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: report_of(findings))
     raise typer.Exit(code)
-
-
-async def _ask(session: Session, asked: Questions, out: Path, seed: int, judges: Sequence[AgentConfig]) -> PeersResult:
-    stop, totals = Stop(), PeersTotals(bad_lines=len(asked.rejects))
-    async with session:
-        stop_on_interrupt(stop, RunEnd.INTERRUPTED)
-        turns = 2 * len(session.config.agents) + len(judges)
-        with Progress(totals, session.meter, turns * len(asked.items)) as progress:
-            found = await run_peers(
-                session,
-                asked,
-                out=out,
-                evaluators=judges,
-                seed=seed,
-                totals=totals,
-                stop=stop,
-                on_result=lambda _found, _reused: progress.update(),
-            )
-    totals.total_s = time.monotonic() - STARTED
-    return found
 
 
 def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:

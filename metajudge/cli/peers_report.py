@@ -1,32 +1,30 @@
 """The findings of peer evaluation as a report, and its main tables for a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from metajudge.cli.peers_tables import (
     MEASURE_NAMES,
     alignment_table,
-    cell_of,
-    columns,
     difference_chart,
     difference_table,
     figure_in_words,
+    peer_cell,
     self_table,
     standings_table,
     top_k_table,
 )
 from metajudge.judging.ranking_replies import written as order_text
 from metajudge.peers.alignment import ReferenceAlignment
-from metajudge.peers.correlation import MEASURES
-from metajudge.peers.figures import Figure
+from metajudge.peers.figures import MEASURES, Figure
 from metajudge.peers.findings import DomainFindings, PeerFindings
 from metajudge.peers.influence import Influence, LeaveOut, WorstBallots
 from metajudge.peers.run import PeersTotals
+from metajudge.peers.standing import EvaluatorPair
 from metajudge.report.document import (
     Absent,
     Block,
     Cell,
-    Column,
     Fold,
     IntervalChart,
     IntervalMark,
@@ -36,7 +34,7 @@ from metajudge.report.document import (
     Section,
     Table,
 )
-from metajudge.report.tables import table_to_text
+from metajudge.report.tables import Head, Row, columns, table_to_text, table_with
 from metajudge.runs.totals import in_words
 
 SERIES = {"both": ("SIE", "SFE"), "yes": ("SIE",), "no": ("SFE",)}
@@ -66,9 +64,8 @@ def agreement_chart(found: ReferenceAlignment) -> IntervalChart | None:
     rows: dict[str, list[IntervalMark]] = {}
     for row in found.rows:
         mark = _mark(MEASURES.index(row.measure), row.micro.median)
-        name = f"{row.name} alone" if row.kind == "single" else row.name
         if mark is not None:
-            rows.setdefault(name, []).append(mark)
+            rows.setdefault(row.shown_name, []).append(mark)
     if not rows:
         return None
     return IntervalChart(
@@ -83,24 +80,16 @@ def agreement_chart(found: ReferenceAlignment) -> IntervalChart | None:
 
 def questions_table(findings: PeerFindings) -> Table:
     """The consensus of every question."""
-    return Table(
-        caption=f"Consensus of each question by {findings.rule}",
-        columns=(
-            *columns("Question", "Domain"),
-            *columns("Ballots", kind="count"),
-            *columns("Order"),
-            *columns("Equally good orders", kind="count"),
-        ),
-        rows=tuple(
-            (
-                one.question_id,
-                one.domain or Absent(absent="no domain"),
-                one.ballots,
-                order_text(one.ranking) if one.ranking else Absent(absent="the rule gives no order"),
-                one.optima if one.optima else Absent(absent="not counted by this rule"),
-            )
-            for one in findings.by_question
-        ),
+    no_domain, no_order = Absent(absent="no domain"), Absent(absent="the rule gives no order")
+    uncounted = Absent(absent="not counted by this rule")
+    return table_with(
+        f"Consensus of each question by {findings.rule}",
+        findings.by_question,
+        ("Question", lambda one: one.question_id),
+        ("Domain", lambda one: one.domain or no_domain),
+        (("Ballots", "count"), lambda one: one.ballots),
+        ("Order", lambda one: order_text(one.ranking) if one.ranking else no_order),
+        (("Equally good orders", "count"), lambda one: one.optima or uncounted),
         notes=("Models joined by = have the same mean place over all equally good orders.",),
     )
 
@@ -119,14 +108,11 @@ def influence_section(found: Influence) -> Section:
 
 def left_out_table(found: Influence) -> Table:
     """The consensus without each evaluator, and without those named together."""
-    return Table(
-        caption="Evaluators left out",
-        columns=columns("Without", "Order", "Places that change", "First place", "Questions with another first place"),
-        rows=tuple(_left_out_row(one) for one in found.left_out),
-    )
+    heads = columns("Without", "Order", "Places that change", "First place", "Questions with another first place")
+    return Table(caption="Evaluators left out", columns=heads, rows=tuple(map(_left_out_row, found.left_out)))
 
 
-def _left_out_row(one: LeaveOut) -> tuple[Cell, ...]:
+def _left_out_row(one: LeaveOut) -> Row:
     who = ", ".join(one.without)
     if one.absent is not None:
         return (who, *[Absent(absent=one.absent)] * 4)
@@ -137,21 +123,21 @@ def _left_out_row(one: LeaveOut) -> tuple[Cell, ...]:
 
 def worst_table(found: Influence) -> Table:
     """What other ballots of each evaluator, or of those named together, could do."""
-    return Table(
-        caption="Worst ballots: one model first, the others against the consensus, in every question",
-        columns=(
-            *columns("Evaluator", "Could lift most"),
-            *columns("Mean place, from", "Mean place, to", kind="number"),
-            *columns("Place", "Could put first"),
-        ),
-        rows=tuple(_worst_row(one) for one in found.worst),
+
+    def place(one: WorstBallots) -> str:
+        return f"{one.place_before} to {one.place_after}" if one.place_before != one.place_after else "stays"
+
+    return table_with(
+        "Worst ballots: one model first, the others against the consensus, in every question",
+        found.worst,
+        ("Evaluator", lambda one: ", ".join(one.who)),
+        ("Could lift most", lambda one: one.favours),
+        (("Mean place, from", "number"), lambda one: one.before),
+        (("Mean place, to", "number"), lambda one: one.after),
+        ("Place", place),
+        ("Could put first", lambda one: ", ".join(one.can_win) or "none"),
         notes=("A lower bound of what an evaluator could do; its real ballots are replaced, the others' stay.",),
     )
-
-
-def _worst_row(one: WorstBallots) -> tuple[Cell, ...]:
-    place = f"{one.place_before} to {one.place_after}" if one.place_before != one.place_after else "stays"
-    return (", ".join(one.who), one.favours, one.before, one.after, place, ", ".join(one.can_win) or "none")
 
 
 def influence_lines(found: Influence) -> list[str]:
@@ -287,14 +273,10 @@ def _standings_section(findings: PeerFindings) -> Section:
         Fold(title=f"Every question: {len(findings.by_question)}", blocks=(questions_table(findings),)),
     ]
     if rows:
-        blocks.append(
-            Table(
-                caption="Questions with several equally good orders",
-                columns=(*columns("Questions with"), *columns("Questions", "Several orders", kind="count")),
-                rows=rows,
-                notes=(f"Share: {figure_in_words(ambiguity.share)} (Wilson interval).",),
-            )
-        )
+        share = f"Share: {figure_in_words(ambiguity.share)} (Wilson interval)."
+        heads = columns("Questions with", ("Questions", "count"), ("Several orders", "count"))
+        caption = "Questions with several equally good orders"
+        blocks.append(Table(caption=caption, columns=heads, rows=rows, notes=(share,)))
     orders = "; ".join(" > ".join(order) for order in ambiguity.orders) if (ambiguity.overall_optima or 0) > 1 else ""
     paragraphs = (f"Equally good overall orders, the first of them: {orders}.",) if orders else ()
     return Section(title="Consensus", paragraphs=paragraphs, blocks=tuple(blocks))
@@ -330,133 +312,100 @@ def _best_single_paragraphs(found: ReferenceAlignment) -> tuple[str, ...]:
 
 
 def _rules_section(findings: PeerFindings) -> Section:
-    rows = tuple(
-        (one.rule, Absent(absent=one.absent) if one.absent is not None else order_text(one.ranking))
-        for one in findings.rules
+    table = table_with(
+        "Every rule over all ballots at once",
+        findings.rules,
+        ("Rule", lambda one: one.rule),
+        (
+            "Order over all ballots",
+            lambda one: Absent(absent=one.absent) if one.absent is not None else order_text(one.ranking),
+        ),
     )
-    heads = columns("Rule", "Order over all ballots")
-    table = Table(caption="Every rule over all ballots at once", columns=heads, rows=rows)
-    orders = {row[1] for row in rows if isinstance(row[1], str)}
+    orders = {row[1] for row in table.rows if isinstance(row[1], str)}
     agree = "All rules give the same order." if len(orders) == 1 else f"The rules give {len(orders)} different orders."
     return Section(title="Rules", paragraphs=(agree,), blocks=(Fold(title=table.caption, blocks=(table,)),))
 
 
 def _evaluators_section(findings: PeerFindings) -> Section:
-    table = Table(
-        caption="Evaluators",
-        columns=(
-            *columns("Evaluator"),
-            *columns("Ballots", kind="count"),
-            *columns("Lost"),
-            Column(title="Agreement", kind="number", note="mean tau-b with the other evaluators' ballots"),
-            Column(
-                title="Order effect",
-                kind="number",
-                note="mean tau-b of an answer's place and its position in the prompt; above 0 for one that prefers "
-                "what it reads first",
-            ),
-            Column(
-                title="p", kind="number", note="of the order effect, two-sided, not corrected for several evaluators"
-            ),
-        ),
-        rows=tuple(
-            (
-                one.evaluator,
-                one.ballots,
-                in_words(one.lost) or "none",
-                cell_of(one.agreement),
-                cell_of(one.order_effect),
-                cell_of(one.order_p),
-            )
-            for one in findings.evaluator_standings
+    agreement, effect = (
+        "mean tau-b with the other evaluators' ballots",
+        "mean tau-b of an answer's place and its position in the prompt; above 0 for one that prefers what it reads "
+        "first",
+    )
+    table = table_with(
+        "Evaluators",
+        findings.evaluator_standings,
+        ("Evaluator", lambda one: one.evaluator),
+        (("Ballots", "count"), lambda one: one.ballots),
+        ("Lost", lambda one: in_words(one.lost) or "none"),
+        (("Agreement", "number", agreement), lambda one: peer_cell(one.agreement)),
+        (("Order effect", "number", effect), lambda one: peer_cell(one.order_effect)),
+        (
+            ("p", "number", "of the order effect, two-sided, not corrected for several evaluators"),
+            lambda one: peer_cell(one.order_p),
         ),
     )
-    people = findings.people
-    pairs = Table(
-        caption="Evaluators two by two",
-        columns=(
-            *columns("Pair"),
-            Column(title="Agreement", kind="number", note="mean tau-b over questions"),
-            Column(title="Shared errors", kind="number", note="correlation of errors that skill does not explain"),
-            *(columns(f"Shared errors against {people}", kind="number") if people is not None else ()),
+    if not findings.pairs:
+        return Section(title="Evaluators", blocks=(table,))
+    shown: list[tuple[Head, Callable[[EvaluatorPair], Cell]]] = [
+        ("Pair", lambda one: f"{one.first}, {one.second}"),
+        (("Agreement", "number", "mean tau-b over questions"), lambda one: peer_cell(one.agreement)),
+        (
+            ("Shared errors", "number", "correlation of errors that skill does not explain"),
+            lambda one: peer_cell(one.error_correlation),
         ),
-        rows=tuple(
-            (
-                f"{one.first}, {one.second}",
-                cell_of(one.agreement),
-                cell_of(one.error_correlation),
-                *((cell_of(one.error_correlation_to_people),) if people is not None else ()),
-            )
-            for one in findings.pairs
-        ),
-        notes=_independence_notes(findings),
-    )
-    folded = (Fold(title=pairs.caption, blocks=(pairs,)),) if findings.pairs else ()
-    return Section(title="Evaluators", blocks=(table, *folded))
+    ]
+    if findings.people is not None:
+        head: Head = (f"Shared errors against {findings.people}", "number")
+        shown.append((head, lambda one: peer_cell(one.error_correlation_to_people)))
+    pairs = table_with("Evaluators two by two", findings.pairs, *shown, notes=_independence_notes(findings))
+    return Section(title="Evaluators", blocks=(table, Fold(title=pairs.caption, blocks=(pairs,))))
 
 
 def domain_tables(domains: Sequence[DomainFindings], findings: PeerFindings) -> list[Table]:
     """Mean places by domain, and agreement with every human ranking where there is one."""
     places = Table(
         caption=f"Mean place by domain ({findings.rule}, {'SFE' if findings.include_self == 'no' else 'SIE'})",
-        columns=(
-            *columns("Model"),
-            *columns(*(f"{one.domain} (n = {one.questions})" for one in domains), kind="number"),
-        ),
-        rows=tuple((name, *(cell_of(one.places[name]) for one in domains)) for name in findings.models),
+        columns=columns("Model", *((f"{one.domain} (n = {one.questions})", "number") for one in domains)),
+        rows=tuple((name, *(peer_cell(one.places[name]) for one in domains)) for name in findings.models),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for one in domains:
         for found in one.references:
             row = next((r for r in found.rows if r.kind in ("consensus", "self_free") and r.measure == "pearson"), None)
-            if row is None:
-                continue
-            best = next(b for b in found.best_single if b.measure == "pearson")
-            rows.append(
-                (
-                    one.domain,
-                    found.reference,
-                    *map(cell_of, (row.micro.median, row.macro, best.difference)),
-                    row.micro.n,
-                )
-            )
-    tables = [places]
-    if rows:
-        figures = ("Median Pearson", "Macro Pearson", "Less the best single evaluator")
-        heads = (
-            *columns("Domain", "Human ranking"),
-            *columns(*figures, kind="number"),
-            *columns("Questions", kind="count"),
-        )
-        tables.append(Table(caption="Agreement by domain", columns=heads, rows=tuple(rows)))
-    return tables
+            if row is not None:
+                best = next(b for b in found.best_single if b.measure == "pearson")
+                figures = map(peer_cell, (row.micro.median, row.macro, best.difference))
+                rows.append((one.domain, found.reference, *figures, row.micro.n))
+    heads = columns(
+        *("Domain", "Human ranking", ("Median Pearson", "number"), ("Macro Pearson", "number")),
+        *(("Less the best single evaluator", "number"), ("Questions", "count")),
+    )
+    return [places, *([Table(caption="Agreement by domain", columns=heads, rows=tuple(rows))] if rows else [])]
 
 
 def _lost_section(findings: PeerFindings) -> Section:
-    blocks: list[Block] = []
-    if findings.lost:
-        blocks.append(
-            Table(
-                caption="Lost ballots",
-                columns=columns("Question", "Evaluator", "Kind", "Why"),
-                rows=tuple((one.question_id, one.evaluator, one.kind, one.message) for one in findings.lost),
-            )
-        )
-    if findings.left_out:
-        blocks.append(
-            Table(
-                caption="Questions that are not counted",
-                columns=columns("Question", "Why"),
-                rows=tuple((one.question_id, one.reason) for one in findings.left_out),
-            )
-        )
-    return Section(title="Failures", blocks=tuple(blocks))
+    lost = table_with(
+        "Lost ballots",
+        findings.lost,
+        ("Question", lambda one: one.question_id),
+        ("Evaluator", lambda one: one.evaluator),
+        ("Kind", lambda one: one.kind),
+        ("Why", lambda one: one.message),
+    )
+    left_out = table_with(
+        "Questions that are not counted",
+        findings.left_out,
+        ("Question", lambda one: one.question_id),
+        ("Why", lambda one: one.reason),
+    )
+    return Section(title="Failures", blocks=tuple(table for table in (lost, left_out) if table.rows))
 
 
 def _independence_notes(findings: PeerFindings) -> tuple[str, ...]:
     found = findings.independence
-    notes = [f"Worth {figure_in_words(found.effective)} independent evaluators; mean of shared errors "]
-    notes[0] += f"{figure_in_words(found.mean_error_correlation)}."
+    worth, shared = figure_in_words(found.effective), figure_in_words(found.mean_error_correlation)
+    notes = [f"Worth {worth} independent evaluators; mean of shared errors {shared}."]
     notes += [f"Clique: {', '.join(clique)}." for clique in found.cliques]
     notes += [f"{found.caution}."] if found.caution else []
     if findings.people is not None:

@@ -1,12 +1,13 @@
 """Tables of peer evaluation: places, agreement with people, consensus against single evaluators."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from metajudge.peers.alignment import ReferenceAlignment
-from metajudge.peers.correlation import MEASURES, Measure
-from metajudge.peers.figures import Figure
+from metajudge.peers.figures import MEASURES, Figure, Measure
 from metajudge.peers.findings import SOURCE, PeerFindings, PublishedValue
-from metajudge.report.document import Absent, Cell, Column, Kind, Measured, ShareChart, ShareRow, Table
+from metajudge.peers.standing import ModelStanding
+from metajudge.report.document import Absent, Cell, ShareChart, ShareRow, Table
+from metajudge.report.tables import Head, Row, cell_of, columns, table_with
 
 MEASURE_NAMES: dict[Measure, str] = {"pearson": "Pearson", "kendall": "Kendall tau-b"}
 PLACES = (
@@ -20,37 +21,35 @@ PUBLISHED_NOTE = (
 )
 
 
-def columns(*titles: str, kind: Kind = "text") -> tuple[Column, ...]:
-    """Columns of one kind, without notes."""
-    return tuple(Column(title=title, kind=kind) for title in titles)
-
-
 def standings_table(findings: PeerFindings) -> Table:
     """Every model's place in the consensus, with and without its own ballots."""
-    titles = ["Overall place", "Span"] if findings.include_self != "no" else []
-    titles += ["SIE"] if findings.include_self != "no" else []
-    titles += ["SFE"] if findings.include_self != "yes" else []
-    titles += ["SIE less SFE"] if findings.include_self == "both" else []
-    rows: list[tuple[Cell, ...]] = []
-    for one in findings.standings:
-        cells: dict[str, Cell] = {
-            "Overall place": cell_of(one.overall),
-            "Span": _span(one.best, one.worst, one.overall),
-            "SIE": cell_of(one.sie),
-            "SFE": cell_of(one.sfe),
-            "SIE less SFE": cell_of(one.sie_less_sfe),
-        }
-        rows.append((one.model, *(cells[title] for title in titles), one.questions))
-    figures = (Column(title=title, kind="text" if title == "Span" else "number") for title in titles)
-    heads = (*columns("Model"), *figures, *columns("Questions", kind="count"))
-    return Table(caption=f"Places by {findings.rule}", columns=heads, rows=tuple(rows), notes=PLACES)
+    counted = findings.include_self
+    shown: list[tuple[Head, Callable[[ModelStanding], Cell]]] = [("Model", lambda one: one.model)]
+    if counted != "no":
+        shown += [
+            (("Overall place", "number"), lambda one: peer_cell(one.overall)),
+            ("Span", _span),
+            (("SIE", "number"), lambda one: peer_cell(one.sie)),
+        ]
+    if counted != "yes":
+        shown.append((("SFE", "number"), lambda one: peer_cell(one.sfe)))
+    if counted == "both":
+        shown.append((("SIE less SFE", "number"), lambda one: peer_cell(one.sie_less_sfe)))
+    shown.append((("Questions", "count"), lambda one: one.questions))
+    return table_with(f"Places by {findings.rule}", findings.standings, *shown, notes=PLACES)
 
 
 def self_table(findings: PeerFindings) -> Table:
     """Every model's place by its own ballots and by the others'."""
-    heads = (*columns("Model"), *columns("SE", "PE", "SE less PE", kind="number"))
-    rows = tuple((one.model, cell_of(one.se), cell_of(one.pe), cell_of(one.se_less_pe)) for one in findings.standings)
-    return Table(caption="Self and peers", columns=heads, rows=rows, notes=SELF)
+    return table_with(
+        "Self and peers",
+        findings.standings,
+        ("Model", lambda one: one.model),
+        (("SE", "number"), lambda one: peer_cell(one.se)),
+        (("PE", "number"), lambda one: peer_cell(one.pe)),
+        (("SE less PE", "number"), lambda one: peer_cell(one.se_less_pe)),
+        notes=SELF,
+    )
 
 
 def alignment_table(
@@ -62,20 +61,19 @@ def alignment_table(
         published: figures of the paper, for Pearson's correlation.
         rows_of_paper: as rows of the table, else in one note.
     """
-    heads = (
-        Column(title="Ranking"),
-        Column(title="Median", kind="number", note="over questions, with a bootstrap interval"),
-        *columns("Lower quartile", "Upper quartile", "IQR", kind="number"),
-        Column(title="Macro", kind="number", note="of places averaged over questions"),
-        Column(title="Pooled", kind="number", note="of the rule over all ballots at once"),
-        Column(title="Questions", kind="count", note="with a defined correlation"),
+    heads = columns(
+        "Ranking",
+        ("Median", "number", "over questions, with a bootstrap interval"),
+        *(("Lower quartile", "number"), ("Upper quartile", "number"), ("IQR", "number")),
+        ("Macro", "number", "of places averaged over questions"),
+        ("Pooled", "number", "of the rule over all ballots at once"),
+        ("Questions", "count", "with a defined correlation"),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for row in (one for one in found.rows if one.measure == measure):
         micro = row.micro
         figures = (micro.median, micro.lower_quartile, micro.upper_quartile, micro.iqr, row.macro, row.pooled)
-        name = f"{row.name} alone" if row.kind == "single" else row.name
-        rows.append((name, *map(cell_of, figures), micro.n))
+        rows.append((row.shown_name, *map(peer_cell, figures), micro.n))
     published = published if measure == "pearson" else ()
     rows += [row for row in map(_published_row, published) if row is not None and rows_of_paper]
     notes = _reference_notes(found)
@@ -86,7 +84,7 @@ def alignment_table(
     return Table(caption=title, columns=heads, rows=tuple(rows), notes=notes)
 
 
-def _published_row(one: PublishedValue) -> tuple[Cell, ...] | None:
+def _published_row(one: PublishedValue) -> Row | None:
     nothing = Absent(absent="not reported in the paper")
     if one.figure == "micro median Pearson":
         return (f"  published: {one.name}", one.value, *[nothing] * 6)
@@ -108,29 +106,32 @@ def _reference_notes(found: ReferenceAlignment) -> tuple[str, ...]:
 
 def top_k_table(found: ReferenceAlignment, published: Sequence[PublishedValue]) -> Table:
     """Effect of cutting the ballots, with the published figure."""
-    changes = (f"{MEASURE_NAMES[m]}, relative change of the median" for m in MEASURES)
-    heads = (*columns("Ballots cut to"), *columns(*changes, kind="number"))
-    by_k: dict[int, list[Cell]] = {}
-    for one in found.top_k_changes:
-        by_k.setdefault(one.k, []).append(cell_of(one.relative))
-    rows: list[tuple[Cell, ...]] = [(f"top {k}", *cells) for k, cells in by_k.items()]
+    rows = _by_measure((f"top {one.k}", one.relative) for one in found.top_k_changes)
     nothing = Absent(absent="not reported in the paper")
     rows += [(f"  published: {one.name}", one.value, nothing) for one in published if one.row == "top_k"]
+    changes: list[Head] = [(f"{MEASURE_NAMES[m]}, relative change of the median", "number") for m in MEASURES]
+    heads = columns("Ballots cut to", *changes)
     return Table(caption="Effect of cutting the ballots", columns=heads, rows=tuple(rows), notes=(PUBLISHED_NOTE,))
 
 
 def difference_table(found: ReferenceAlignment) -> Table:
     """The consensus less each evaluator alone."""
-    measures = (f"{MEASURE_NAMES[m]}, consensus less evaluator" for m in MEASURES)
-    by_name: dict[str, list[Cell]] = {}
-    for one in found.differences:
-        by_name.setdefault(one.evaluator, []).append(cell_of(one.median))
     return Table(
         caption="Consensus against each evaluator alone: difference of the medians",
-        columns=(*columns("Evaluator alone"), *columns(*measures, kind="number")),
-        rows=tuple((name, *cells) for name, cells in by_name.items()),
+        columns=columns(
+            "Evaluator alone", *((f"{MEASURE_NAMES[m]}, consensus less evaluator", "number") for m in MEASURES)
+        ),
+        rows=tuple(_by_measure((one.evaluator, one.median) for one in found.differences)),
         notes=("On the questions where both correlations are defined; intervals from resampled questions.",),
     )
+
+
+def _by_measure(figures: Iterable[tuple[str, Figure]]) -> list[Row]:
+    """A row for each name, with its figures by all measures in order."""
+    found: dict[str, list[Cell]] = {}
+    for name, figure in figures:
+        found.setdefault(name, []).append(peer_cell(figure))
+    return [(name, *cells) for name, cells in found.items()]
 
 
 def difference_chart(found: ReferenceAlignment) -> ShareChart:
@@ -148,19 +149,15 @@ def difference_chart(found: ReferenceAlignment) -> ShareChart:
     )
 
 
-def cell_of(figure: Figure) -> Cell:
+def peer_cell(figure: Figure) -> Cell:
     """A figure as a cell of a table."""
-    if figure.value is None:
-        return Absent(absent=figure.absent or "unknown")
-    if figure.low is None or figure.high is None:
-        return figure.value
-    return Measured(value=figure.value, low=figure.low, high=figure.high)
+    return cell_of(figure, figure.absent)
 
 
-def _span(best: int | None, worst: int | None, overall: Figure) -> Cell:
-    if best is None or worst is None:
-        return Absent(absent=overall.absent or "unknown")
-    return str(best) if best == worst else f"{best} to {worst}"
+def _span(one: ModelStanding) -> Cell:
+    if one.best is None or one.worst is None:
+        return Absent(absent=one.overall.absent or "unknown")
+    return str(one.best) if one.best == one.worst else f"{one.best} to {one.worst}"
 
 
 def figure_in_words(figure: Figure) -> str:

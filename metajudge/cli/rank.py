@@ -1,6 +1,6 @@
 """``metajudge rank``: one order from a file of rankings, by any voting rule, with its ties."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +11,8 @@ from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_items
 from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
 from metajudge.readers.ranking_files import read_ranking_file
-from metajudge.report.document import Cell, Column, Table
-from metajudge.report.tables import table_to_text
+from metajudge.report.document import Cell
+from metajudge.report.tables import Head, table_to_text, table_with
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.voting import BradleyTerry, Consensus, Kemeny, PlackettLuce
 from metajudge.voting.options import Rule, TieOption, UnrankedOption
@@ -43,46 +43,42 @@ def as_text(ranked: Ranked) -> str:
         "" if weight == ranked.ballots else f" of total weight {weight:g}"
     )
     caption = f"{result.rule}: {len(ranked.profile.candidates)} candidates, {ballots}"
-    lines = [table_to_text(Table(caption=caption, columns=_columns(result), rows=tuple(_rows(result))))]
+    lines = [table_to_text(table_with(caption, _places(result), *_columns(result)))]
     if isinstance(result, Kemeny):
         lines += _optima(result)
     return "\n".join((*lines, *ranked.warnings))
 
 
-def _columns(result: Consensus) -> tuple[Column, ...]:
-    columns = [Column(title="place", kind="text"), Column(title="candidate")]
-    match result:
-        case Kemeny():
-            columns += [Column(title="mean rank", kind="number"), Column(title="best to worst")]
-        case BradleyTerry() | PlackettLuce():
-            columns += [Column(title="log-strength", kind="number"), Column(title="std. error", kind="number")]
-        case _ if result.rule == "median_rank":
-            columns += [Column(title="median rank", kind="number")]
-        case _:
-            columns += [Column(title=_SCORES[result.rule], kind="number")]
-    return tuple(columns)
-
-
-def _rows(result: Consensus) -> Iterator[tuple[Cell, ...]]:
+def _places(result: Consensus) -> Iterator[tuple[str, str]]:
+    """Place and name of each candidate, best first."""
     place = 1
     for group in result.ranking:
         shown = str(place) if len(group) == 1 else f"{place}-{place + len(group) - 1} tied"
-        for name in group:
-            yield (shown, str(name), *_figures(result, name))
+        yield from ((shown, name) for name in group)
         place += len(group)
 
 
-def _figures(result: Consensus, name: str) -> tuple[Cell, ...]:
+def _columns(result: Consensus) -> list[tuple[Head, Callable[[tuple[str, str]], Cell]]]:
+    scores = result.scores
+    columns: list[tuple[Head, Callable[[tuple[str, str]], Cell]]] = [
+        ("place", lambda one: one[0]),
+        ("candidate", lambda one: str(one[1])),
+    ]
     match result:
         case Kemeny():
-            span = result.span[name]
-            return (result.mean_rank[name], f"{span.best} to {span.worst}")
+            means, span = result.mean_rank, result.span
+            columns.append((("mean rank", "number"), lambda one: means[one[1]]))
+            columns.append(("best to worst", lambda one: f"{span[one[1]].best} to {span[one[1]].worst}"))
         case BradleyTerry() | PlackettLuce():
-            strength = result.scores[name]
-            return (0.0 if abs(strength) < 0.0005 else strength, result.standard_errors[name])  # no -0.000
+            errors = result.standard_errors
+            no_zero = {name: 0.0 if abs(score) < 0.0005 else score for name, score in scores.items()}  # no -0.000
+            columns.append((("log-strength", "number"), lambda one: no_zero[one[1]]))
+            columns.append((("std. error", "number"), lambda one: errors[one[1]]))
         case _ if result.rule == "median_rank":
-            return (len(result.scores) - result.scores[name],)
-    return (result.scores[name],)
+            columns.append((("median rank", "number"), lambda one: len(scores) - scores[one[1]]))
+        case _:
+            columns.append(((_SCORES[result.rule], "number"), lambda one: scores[one[1]]))
+    return columns
 
 
 def _optima(result: Kemeny) -> list[str]:

@@ -48,7 +48,17 @@ def leaves(command: Any, path: str) -> "Iterator[tuple[str, Command]]":
 def _section(command: Any, path: str) -> Iterator[str]:
     for name, leaf in leaves(command, path):
         context = leaf.context_class(leaf, info_name=f"metajudge {name}", **leaf.context_settings)
-        yield from (f"### {name}", "", *_paragraphs(leaf.help or ""), "```", *_usage(leaf, context), "```", "")
+        text = (_escaped(" ".join(paragraph.split())) for paragraph in (leaf.help or "").strip().split("\n\n"))
+        usage = " ".join((context.command_path, *leaf.collect_usage_pieces(context)))
+        yield from (
+            f"### {name}",
+            "",
+            *(line for paragraph in text for line in (paragraph, "")),
+            "```",
+            usage,
+            "```",
+            "",
+        )
         examples = examples_of(name)
         if examples:
             yield from ("```", *examples, "```", "")
@@ -59,17 +69,6 @@ def _section(command: Any, path: str) -> Iterator[str]:
             rows = [_row(one, context) for one in group if one.get_help_record(context) is not None]
             if rows:
                 yield from (f"| {title.lower()} | |", "| --- | --- |", *rows, "")
-
-
-def _usage(command: "Command", context: "Context") -> Iterator[str]:
-    yield " ".join(
-        (f"metajudge {context.command_path.removeprefix('metajudge ')}", *command.collect_usage_pieces(context))
-    )
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    for paragraph in text.strip().split("\n\n"):
-        yield from (_escaped(" ".join(paragraph.split())), "")
 
 
 def _row(one: "Parameter", context: "Context") -> str:

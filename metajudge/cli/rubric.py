@@ -53,7 +53,10 @@ def refine(
     if out is not None and out.exists() and not force:
         raise ConfigurationError(f"{out} already exists and was not changed: name another file, or give --force")
     chosen = name or rubric_name(str(file))
-    _check_name(chosen)
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", chosen):
+        raise RubricError(
+            f"{chosen!r} is not a valid rubric name: use lower-case letters, digits and _, a letter first (--name)"
+        )
     session = Session([model], store=store_path(store), budget_usd=budget_usd, notify=say, command="refine")
     answer = run(_refine(session, notes, chosen, scenario))
     if answer.failure is not None or answer.value is None:
@@ -76,13 +79,6 @@ def _text(file: Path) -> str:
         raise RubricError(f"{file} is not UTF-8 text: save the basic rubric as plain text") from None
     except OSError as error:
         raise RubricError(f"cannot read {file}: {error.strerror or error}") from None
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
-        raise RubricError(
-            f"{name!r} is not a valid rubric name: use lower-case letters, digits and _, a letter first (--name)"
-        )
 
 
 async def _refine(session: Session, notes: Notes, name: str, scenario: str | None) -> Answer[Rubric]:
@@ -143,7 +139,11 @@ def show(
     check_version(prompt_version)
     rubric = load_rubric(name, weights, prompt_set=prompt_version)
     if prompt:
-        typer.echo(_system_prompt(rubric, prompt_version))
+        form = ReplyForm(analysis=prompt_version > FIRST)
+        of_cases = rubric.subject == "case"
+        typer.echo(
+            render_case_system(rubric) if of_cases else render_system(rubric, None, form, version=prompt_version)
+        )
         return
     typer.echo(f"{rubric.title} ({rubric.name}, {rubric.kind}, {rubric.scale})\ndigest {rubric.digest}\n")
     typer.echo(rubric.description.strip())
@@ -154,12 +154,6 @@ def show(
         typer.echo(f"\n{criterion.name}: {criterion.title}{weight}{only}\n  {criterion.description.strip()}")
         for point, text in sorted(criterion.levels.items()):
             typer.echo(f"  {point:g}: {text.strip()}")
-
-
-def _system_prompt(rubric: Rubric, version: int) -> str:
-    if rubric.subject == "case":
-        return render_case_system(rubric)
-    return render_system(rubric, None, ReplyForm(analysis=version > FIRST), version=version)
 
 
 @app.command("validate")

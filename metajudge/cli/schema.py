@@ -1,7 +1,6 @@
 """``metajudge schema``: the JSON Schema of a record."""
 
 import json
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import typer
@@ -13,17 +12,10 @@ from metajudge.cases.result import CaseResult
 from metajudge.decision import Policy
 from metajudge.types import Assessment, Judgment
 
-
-class Record(StrEnum):
-    """Records whose format is public."""
-
-    JUDGMENT = "judgment"
-    ASSESSMENT = "assessment"
-    CASE = "case"
-    CASE_RESULT = "case_result"
-    POLICY = "policy"
-    AUDIT = "audit"
-    VET_SUMMARY = "vet_summary"
+Record = Literal["judgment", "assessment", "case", "case_result", "policy", "audit", "vet_summary"]
+"""Records whose format is public."""
+READ: dict[str, type[BaseModel]] = {"judgment": Judgment, "case": Case, "policy": Policy}
+WRITTEN: dict[str, type[BaseModel]] = {"assessment": Assessment, "case_result": CaseResult, "audit": AuditDocument}
 
 
 def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> None:
@@ -32,24 +24,13 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
     `vet` reads a judgment and writes an assessment; `case` reads a case and writes a case_result; a policy defines
     decisions; `audit --json` prints an audit, and `vet --json` a vet_summary.
     """
-    if record is Record.VET_SUMMARY:
+    found: dict[str, Any]
+    if record == "vet_summary":
         from metajudge.vetting.summary_schema import summary_schema
 
-        _print(summary_schema())
-        return
-    models: dict[Record, type[BaseModel]] = {
-        Record.JUDGMENT: Judgment,
-        Record.ASSESSMENT: Assessment,
-        Record.CASE: Case,
-        Record.CASE_RESULT: CaseResult,
-        Record.POLICY: Policy,
-        Record.AUDIT: AuditDocument,
-    }
-    model = models[record]
-    written = record in (Record.ASSESSMENT, Record.CASE_RESULT, Record.AUDIT)
-    mode: Literal["serialization", "validation"] = "serialization" if written else "validation"
-    _print(model.model_json_schema(mode=mode))
-
-
-def _print(schema: dict[str, Any]) -> None:
-    typer.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2))
+        found = summary_schema()
+    elif record in READ:
+        found = READ[record].model_json_schema(mode="validation")
+    else:
+        found = WRITTEN[record].model_json_schema(mode="serialization")
+    typer.echo(json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}, indent=2))

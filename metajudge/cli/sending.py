@@ -1,27 +1,33 @@
 """Budget and batch options of the commands that ask models, and what ``--dry-run`` prints."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 import typer
 
-from metajudge.cli.loop import say
+from metajudge.cli.loop import run, say, stop_on_interrupt
 from metajudge.cli.options import takes
 from metajudge.providers.budget import Budget
 from metajudge.providers.shared_budget import open_budget
+from metajudge.runs.loop import Stop
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
     from metajudge.panels.config import PanelConfig
     from metajudge.providers.batch_queue import BatchSettings
     from metajudge.runs.estimate import Estimate
+    from metajudge.runs.progress import Progress
+    from metajudge.runs.totals import RunTotals
     from metajudge.session import Session
     from metajudge.webhooks.webhook import Webhook
 
+T = TypeVar("T")
+STARTED = time.monotonic()
 BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
 DEFAULT_POLL_S = 300.0
 
@@ -79,6 +85,39 @@ class Spending:
                 batch=batch,
                 webhook=webhook,
             )
+
+    def run(
+        self,
+        task: "Callable[[Session, Stop, Progress], Coroutine[Any, Any, T]]",
+        totals: "RunTotals",
+        steps: int,
+        panel: "PanelConfig",
+        store: StoreLocation,
+        command: str,
+        concurrency: int,
+        **more: Any,
+    ) -> T:
+        """Runs a task in an open session with its progress shown; the first Ctrl-C lets calls in flight finish.
+
+        Args:
+            totals: of the task; the seconds of the whole command are noted in them.
+            steps: what the progress counts to.
+            panel, store, command, concurrency, more: see :meth:`session`.
+        """
+        from metajudge.runs.progress import Progress  # as the session: not every command needs it
+
+        stop = Stop()
+
+        async def running(session: "Session") -> T:
+            async with session:
+                stop_on_interrupt(stop)
+                with Progress(totals, session.meter, steps) as progress:
+                    return await task(session, stop, progress)
+
+        with self.session(panel, store, command, concurrency, **more) as session:
+            found = run(running(session))
+        totals.total_s = time.monotonic() - STARTED
+        return found
 
 
 takes_budget = takes("spending", Spending)

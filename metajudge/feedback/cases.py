@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from metajudge.cases.records import LABEL
-from metajudge.cases.scoring import mean_scores
-from metajudge.cases.sheet import case_sheet
+from metajudge.cases.result import kept_result
+from metajudge.cases.scoring import mean_scores, quotes_in
 from metajudge.decision.bands import Band
 from metajudge.decision.deciding import decide
 from metajudge.decision.policy import Policy
@@ -185,8 +185,9 @@ def _quotes(review: Review) -> float | None:
     """The share of verified quotes of a reviewed case, where its result is kept."""
     if review.subject != "case":
         return None
-    sheet = case_sheet(review.content)
-    return sheet.quotes_found / sheet.quotes if sheet.quotes else None
+    result = kept_result(review.content)
+    quotes = quotes_in(() if result is None else result.stages)
+    return quotes.found / quotes.given if quotes.given else None
 
 
 def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:

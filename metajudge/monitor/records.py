@@ -13,10 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Audit, Decision
-from metajudge.monitor.report import PromiseReport, Watched, reports_on
+from metajudge.monitor.report import PromiseReport, Tally, Watched, reports_on
 from metajudge.monitor.sampling import Pick
 from metajudge.monitor.stored import promises
-from metajudge.monitor.tally import Tally
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import JsonLineTable
@@ -29,45 +28,34 @@ BROKEN: Final = "promise.broken"
 """The kind of alarms in the store's audit log; their subject is the promise's id."""
 
 
-async def reports(
-    store: Store,
-    *,
-    now: float,
-    level: float = 0.05,
-    confidence: float = 0.95,
-    most: int | None = None,
-    reviewed_only: bool = False,
-) -> list[PromiseReport]:
+async def reports(store: Store, *, now: float, reviewed_only: bool = False, **asked: Any) -> list[PromiseReport]:
     """Every promise of a store, tested on its audits; broken ones first, then by most audits.
 
     Args:
         now: seconds since the epoch.
-        level, confidence, most: see :func:`~metajudge.monitor.report.report_on`.
         reviewed_only: for the test alone; see :func:`~metajudge.monitor.stored.promises`.
+        asked: see :func:`~metajudge.monitor.report.report_on`.
     """
-    watched = await tallied_promises(store, now=now, reviewed_only=reviewed_only)
-    return reports_on(watched, level=level, confidence=confidence, most=most)
+    return reports_on(await tallied_promises(store, now=now, reviewed_only=reviewed_only), **asked)
 
 
 async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = False) -> list[tuple[Watched, Tally]]:
     """Every promise that was stamped on a judgment, without its decisions, and what its report needs of them."""
     tallies: dict[str, Tally] = defaultdict(Tally)
-    watched = await promises(
-        store,
-        lambda name, one: tallies[name].add(one),
-        now=now,
-        broken=await broken_promises(store),
-        reviewed_only=reviewed_only,
-    )
+    broken = await broken_promises(store)
+
+    def take(name: str, one: Decision) -> None:
+        tallies[name].add(one)
+
+    watched = await promises(store, take, now=now, broken=broken, reviewed_only=reviewed_only)
     return [(one, tallies[one.promise_id]) for one in watched]
 
 
 async def watched_promises(store: Store, *, now: float) -> list[Watched]:
     """Every promise that was stamped on a judgment, with all decisions under it as objects."""
     decisions: dict[str, list[Decision]] = defaultdict(list)
-    found = await promises(
-        store, lambda name, one: decisions[name].append(one), now=now, broken=await broken_promises(store)
-    )
+    broken = await broken_promises(store)
+    found = await promises(store, lambda name, one: decisions[name].append(one), now=now, broken=broken)
     return [replace(one, decisions=tuple(decisions[one.promise_id])) for one in found]
 
 

@@ -68,7 +68,10 @@ def pick(
     if budget < 1:
         raise InputError(f"a budget of {budget} labels draws nothing: give at least 1")
     ordered = sorted(candidates, key=lambda one: one.content)  # sums, and so chances, do not depend on the order given
-    wanted = [one for one in ordered if _serves(one, purpose, at_least)]
+    least = at_least - 1e-9 if purpose is Purpose.CERTIFY else 0.0
+    wanted = [
+        one for one in ordered if (one.kept or purpose is not Purpose.DRIFT) and (one.probability or 0.0) >= least
+    ]
     if not wanted:
         return []
     chances = _chances(_gains(wanted, purpose, Counter(labelled)), budget)
@@ -80,26 +83,14 @@ def pick(
     return sorted(drawn, key=lambda one: (one.candidate.probability or 0.0, one.candidate.judgment_id))
 
 
-def _serves(one: Decision, purpose: Purpose, at_least: float) -> bool:
-    match purpose:
-        case Purpose.CERTIFY:
-            return (one.probability or 0.0) >= at_least - 1e-9
-        case Purpose.REFIT:
-            return True
-        case Purpose.DRIFT:
-            return one.kept
-
-
 def _gains(wanted: Sequence[Decision], purpose: Purpose, labelled: Counter[tuple[str, str | None]]) -> Floats:
     p = np.array([one.probability for one in wanted], dtype=np.float64)
-    match purpose:
-        case Purpose.CERTIFY:
-            return np.ones(len(p))
-        case Purpose.REFIT:
-            had = np.array([labelled[one.judge, one.category] for one in wanted])
-            return np.asarray(np.sqrt(p * (1 - p)) / np.sqrt(1 + had), dtype=np.float64)
-        case Purpose.DRIFT:
-            return np.asarray(np.sqrt(1 - p), dtype=np.float64)
+    if purpose is Purpose.CERTIFY:
+        return np.ones(len(p))
+    if purpose is Purpose.DRIFT:
+        return np.asarray(np.sqrt(1 - p), dtype=np.float64)
+    had = np.array([labelled[one.judge, one.category] for one in wanted])
+    return np.asarray(np.sqrt(p * (1 - p)) / np.sqrt(1 + had), dtype=np.float64)
 
 
 def _chances(gains: Floats, budget: int) -> Floats:

@@ -286,16 +286,24 @@ def load_panel_file(path: Path) -> PanelConfig:
     Raises:
         ConfigurationError: with the file, the place in it, what was found and what is accepted.
     """
+    config = panel_config(read_toml(path, "panel file"), source=str(path))
+    return _with_rubric_paths(config, path.parent)
+
+
+def read_toml(path: Path, what: str = "file") -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises:
+        ConfigurationError: it does not exist, is no UTF-8 text, or no TOML.
+    """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise ConfigurationError(f"{path}: no such panel file") from None
+        raise ConfigurationError(f"{path}: no such {what}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: cannot be read as UTF-8 text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: not valid TOML: {error}") from None
-    config = panel_config(data, source=str(path))
-    return _with_rubric_paths(config, path.parent)
 
 
 def panel_config(data: Mapping[str, Any], source: str = "panel") -> PanelConfig:

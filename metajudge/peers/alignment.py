@@ -7,8 +7,18 @@ from typing import Literal
 import numpy as np
 
 from metajudge.peers.consensus import Agreements
-from metajudge.peers.correlation import DEFINED, MEASURES, REASONS, Correlations, Measure, correlate
-from metajudge.peers.figures import Distribution, Figure, Resamples, distribution
+from metajudge.peers.figures import (
+    DEFINED,
+    MEASURES,
+    REASONS,
+    Correlations,
+    Distribution,
+    Figure,
+    Measure,
+    Resamples,
+    correlate,
+    distribution,
+)
 from metajudge.peers.human import HumanRanking
 from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats
@@ -33,6 +43,11 @@ class Alignment(Finite):
     micro: Distribution
     macro: Figure
     pooled: Figure
+
+    @property
+    def shown_name(self) -> str:
+        """The name; of an evaluator, that it is alone."""
+        return f"{self.name} alone" if self.kind == "single" else self.name
 
 
 class Difference(Finite):
@@ -149,15 +164,16 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
     reference, _ = human.places(table.models)
     candidates = [*aggregates(agreements, plan), *singles(table)]
     rows: list[Alignment] = []
-    micro: dict[tuple[str, Kind, Measure], Correlations] = {}
+    micro: dict[tuple[str, str, Measure], Correlations] = {}
     for one in candidates:
         for measure in MEASURES:
             known = np.ones(len(table.models), dtype=bool)
             correlations = correlate(one.places, one.there, reference, known, measure)
             micro[one.name, one.kind, measure] = correlations
             rows.append(_row(one, measure, correlations, reference, table.models, resamples))
-    main: Kind = "self_free" if plan.include_self == "no" else "consensus"
-    mine = {measure: micro[_main_name(plan), main, measure] for measure in MEASURES}
+    free, whole = (f"{plan.rule}, self-free", "self_free"), (plan.rule, "consensus")
+    name, main = free if plan.include_self == "no" else whole
+    mine = {measure: micro[name, main, measure] for measure in MEASURES}
     alone = {measure: {e: micro[e, "single", measure] for e in table.evaluators} for measure in MEASURES}
     return found.model_copy(
         update={
@@ -179,10 +195,6 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
             ),
         }
     )
-
-
-def _main_name(plan: Plan) -> str:
-    return f"{plan.rule}, self-free" if plan.include_self == "no" else plan.rule
 
 
 def _top_k_name(plan: Plan, k: int) -> str:
@@ -218,17 +230,14 @@ def singles(table: PeerTable) -> list[_Candidate]:
 
 
 def _pooled_only(rule: str, agreements: Agreements) -> _Candidate:
-    overall = agreements.overall(rule)
-    pooled = overall if isinstance(overall, str) else overall.places
     shape = agreements.table.places[:, 0].shape
     why = "strengths are fitted to all ballots at once: one question has too few"
-    return _Candidate(rule, "rule", np.zeros(shape), np.zeros(shape, dtype=bool), pooled, why)
+    return _Candidate(rule, "rule", np.zeros(shape), np.zeros(shape, dtype=bool), agreements.pooled(rule), why)
 
 
 def _aggregate(name: str, kind: Kind, agreements: Agreements, rule: str) -> _Candidate:
-    found, overall = agreements.by_question(rule), agreements.overall(rule)
-    pooled = overall if isinstance(overall, str) else overall.places
-    return _Candidate(name, kind, found.places, found.there, pooled)
+    found = agreements.by_question(rule)
+    return _Candidate(name, kind, found.places, found.there, agreements.pooled(rule))
 
 
 def _row(

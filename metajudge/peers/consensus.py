@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from metajudge.stats.arrays import Bools, Floats, Indices
 if TYPE_CHECKING:
     from metajudge.voting import Consensus, Profile
 
+T = TypeVar("T")
 Groups = tuple[tuple[str, ...], ...]
 
 RULES = (
@@ -58,13 +59,11 @@ class QuestionConsensus:
         there: [Q, K], False for candidates whose answer was not ranked, or where there is no consensus.
         optima: [Q] how many orders are equally good under the rule, at most :data:`MOST_COUNTED`, or how many at least
             where they could not be counted; 0 where that is not defined or not known.
-        failures: why a question has no consensus: question id and reason.
     """
 
     places: Floats
     there: Bools
     optima: Indices
-    failures: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,91 +155,45 @@ def question_consensus(table: PeerTable, rule: str = RULES[0]) -> QuestionConsen
     check_rule(rule)
     if rule == "kemeny" and len(table.models) <= BATCH_MODELS:
         return _kemeny_by_question(table)
-    places, there, optima = _nothing(table)
+    found = _nothing(table)
     column = {name: k for k, name in enumerate(table.models)}
-    failures: list[tuple[str, str]] = []
-    for q, question in enumerate(table.questions):
+    for q in range(len(table.questions)):
         profile = profile_of(table, [q])
         if profile is None:
-            failures.append((question, "no ballot is left"))
             continue
         try:
-            found = apply_rule(rule, profile)
-        except MetajudgeError as error:
-            failures.append((question, str(error)))
+            ranks, count = _ranks(apply_rule(rule, profile))
+        except MetajudgeError:  # the question has no place for anybody then
             continue
-        ranks, count = _ranks(found)
-        optima[q] = min(count, MOST_COUNTED)
+        found.optima[q] = min(count, MOST_COUNTED)
         for name, rank in ranks.items():
-            places[q, column[name]], there[q, column[name]] = rank, True
-    return QuestionConsensus(places, there, optima, tuple(failures))
+            found.places[q, column[name]], found.there[q, column[name]] = rank, True
+    return found
 
 
-def _nothing(table: PeerTable) -> tuple[Floats, Bools, Indices]:
+def _nothing(table: PeerTable) -> QuestionConsensus:
     shape = (len(table.questions), len(table.models))
-    return np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape[0], dtype=np.intp)
+    return QuestionConsensus(np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape[0], dtype=np.intp))
 
 
 def _kemeny_by_question(table: PeerTable) -> QuestionConsensus:
     """All questions over the same candidates at once."""
     from metajudge.voting import kemeny_batch
 
-    places, there, optima = _nothing(table)
+    consensus = _nothing(table)
     patterns, member = np.unique(table.ranked.any(axis=1), axis=0, return_inverse=True)
     doubled = np.rint(2 * table.places).astype(np.int64)  # mid-ranks become whole numbers
-    failures: list[tuple[str, str]] = []
     for number, seen in enumerate(patterns):
         rows = np.flatnonzero(member.ravel() == number)
         columns = np.flatnonzero(seen)
         if not len(columns):
-            failures += [(table.questions[int(q)], "no ballot is left") for q in rows]
             continue
         chosen = np.ix_(rows, np.arange(len(table.evaluators)), columns)
         found = kemeny_batch(doubled[chosen], ranked=table.ranked[chosen], positions=True)
-        places[np.ix_(rows, columns)] = found.mean_rank
-        there[np.ix_(rows, columns)] = True
-        optima[rows] = found.n_optima
-    return QuestionConsensus(places, there, optima, tuple(failures))
-
-
-def self_free_consensus(
-    table: PeerTable, rule: str = RULES[0], whole: QuestionConsensus | None = None
-) -> QuestionConsensus:
-    """For each candidate its place in the consensus of the others' ballots: its own ballot is left out for it alone.
-
-    So column k of ``places`` comes from the ballots of everybody but candidate k; places of different candidates in
-    one question come from different electorates and need not be a ranking. ``optima`` is 0.
-
-    Args:
-        whole: the consensus of all ballots, where it is known already.
-    """
-    whole = question_consensus(table, rule) if whole is None else whole
-    places, there = whole.places.copy(), whole.there.copy()
-    failures = list(whole.failures)
-    for k, seat in enumerate(table.own):
-        if seat is None:
-            continue
-        rest = question_consensus(without(table, seat), rule)
-        places[:, k], there[:, k] = rest.places[:, k], rest.there[:, k]
-        failures += [one for one in rest.failures if one not in failures]
-    return QuestionConsensus(places, there, np.zeros(len(places), dtype=np.intp), tuple(failures))
-
-
-def overall_consensus(table: PeerTable, rule: str = RULES[0]) -> OverallConsensus:
-    """The rule over the ballots of all questions together.
-
-    Raises:
-        MetajudgeError: the rule gives none: no ballot, or an optimum that could not be proven in time.
-    """
-    profile = profile_of(table)
-    if profile is None:
-        raise InputError("there are no ballots")
-    found = apply_rule(rule, profile)
-    ranks, optima = _ranks(found)
-    orders: tuple[tuple[str, ...], ...] = getattr(found, "optima", ()) if optima else ()
-    counted: bool = getattr(found, "over_all_optima", True)
-    span = _span(found)
-    return OverallConsensus(rule, found.ranking, ranks, span, optima or None, orders, len(profile.places), counted)
+        consensus.places[np.ix_(rows, columns)] = found.mean_rank
+        consensus.there[np.ix_(rows, columns)] = True
+        consensus.optima[rows] = found.n_optima
+    return consensus
 
 
 @dataclass(slots=True)
@@ -248,35 +201,62 @@ class Agreements:
     """The consensus of one table under the rules asked for, each computed once."""
 
     table: PeerTable
-    _by_question: dict[str, QuestionConsensus] = field(default_factory=dict)
-    _self_free: dict[str, QuestionConsensus] = field(default_factory=dict)
-    _overall: dict[str, OverallConsensus | str] = field(default_factory=dict)
+    _known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
-    def by_question(self, rule: str) -> QuestionConsensus:
+    def by_question(self, rule: str = RULES[0]) -> QuestionConsensus:
         """See :func:`question_consensus`."""
-        if rule not in self._by_question:
-            self._by_question[rule] = question_consensus(self.table, rule)
-        return self._by_question[rule]
+        return self._once("by question", rule, lambda: question_consensus(self.table, rule))
 
-    def self_free(self, rule: str) -> QuestionConsensus:
-        """See :func:`self_free_consensus`."""
-        if rule not in self._self_free:
-            self._self_free[rule] = self_free_consensus(self.table, rule, self.by_question(rule))
-        return self._self_free[rule]
+    def self_free(self, rule: str = RULES[0]) -> QuestionConsensus:
+        """For each candidate its place in the consensus of the others' ballots: its own is left out for it alone.
 
-    def overall(self, rule: str) -> OverallConsensus | str:
-        """See :func:`overall_consensus`; the reason if it is missing."""
-        if rule not in self._overall:
-            try:
-                self._overall[rule] = overall_consensus(self.table, rule)
-            except MetajudgeError as error:
-                self._overall[rule] = str(error)
-        return self._overall[rule]
+        So column k of ``places`` comes from the ballots of everybody but candidate k; places of different candidates
+        in one question come from different electorates and need not be a ranking. ``optima`` is 0.
+        """
+        return self._once("self-free", rule, lambda: self._self_free(rule))
 
+    def overall(self, rule: str = RULES[0]) -> OverallConsensus | str:
+        """The rule over the ballots of all questions together.
 
-def without(table: PeerTable, seat: int) -> PeerTable:
-    """The table without one evaluator."""
-    return table.of_evaluators([e for e in range(len(table.evaluators)) if e != seat])
+        The reason where the rule gives none: no ballot, or an optimum that could not be proven in time.
+        """
+        return self._once("overall", rule, lambda: self._overall(rule))
+
+    def pooled(self, rule: str) -> dict[str, float] | str:
+        """Candidate -> its place in the overall consensus; the reason where there is none."""
+        overall = self.overall(rule)
+        return overall if isinstance(overall, str) else overall.places
+
+    def _once(self, what: str, rule: str, make: Callable[[], T]) -> T:
+        if (what, rule) not in self._known:
+            self._known[what, rule] = make()
+        found: T = self._known[what, rule]
+        return found
+
+    def _self_free(self, rule: str) -> QuestionConsensus:
+        whole = self.by_question(rule)
+        places, there = whole.places.copy(), whole.there.copy()
+        for k, seat in enumerate(self.table.own):
+            if seat is None:
+                continue
+            others = [e for e in range(len(self.table.evaluators)) if e != seat]
+            rest = question_consensus(self.table.of_evaluators(others), rule)
+            places[:, k], there[:, k] = rest.places[:, k], rest.there[:, k]
+        return QuestionConsensus(places, there, np.zeros(len(places), dtype=np.intp))
+
+    def _overall(self, rule: str) -> OverallConsensus | str:
+        profile = profile_of(self.table)
+        if profile is None:
+            return "there are no ballots"
+        try:
+            found = apply_rule(rule, profile)
+        except MetajudgeError as error:
+            return str(error)
+        ranks, optima = _ranks(found)
+        orders: tuple[tuple[str, ...], ...] = getattr(found, "optima", ()) if optima else ()
+        counted: bool = getattr(found, "over_all_optima", True)
+        ballots = len(profile.places)
+        return OverallConsensus(rule, found.ranking, ranks, _span(found), optima or None, orders, ballots, counted)
 
 
 def _ranks(found: "Consensus") -> tuple[dict[str, float], int]:

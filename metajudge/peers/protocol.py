@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metajudge.agents.exchange import ask
-from metajudge.errors import ConfigurationError, FailureKind
+from metajudge.errors import FailureKind
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
-from metajudge.judging.blinding import blind, identifying_names
+from metajudge.judging.blinding import blind
 from metajudge.judging.blinding_report import RULE, BlindingReport
 from metajudge.judging.criteria import Criterion, weighted
 from metajudge.judging.identity import Blinded, hide_identities_aside
@@ -24,49 +24,40 @@ from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
 DOMAINS: dict[str, tuple[Criterion, ...]] = {
-    "math": weighted(
-        [
+    domain: weighted(criteria)
+    for domain, criteria in {
+        "math": [
             ("result", "Is the final result right, and is it stated?", 3.0),
             ("derivation", "Does every step follow, so that the result is reached and not guessed?", 2.0),
             ("clarity", "Can the derivation be checked without effort, and without padding?", 1.0),
-        ]
-    ),
-    "code": weighted(
-        [
+        ],
+        "code": [
             ("correctness", "Does the code do what was asked, edge cases included, when it is traced?", 3.0),
             ("fit", "Does it keep to the language, the interface and the limits that were asked for?", 2.0),
             ("readability", "Could a colleague maintain it, without needless parts?", 1.0),
-        ]
-    ),
-    "reasoning": weighted(
-        [
+        ],
+        "reasoning": [
             ("conclusion", "Is the conclusion the one that follows?", 3.0),
             ("soundness", "Does every step hold, with no unstated leap?", 2.0),
             ("clarity", "Can the argument be followed without effort, and without padding?", 1.0),
-        ]
-    ),
-    "knowledge": weighted(
-        [
+        ],
+        "knowledge": [
             ("accuracy", "Is every statement true?", 3.0),
             ("completeness", "Is what the question needs there, and what is uncertain marked as such?", 2.0),
             ("clarity", "Is it to the point?", 1.0),
-        ]
-    ),
-    "instruction": weighted(
-        [
+        ],
+        "instruction": [
             ("constraints", "Is every single instruction met: format, length, wording, what to leave out?", 3.0),
             ("content", "Is what is said within these constraints right and useful?", 2.0),
             ("clarity", "Is it free of remarks that nobody asked for?", 1.0),
-        ]
-    ),
-    "writing": weighted(
-        [
+        ],
+        "writing": [
             ("voice", "Does the text have a manner of its own that suits the task, without stock phrases?", 2.0),
             ("substance", "Are there ideas, images or turns that a reader would remember?", 2.0),
             ("craft", "Do structure, rhythm and language carry it?", 1.0),
             ("task", "Is it what was asked for: form, length, audience?", 1.0),
-        ]
-    ),
+        ],
+    }.items()
 }
 """Domain -> its criteria. A question of no domain, or of another one, is ranked without criteria."""
 
@@ -128,21 +119,10 @@ class Peer:
     def draw(self) -> int:
         return self.copy * COPIES_APART
 
-
-def peers_among(named: Iterable[tuple[str, Model, Parameters]], prompt_version: int = FIRST) -> list[Peer]:
-    """Peers of (name, model, parameters): the names of each one's model are hidden from all of them.
-
-    Args:
-        prompt_version: of the prompt set that they are asked to rank by.
-
-    Raises:
-        ConfigurationError: fewer than two.
-    """
-    given = list(named)
-    if len(given) < 2:
-        raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
-    hidden = {name for _, model, _ in given for name in identifying_names(model.name)}
-    return peers_of(given, hidden, prompt_version)
+    @property
+    def form(self) -> dict[str, Any]:
+        """How it is asked to rank, besides what about."""
+        return {"parameters": self.parameters, "draw": self.draw, "prompt_version": self.prompt_version}
 
 
 def peers_of(
@@ -236,10 +216,8 @@ async def rank_answers(
         seed=seed,
         evaluation=question.id,
         criteria=criteria,
-        parameters=peer.parameters,
         retry=retry,
-        draw=peer.draw,
-        prompt_version=peer.prompt_version,
+        **peer.form,
     )
     return Ballot(
         **asked,
@@ -277,15 +255,7 @@ async def asked_alike(ballot: Ballot, question: Question, answers: Mapping[str, 
     shown = (await _blinded(question, answers, peer)).shown
     labels = blind(shown, seed=ballot.seed, evaluation=question.id, judge=peer.name)
     criteria = criteria_for(question.domain)[1]
-    request = ranking_request(
-        question.question,
-        shown,
-        labels,
-        criteria,
-        parameters=peer.parameters,
-        draw=peer.draw,
-        prompt_version=peer.prompt_version,
-    )
+    request = ranking_request(question.question, shown, labels, criteria, **peer.form)
     return bool(request_key(peer.model, request) == asked)
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from metajudge.errors import InputError
 from metajudge.readers.lines import Reject, Source, read_lines
 from metajudge.readers.questions import Name
-from metajudge.readers.reasons import reason_of
+from metajudge.readers.reader import each, split
 from metajudge.types import Failure
 from metajudge.types.frozen import Finite
 
@@ -141,12 +141,10 @@ class BallotFile:
     Attributes:
         ballots: one a question and evaluator, in order of first appearance: the last attempt that succeeded, else the
             last one.
-        attempts: all of them, as they stand in the file.
         rejects: lines that are no ballots, with the reason.
     """
 
     ballots: tuple[Ballot, ...]
-    attempts: tuple[Ballot, ...]
     rejects: tuple[Reject, ...] = ()
 
 
@@ -157,23 +155,16 @@ def read_ballots(path: Path) -> BallotFile:
         InputError: the file cannot be read, contains no ballot, or two rankings of one question by one evaluator.
     """
     source = Source(path, str(path))
-    rejects: list[Reject] = []
-    attempts: list[tuple[Ballot, str]] = []
-    for line in read_lines(source):
-        if isinstance(line, Reject):
-            rejects.append(line)
-            continue
-        try:
-            attempts.append((Ballot.model_validate(line.data), f"{path}:{line.number}"))
-        except ValidationError as error:
-            rejects.append(source.reject(line.number, reason_of(error), line.raw))
+    attempts, rejects = split(
+        each(source, read_lines(source), lambda line: (Ballot.model_validate(line.data), f"{path}:{line.number}"))
+    )
     if not attempts:
         reason = f"; {rejects[0]}" if rejects else ": it is empty"
         raise InputError(
             f"{path} contains no ballot{reason}. A line is an object with question_id, evaluator and ranking, "
             'for instance {"question_id": "q1", "evaluator": "m1", "ranking": ["m2", ["m1", "m3"]]}'
         )
-    return BallotFile(_counted(attempts), tuple(ballot for ballot, _ in attempts), tuple(rejects))
+    return BallotFile(_counted(attempts), tuple(rejects))
 
 
 def counted_ballots(attempts: Iterable[Ballot]) -> tuple[Ballot, ...]:
@@ -202,11 +193,6 @@ def _counted(attempts: Iterable[tuple[Ballot, str]]) -> tuple[Ballot, ...]:
                 f"(first at {there}): keep one of the two, or name the evaluators apart"
             )
     return tuple(ballot for ballot, _ in found.values())
-
-
-def to_line(ballot: Ballot) -> bytes:
-    """A ballot as a line of the file."""
-    return ballot.model_dump_json(exclude_none=True).encode() + b"\n"
 
 
 def _same(one: Ballot, other: Ballot) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
 from metajudge.judging.answers import answer_request
-from metajudge.judging.blinding import blind
+from metajudge.judging.blinding import blind, identifying_names
 from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
 from metajudge.judging.ranking import ranking_request, templates_digest
 from metajudge.panels.config import AgentConfig, PanelConfig
@@ -22,7 +22,7 @@ from metajudge.peers.protocol import (
     ballot_key,
     blinding_of,
     criteria_for,
-    peers_among,
+    peers_of,
     rank_answers,
     ranking_settings,
 )
@@ -60,9 +60,8 @@ def estimate_peers(
     """
     session = Session.for_estimate(panel)
     models = session.models()
-    version = panel.judging_prompt_set
-    judges = session.models(evaluators) if evaluators else []
-    peers = peers_among(((one.name, one.model, one.parameters) for one in (*models, *judges)), version)
+    peers = all_peers(models, session.models(evaluators) if evaluators else [])
+    version = peers[0].prompt_version
     candidates = {one.name for one in models}
     prices = prices_of((*panel.agents, *evaluators))
     estimate = Estimate.at(prices)
@@ -188,9 +187,20 @@ async def run_peers(
             _refuse_other_settings(ballots.earlier, peers, order_seed, out)
             run = _Run(session, totals, stop, on_result)
             try:
-                await run.answer((_Turn(one, peer) for one in asked for peer in answering), answers)
+                await run.collect(
+                    (_Turn(one, peer) for one in asked for peer in answering),
+                    answers,
+                    lambda one: answer_key(one.question, one.peer),
+                    lambda one, **how: answer_question(one.question, one.peer, **how),
+                )
                 if not stop.asked:
-                    await run.rank(_rankings(asked, peers, run.given), ballots, order_seed)
+                    await run.collect(
+                        _rankings(asked, peers, run.given),
+                        ballots,
+                        lambda one: ballot_key(one.question, one.answers, one.peer, order_seed),
+                        lambda one, **how: rank_answers(one.question, one.answers, one.peer, seed=order_seed, **how),
+                        lambda earlier, one: asked_alike(earlier, one.question, one.answers, one.peer),
+                    )
             finally:
                 totals.end = stop.end
                 found = _counted(ballots.attempts, asked, peers)
@@ -235,36 +245,21 @@ class _Run:
     on_result: Callable[[PeerAnswer | Ballot, bool], None] | None
     given: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    async def answer(self, turns: Iterable[_Turn], file: AttemptFile[PeerAnswer]) -> None:
-        """Asks for the answers that are missing."""
-
-        def ask(turn: _Turn, attempt: int, retry: bool) -> Awaitable[PeerAnswer]:
-            return answer_question(turn.question, turn.peer, attempt=attempt, retry=retry)
-
-        await self._collect(turns, file, lambda one: answer_key(one.question, one.peer), ask)
-
-    async def rank(self, turns: Iterable[_Turn], file: AttemptFile[Ballot], seed: int) -> None:
-        """Asks for the ballots that are missing, or were made of other texts than would be shown today."""
-
-        def ask(turn: _Turn, attempt: int, retry: bool) -> Awaitable[Ballot]:
-            return rank_answers(turn.question, turn.answers, turn.peer, seed=seed, attempt=attempt, retry=retry)
-
-        await self._collect(
-            turns,
-            file,
-            lambda one: ballot_key(one.question, one.answers, one.peer, seed),
-            ask,
-            lambda earlier, one: asked_alike(earlier, one.question, one.answers, one.peer),
-        )
-
-    async def _collect(
+    async def collect(
         self,
         turns: Iterable[_Turn],
         file: AttemptFile[R],
         key: Callable[[_Turn], str],
-        ask: Callable[[_Turn, int, bool], Awaitable[R]],
+        ask: Callable[..., Awaitable[R]],
         alike: Callable[[R, _Turn], Awaitable[bool]] | None = None,
     ) -> None:
+        """Asks for what is missing in a file, or was made of other texts than would be shown today.
+
+        Args:
+            key: what an earlier attempt at a turn is found by.
+            ask: makes an attempt; is given the turn, ``attempt`` (its number) and ``retry`` (whether one failed).
+            alike: whether an earlier attempt was asked what would be asked today; None where the key says so.
+        """
         latest = _latest(file.earlier)
         numbers = Counter(one.place for one in file.earlier)
 
@@ -279,7 +274,7 @@ class _Run:
             return earlier if earlier.status == "ok" or earlier.replied else None
 
         async def work(job: Job[_Turn, R]) -> R:
-            found = await ask(job.record, numbers[job.record.place] + 1, job.earlier is not None)
+            found = await ask(job.record, attempt=numbers[job.record.place] + 1, retry=job.earlier is not None)
             file.append(found)
             return found
 
@@ -313,7 +308,7 @@ def all_peers(candidates: Sequence[Respondent], judges: Sequence[Respondent] = (
     Raises:
         ConfigurationError: fewer than two candidates, or one name given twice.
     """
-    named = [(one.name, one.model, one.parameters) for one in (*candidates, *judges)]
+    every = [*candidates, *judges]
     repeated = sorted({one.name for one in candidates} & {one.name for one in judges})
     if repeated:
         raise ConfigurationError(
@@ -321,7 +316,9 @@ def all_peers(candidates: Sequence[Respondent], judges: Sequence[Respondent] = (
         )
     if len(candidates) < 2:
         raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
-    return peers_among(named, candidates[0].prompt_version)
+    hidden = {name for one in every for name in identifying_names(one.model.name)}
+    named = ((one.name, one.model, one.parameters) for one in every)
+    return peers_of(named, hidden, candidates[0].prompt_version)
 
 
 def _rankings(

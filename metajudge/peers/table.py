@@ -72,20 +72,13 @@ class PeerTable:
             self,
             questions=tuple(self.questions[q] for q in chosen),
             domains=tuple(self.domains[q] for q in chosen),
-            places=self.places[chosen],
-            ranked=self.ranked[chosen],
-            shown=self.shown[chosen],
+            **{name: getattr(self, name)[chosen] for name in _ARRAYS},
         )
 
     def of_evaluators(self, chosen: Sequence[int] | Indices) -> "PeerTable":
         """The table of some evaluators."""
-        return replace(
-            self,
-            evaluators=tuple(self.evaluators[e] for e in chosen),
-            places=self.places[:, chosen],
-            ranked=self.ranked[:, chosen],
-            shown=self.shown[:, chosen],
-        )
+        evaluators = tuple(self.evaluators[e] for e in chosen)
+        return replace(self, evaluators=evaluators, **{name: getattr(self, name)[:, chosen] for name in _ARRAYS})
 
     def of_models(self, names: Iterable[str]) -> "PeerTable":
         """The table with all other candidates taken off the ballots; evaluators stay."""
@@ -115,6 +108,9 @@ class PeerTable:
         )
         below = self.places.shape[2] + 1.0
         return replace(self, places=places_of(np.where(beaten_by < k, self.places, below), self.ranked))
+
+
+_ARRAYS = ("places", "ranked", "shown")
 
 
 def places_of(values: Floats, there: Bools) -> Floats:

@@ -8,35 +8,12 @@ from xml.etree import ElementTree as ET
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from metajudge.report.bars import LEGEND_LINE, draw_bars, draw_legend, draw_shares, legend_places
-from metajudge.report.document import (
-    Absent,
-    BarChart,
-    CoverageChart,
-    Exhibit,
-    Fold,
-    Histogram,
-    IntervalChart,
-    Listing,
-    Measured,
-    ReliabilityChart,
-    Report,
-    ScatterChart,
-    ShareChart,
-    Table,
-    Tiles,
-)
-from metajudge.report.intervals import RoundAxis, draw_intervals
-from metajudge.report.lines import draw_coverage, draw_reliability
-from metajudge.report.svg import BOTTOM, HEIGHT, RIGHT, TOP, WIDTH, Canvas, amount_axis, frame, name_at_right
+from metajudge.report.charts import draw
+from metajudge.report.document import Absent, Exhibit, Fold, Listing, Measured, Report, Table, Tiles
 from metajudge.report.tables import cell_text, reasons, table_of
+from metajudge.types.frozen import Finite
 
-LEFT = 64.0
-MARKED, PLAIN = 0, 4
-"""Series whose shapes and colours show a marked point (a disc) and another one (a cross)."""
-_MARGIN, _PLOT = 24.0, 200.0
-"""Of a histogram: the margin at its right, and its height."""
-_COLOURS = """
+STYLE = """
 :root {
   color-scheme: light dark;
   --ground: #ffffff; --ink: #1b1f24; --quiet: #57606a; --rule: #d0d7de; --stripe: #f6f8fa;
@@ -50,9 +27,7 @@ _COLOURS = """
     --c7: #f0e442;
   }
 }
-"""
 
-_PAGE = """
 * { box-sizing: border-box; }
 body {
   margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 68rem; background: var(--ground); color: var(--ink);
@@ -105,9 +80,7 @@ summary { cursor: pointer; color: var(--quiet); padding: .25rem 0; }
 .beside > section { min-width: 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .8125rem; }
 dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
-"""
 
-_MARKS = """
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif;
@@ -128,9 +101,7 @@ svg .bar { fill: var(--c); }
 svg .hatch { fill: none; stroke: var(--ground); stroke-width: 1.4; opacity: .75; }
 svg .whisker { stroke: var(--ink); stroke-width: 1.25; }
 svg .whisker[class*=" s"] { stroke: var(--c); opacity: .8; }
-"""
 
-_NARROW = """
 @media (max-width: 40rem) {
   body { padding: 1rem .75rem 3rem; } h1 { font-size: 1.4rem; }
   dl:not(.tiles) { grid-template-columns: 1fr; } dl:not(.tiles) dt { margin-top: .4rem; }
@@ -151,54 +122,7 @@ _NARROW = """
   figure svg { min-width: 0; }
 }
 """
-
-STYLE = _COLOURS + _PAGE + _MARKS + _NARROW
 """Of a whole page."""
-
-
-def draw_histogram(chart: Histogram, name: str) -> ET.Element:
-    """Upright bars, the parts stacked in their order, and a line at the reference value."""
-    legend = legend_places([part.name for part in chart.parts])
-    top = 40 + LEGEND_LINE * (legend[-1][1] + 1)
-    canvas = Canvas(WIDTH, top + _PLOT + BOTTOM, name, chart.title, chart.description)
-    series = [number if part.series is None else part.series for number, part in enumerate(chart.parts)]
-    canvas.patterns(max(series) + 1)
-    draw_legend(canvas, [part.name for part in chart.parts], legend, series)
-    x = RoundAxis((chart.edges[0], chart.edges[-1]), LEFT, WIDTH - _MARGIN)
-    totals = [sum(part.counts[place] for part in chart.parts) for place in range(len(chart.edges) - 1)]
-    y = amount_axis([float(max(totals))], top + _PLOT, top)
-    frame(canvas, x, y, chart.x_title, "Judgments", "{:,.4g}".format)
-    for place, (low, high) in enumerate(zip(chart.edges[:-1], chart.edges[1:], strict=True)):
-        below = 0
-        for number, part in zip(series, chart.parts, strict=True):
-            count = part.counts[place]
-            if count:
-                upper, lower = y.at(below + count), y.at(below)
-                canvas.bar(number, x.at(low) + 1, upper, max(x.at(high) - x.at(low) - 2, 1.0), lower - upper)
-            below += count
-    if chart.reference is not None and chart.edges[0] <= chart.reference <= chart.edges[-1]:
-        at = x.at(chart.reference)
-        canvas.line(at, top - 6, at, y.start, "threshold")
-        right = at > (x.start + x.end) / 2
-        canvas.text(at + (-5 if right else 5), top - 2, f"{chart.reference:.4g}", "value", "end" if right else "start")
-    return canvas.root
-
-
-def draw_scatter(chart: ScatterChart, name: str) -> ET.Element:
-    """A mark for each point, and its name at the right with a thin line to it."""
-    canvas = Canvas(WIDTH, HEIGHT, name, chart.title, chart.description)
-    x = amount_axis([point.x for point in chart.points], LEFT, WIDTH - RIGHT)
-    y = amount_axis([point.y for point in chart.points], HEIGHT - BOTTOM, TOP)
-    frame(canvas, x, y, chart.x_title, chart.y_title, "{:.3g}".format)
-    series = [MARKED if point.marked else PLAIN for point in chart.points]
-    starts, heights = [x.at(point.x) for point in chart.points], [y.at(point.y) for point in chart.points]
-    name_at_right(canvas, series, [point.name for point in chart.points], starts, heights)
-    for number, start, height in zip(series, starts, heights, strict=True):
-        canvas.marker(number, start, height, 6)
-    return canvas.root
-
-
-Chart = CoverageChart | ReliabilityChart | BarChart | ShareChart | ScatterChart | IntervalChart | Histogram
 
 
 def to_html(report: Report) -> str:
@@ -229,28 +153,9 @@ def _template() -> Template:
     return made.get_template("report.html.j2")
 
 
-def _drawing(chart: Chart, name: str) -> Markup:
+def _drawing(chart: Finite, name: str) -> Markup:
     # As XML, which escapes more than ElementTree's own HTML does.
     return Markup(ET.tostring(draw(chart, name), encoding="unicode", short_empty_elements=False))  # noqa: S704 - escaped
-
-
-def draw(chart: Chart, name: str) -> ET.Element:
-    """The ``svg`` element of a chart; ``name`` is unique on its page."""
-    match chart:
-        case CoverageChart():
-            return draw_coverage(chart, name)
-        case ReliabilityChart():
-            return draw_reliability(chart, name)
-        case BarChart():
-            return draw_bars(chart, name)
-        case ShareChart():
-            return draw_shares(chart, name)
-        case ScatterChart():
-            return draw_scatter(chart, name)
-        case IntervalChart():
-            return draw_intervals(chart, name)
-        case Histogram():
-            return draw_histogram(chart, name)
 
 
 def _notes(table: Table) -> list[str]:

@@ -44,9 +44,6 @@ class Canvas:
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         self._add("line", {**_numbers(x1=x1, y1=y1, x2=x2, y2=y2), "class": style})
 
-    def rect(self, x: float, y: float, width: float, height: float, style: str) -> None:
-        self._add("rect", {**_numbers(x=x, y=y, width=width, height=height), "class": style})
-
     def text(self, x: float, y: float, words: str, style: str = "label", anchor: str = "start") -> None:
         self._add("text", {**_numbers(x=x, y=y), "text-anchor": anchor, "class": style}, words)
 
@@ -65,10 +62,9 @@ class Canvas:
 
     def bar(self, series: int, x: float, y: float, width: float, height: float) -> None:
         """A filled area with the series' pattern on its colour."""
-        self.rect(x, y, width, height, f"bar s{series % SERIES}")
-        self._add(
-            "rect", {**_numbers(x=x, y=y, width=width, height=height), "fill": f"url(#{self.name}-p{series % SERIES})"}
-        )
+        place = _numbers(x=x, y=y, width=width, height=height)
+        self._add("rect", {**place, "class": f"bar s{series % SERIES}"})
+        self._add("rect", {**place, "fill": f"url(#{self.name}-p{series % SERIES})"})
 
     def patterns(self, count: int) -> None:
         """Defines the patterns of the first ``count`` series; needed before :meth:`bar`."""
@@ -112,10 +108,6 @@ class Axis:
         return [round(low + place * step, 6) for place in range(count + 1)]
 
 
-def _hundredths(value: float) -> str:
-    return f"{100 * value:g}"
-
-
 def share_axis(values: list[float], start: float, end: float) -> Axis:
     """An axis for shares: from the round tenth below the smallest value to 1."""
     low = math.floor(min([*values, 0.9]) * 10 + 1e-9) / 10
@@ -142,7 +134,12 @@ def amount_axis(values: list[float], start: float, end: float) -> Axis:
 
 
 def frame(
-    canvas: Canvas, x: Axis, y: Axis, across: str, upwards: str, write: Callable[[float], str] = _hundredths
+    canvas: Canvas,
+    x: Axis,
+    y: Axis,
+    across: str,
+    upwards: str,
+    write: Callable[[float], str] = lambda share: f"{100 * share:g}",
 ) -> None:
     """Axes with their ticks, a grid and their titles.
 
@@ -206,23 +203,8 @@ def _polygon(corners: int, turn: float = -90.0) -> tuple[tuple[float, float], ..
     return tuple((math.cos(angle), math.sin(angle)) for angle in angles)
 
 
-_CROSS = tuple(
-    (x * 1.1, y * 1.1)
-    for x, y in (
-        (-0.3, -1),
-        (0.3, -1),
-        (0.3, -0.3),
-        (1, -0.3),
-        (1, 0.3),
-        (0.3, 0.3),
-        (0.3, 1),
-        (-0.3, 1),
-        (-0.3, 0.3),
-        (-1, 0.3),
-        (-1, -0.3),
-        (-0.3, -0.3),
-    )
-)
+_ARM = ((-0.33, -1.1), (0.33, -1.1), (0.33, -0.33))
+_CROSS = (*_ARM, *((-y, x) for x, y in _ARM), *((-x, -y) for x, y in _ARM), *((y, -x) for x, y in _ARM))
 _TURNED = tuple(((x - y) * 0.72, (x + y) * 0.72) for x, y in _CROSS)
 _STAR = tuple((radius * x, radius * y) for radius, (x, y) in zip((1.3, 0.55) * 5, _polygon(10), strict=True))
 _SHAPES = (_polygon(16), _polygon(4, -45), _polygon(3), _polygon(4), _CROSS, _polygon(3, 90), _TURNED, _STAR)

@@ -1,7 +1,8 @@
 """Figures as text, and charts as tables."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from metajudge.evidence.counting import WORDS, Counted
 from metajudge.report.document import (
@@ -24,26 +25,59 @@ from metajudge.report.document import (
     Table,
     Tiles,
 )
+from metajudge.types.figure import Figure
 
 DASH = "\N{EN DASH}"
 """Shown for a missing figure, together with the reason."""
 _NONE = Absent(absent="none of them is compared with a label")
 
 
+Row = tuple[Cell, ...]
+Head = str | tuple[str, Kind] | tuple[str, Kind, str]
+"""A column's title, with its kind where it is no text, and a note where the title does not explain it."""
+_Figures = tuple[Sequence[Head], Sequence[Row]]
+R = TypeVar("R")
+
+
+def columns(*heads: Head) -> tuple[Column, ...]:
+    """The columns of a table."""
+    given = ((one,) if isinstance(one, str) else one for one in heads)
+    return tuple(Column.model_validate(dict(zip(("title", "kind", "note"), one, strict=False))) for one in given)
+
+
+def table_with(
+    caption: str, rows: Iterable[R], *given: tuple[Head, Callable[[R], Cell]], notes: Iterable[str] = ()
+) -> Table:
+    """A table of one row a thing: each column is its head, and what it shows of the thing."""
+    cells = tuple(tuple(show(row) for _, show in given) for row in rows)
+    return Table(caption=caption, columns=columns(*(head for head, _ in given)), rows=cells, notes=tuple(notes))
+
+
+def cell_of(figure: Figure, absent: str | None = None) -> Cell:
+    """A figure as a cell: with its interval where it has one; where there is no number, the reason."""
+    if figure.value is None:
+        return Absent(absent=absent or "unknown")
+    if figure.low is None or figure.high is None:
+        return figure.value
+    return Measured(value=figure.value, low=figure.low, high=figure.high)
+
+
 def counts_table(caption: str, rows: Mapping[str, Counted], notes: tuple[str, ...] = ()) -> Table:
     """The rows with judgments in them."""
-    names = ("Number", "Compared with a label", "Right")
-    columns = (Column(title="Judgments"), *(Column(title=name, kind="count") for name in names))
-    cells = [
-        (
-            *(WORDS[name], row.n, row.compared, row.right),
-            _NONE if row.share is None else Measured(value=row.share.estimate, low=row.share.low, high=row.share.high),
-        )
-        for name, row in rows.items()
-        if row.n
-    ]
-    return Table(
-        caption=caption, columns=(*columns, Column(title="Right %", kind="percent")), rows=tuple(cells), notes=notes
+
+    def right(row: Counted) -> Cell:
+        share = row.share
+        return _NONE if share is None else Measured(value=share.estimate, low=share.low, high=share.high)
+
+    return table_with(
+        caption,
+        [(WORDS[name], row) for name, row in rows.items() if row.n],
+        ("Judgments", lambda one: one[0]),
+        (("Number", "count"), lambda one: one[1].n),
+        (("Compared with a label", "count"), lambda one: one[1].compared),
+        (("Right", "count"), lambda one: one[1].right),
+        (("Right %", "percent"), lambda one: right(one[1])),
+        notes=notes,
     )
 
 
@@ -97,133 +131,87 @@ def reasons(table: Table) -> tuple[str, ...]:
 
 def table_of(block: Block) -> Table:
     """The block itself if it is a table, else the figures a chart is drawn from."""
-    match block:
-        case Table():
-            return block
-        case CoverageChart():
-            return _coverage(block)
-        case ReliabilityChart():
-            return _reliability(block)
-        case BarChart():
-            return _bars(block)
-        case ShareChart():
-            return _shares(block)
-        case ScatterChart():
-            return _scatter(block)
-        case IntervalChart():
-            return _intervals(block)
-        case Histogram():
-            return _histogram(block)
-        case Tiles():
-            return _tiles(block)
-        case Exhibit():
-            return _exhibit(block)
-        case Fold():
-            return Table(
-                caption=block.title, columns=(Column(title="text"),), rows=tuple((one,) for one in block.paragraphs)
-            )
-        case Listing():
-            return Table(
-                caption=block.caption, columns=(Column(title="Line"),), rows=tuple((line,) for line in block.lines)
-            )
+    if isinstance(block, Table):
+        return block
+    heads, rows = _FIGURES[type(block)](block)
+    caption = block.caption if isinstance(block, Tiles | Listing) else block.title
+    return Table(caption=caption, columns=columns(*heads), rows=tuple(rows))
 
 
-def _coverage(chart: CoverageChart) -> Table:
-    columns = (
-        Column(title="Score"),
-        Column(title="Coverage %", kind="percent"),
-        Column(title="Selected", kind="count"),
-        Column(title="Precision % (band)", kind="percent"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (curve.name, p.coverage, p.selected, p) for curve in chart.curves for p in curve.points
-    ]
-    unknown = Absent(absent="a single selection is drawn without a band; its interval is in the precision table")
-    rows += [(mark.name, mark.coverage, unknown, mark.precision) for mark in chart.marks]
-    return Table(caption=chart.title, columns=columns, rows=tuple(rows))
+def _coverage(chart: CoverageChart) -> _Figures:
+    yet_unknown = Absent(absent="a single selection is drawn without a band; its interval is in the precision table")
+    curves = [(curve.name, p.coverage, p.selected, p) for curve in chart.curves for p in curve.points]
+    marks = [(mark.name, mark.coverage, yet_unknown, mark.precision) for mark in chart.marks]
+    rows: list[Row] = [*curves, *marks]
+    return ("Score", ("Coverage %", "percent"), ("Selected", "count"), ("Precision % (band)", "percent")), rows
 
 
-def _reliability(chart: ReliabilityChart) -> Table:
-    columns = (
-        Column(title="Score"),
-        Column(title="Stated probability %", kind="percent"),
-        Column(title="Right % (interval)", kind="percent"),
-        Column(title="Judgments", kind="count"),
-    )
-    rows = tuple((series.name, b.predicted, b, b.n) for series in chart.series for b in series.bins)
-    return Table(caption=chart.title, columns=columns, rows=rows)
+def _reliability(chart: ReliabilityChart) -> _Figures:
+    rows = [(series.name, b.predicted, b, b.n) for series in chart.series for b in series.bins]
+    shares: tuple[Head, Head] = ("Stated probability %", "percent"), ("Right % (interval)", "percent")
+    return ("Score", *shares, ("Judgments", "count")), rows
 
 
-def _bars(chart: BarChart) -> Table:
-    kind: Kind = "percent" if chart.unit == "%" else "number"
-    columns = (Column(title=""), *(Column(title=f"{group} {chart.unit}", kind=kind) for group in chart.groups))
-    rows = tuple(
-        (series.name, *(_without_empty_interval(one, kind) for one in series.values)) for series in chart.series
-    )
-    return Table(caption=chart.title, columns=columns, rows=rows)
-
-
-def _without_empty_interval(value: Measured | Absent, kind: Kind) -> Cell:
+def _bars(chart: BarChart) -> _Figures:
     """An amount that was measured once is a plain number; a share keeps its interval also where it has no width."""
-    return value.value if kind == "number" and isinstance(value, Measured) and value.low == value.high else value
+    kind: Kind = "percent" if chart.unit == "%" else "number"
+
+    def shown(value: Measured | Absent) -> Cell:
+        return value.value if kind == "number" and isinstance(value, Measured) and value.low == value.high else value
+
+    heads: list[Head] = ["", *((f"{group} {chart.unit}", kind) for group in chart.groups)]
+    return heads, [(series.name, *map(shown, series.values)) for series in chart.series]
 
 
-def _shares(chart: ShareChart) -> Table:
-    columns = (Column(title=""), *(Column(title=part, kind="count") for part in chart.parts))
-    rows = tuple((row.name, *row.counts) for row in chart.rows)
-    return Table(caption=chart.title, columns=columns, rows=rows)
+def _shares(chart: ShareChart) -> _Figures:
+    return ["", *_counts(chart.parts)], [(row.name, *row.counts) for row in chart.rows]
 
 
-def _histogram(chart: Histogram) -> Table:
-    columns = (
-        Column(title=f"{chart.x_title}, from"),
-        Column(title="to"),
-        *(Column(title=part.name, kind="count") for part in chart.parts),
-    )
-    bins = zip(chart.edges[:-1], chart.edges[1:], strict=True)
-    rows = tuple(
-        (f"{low:g}", f"{high:g}", *(part.counts[place] for part in chart.parts))
-        for place, (low, high) in enumerate(bins)
-    )
-    return Table(caption=chart.title, columns=columns, rows=rows)
+def _histogram(chart: Histogram) -> _Figures:
+    heads = [f"{chart.x_title}, from", "to", *_counts(part.name for part in chart.parts)]
+    bins = zip(chart.edges[:-1], chart.edges[1:], *(part.counts for part in chart.parts), strict=True)
+    return heads, [(f"{low:g}", f"{high:g}", *counts) for low, high, *counts in bins]
 
 
-def _tiles(block: Tiles) -> Table:
-    columns = (Column(title=""), Column(title="Figure"), Column(title="Note"))
-    return Table(
-        caption=block.caption, columns=columns, rows=tuple((one.title, one.figure, one.note) for one in block.tiles)
-    )
+def _counts(names: Iterable[str]) -> list[Head]:
+    return [(name, "count") for name in names]
 
 
-def _exhibit(block: Exhibit) -> Table:
-    columns = (Column(title=""), Column(title="Text"))
+def _exhibit(block: Exhibit) -> _Figures:
     texts = [(one.title, one.text) for one in (*block.above, *block.beside, *block.below)]
-    rows = [("Found", line) for line in (*([block.status] if block.status else []), *block.lines)]
-    return Table(caption=block.title, columns=columns, rows=(*rows, *texts))
+    found = [("Found", line) for line in (*([block.status] if block.status else []), *block.lines)]
+    return ("", "Text"), [*found, *texts]
 
 
-def _scatter(chart: ScatterChart) -> Table:
-    columns = (
-        Column(title=""),
-        Column(title=chart.x_title, kind="number"),
-        Column(title=chart.y_title, kind="number"),
-        Column(title="marked"),
-    )
-    rows = tuple((point.name, point.x, point.y, "yes" if point.marked else "no") for point in chart.points)
-    return Table(caption=chart.title, columns=columns, rows=rows)
+def _scatter(chart: ScatterChart) -> _Figures:
+    rows = [(point.name, point.x, point.y, "yes" if point.marked else "no") for point in chart.points]
+    return ("", (chart.x_title, "number"), (chart.y_title, "number"), "marked"), rows
 
 
-def _intervals(chart: IntervalChart) -> Table:
-    columns = (Column(title=""), Column(title="series"), Column(title=_TITLES[chart.kind], kind=chart.kind))
-    rows: list[tuple[Cell, ...]] = []
+def _intervals(chart: IntervalChart) -> _Figures:
+    rows: list[Row] = []
     for row in chart.rows:
         rows += [(row.name, chart.series[mark.series], mark.value) for mark in row.marks]
         if not row.marks:
             rows.append((row.name, DASH, Absent(absent=row.absent or "not measured")))
-    return Table(caption=chart.title, columns=columns, rows=tuple(rows))
+    return ("", "series", (_TITLES[chart.kind], chart.kind)), rows
 
 
 _TITLES: dict[Kind, str] = {"percent": "% (interval)", "points": "points (interval)", "number": "value (interval)"}
+_FIGURES: dict[type[Block], Callable[[Any], _Figures]] = {
+    CoverageChart: _coverage,
+    ReliabilityChart: _reliability,
+    BarChart: _bars,
+    ShareChart: _shares,
+    ScatterChart: _scatter,
+    IntervalChart: _intervals,
+    Histogram: _histogram,
+    Exhibit: _exhibit,
+    Tiles: lambda block: (("", "Figure", "Note"), [(one.title, one.figure, one.note) for one in block.tiles]),
+    Fold: lambda block: (("text",), [(one,) for one in block.paragraphs]),
+    Listing: lambda block: (("Line",), [(one,) for one in block.lines]),
+}
+"""Kind of a block -> the columns and rows of what it shows."""
 
 
 def table_to_text(table: Table) -> str:

@@ -1,10 +1,12 @@
 """A judged case as a reviewable."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from metajudge.cases.sheet import CaseSheet, CriterionLine, StageSheet, case_sheet, stage_texts
+from metajudge.cases.result import CaseResult, CriterionResult, StageResult, kept_result, stage_texts
+from metajudge.cases.scoring import quotes_in
 from metajudge.reviewables.judgments import MISSING
 from metajudge.reviewables.parts import CANNOT_TELL, frame_of, number, people_of
 from metajudge.reviewables.reviewable import Answer
@@ -29,19 +31,21 @@ class CaseReviewable:
     kind: Literal["case"] = "case"
 
     @cached_property
-    def sheet(self) -> CaseSheet:
-        """What the judges said."""
-        return case_sheet(self.state.review.content)
+    def result(self) -> CaseResult | None:
+        """What the judges said; None where it was not kept, or was forgotten."""
+        return kept_result(self.state.review.content)
 
     def blind_view(self, reviewer: str | None) -> Sheet:
         return replace(self._view(reviewer, blind=True), criteria=dict.fromkeys(self.state.review.criteria))
 
     def full_view(self, reviewer: str | None) -> Sheet:
+        judged = {} if self.result is None else {stage.name: stage for stage in self.result.stages}
+        stages = [judged[name] for name in stage_texts(self.state.review.content) if name in judged]
         return replace(
             self._view(reviewer, blind=False),
             criteria=self.state.review.criteria,
-            machine=(self._totals(), *(_stage(one) for one in self.sheet.stages if one.rows or one.failure)),
-            tips=self.sheet.tips,
+            machine=(self._totals(), *(_stage(one) for one in stages if one.criteria or one.failure)),
+            tips=() if self.result is None else self.result.tips,
             people=people_of(self.state, reviewer, {}),
         )
 
@@ -76,41 +80,45 @@ class CaseReviewable:
         return tuple(found)
 
     def _totals(self) -> Section:
-        review, sheet = self.state.review, self.sheet
-        facts = [Fact("Decision", review.action + (f": {sheet.reasoning}" if sheet.reasoning else ""))]
+        review, result = self.state.review, self.result
+        facts = [Fact("Decision", review.action + (f": {result.reasoning}" if result and result.reasoning else ""))]
         facts += [Fact("Judges", review.judge or "none"), Fact("Score", number(review.score))]
         facts.append(Fact("Confidence", number(review.confidence)))
         facts.append(Fact("Distance to another decision", number(review.margin)))
         if review.policy is not None:
             facts.append(Fact("Policy", review.policy.name))
-        if sheet.gate:
-            facts.append(Fact("Gate", sheet.gate))
-        if sheet.quotes:
-            found = f"{sheet.quotes_found} of {sheet.quotes} stand in the texts"
-            facts.append(Fact("Quotes", found, "bad" if sheet.invented else "good"))
-        if sheet.warning:
-            facts.append(Fact("Warning", sheet.warning, "bad"))
+        if result is not None and result.gate is not None:
+            facts.append(Fact("Gate", str(result.gate)))
+        quotes = quotes_in(() if result is None else result.stages)
+        if quotes.given:
+            found = f"{quotes.found} of {quotes.given} stand in the texts"
+            facts.append(Fact("Quotes", found, "bad" if quotes.invented else "good"))
+        if quotes.warning:
+            facts.append(Fact("Warning", quotes.warning, "bad"))
         scores = tuple((name.replace("_", " "), number(score)) for name, score in review.criteria.items())
         means = Table("Mean score of each criterion over the stages", ("Criterion", "Score"), scores)
         return Section("Result", tuple(facts), (means,) if scores else ())
 
 
-def _stage(stage: StageSheet) -> Section:
-    facts = [Fact("Score", number(stage.score)), Fact("Confidence", number(stage.confidence))]
+def _stage(stage: StageResult) -> Section:
+    facts = [Fact("Score", number(stage.weighted_score)), Fact("Confidence", number(stage.confidence_overall))]
     if stage.failure:
-        facts.append(Fact("Why there is no score", stage.failure, "bad"))
-    tables = [Table(f"{stage.name}: criteria", COLUMNS, tuple(map(_row, stage.rows)))] if stage.rows else []
-    for one in stage.judges:
+        facts.append(Fact("Why there is no score", stage.failure.message, "bad"))
+    tables = [_table(f"{stage.name}: criteria", stage.criteria, stage.weights)] if stage.criteria else []
+    for one in stage.each_judge:
         if one.failure:
-            facts.append(Fact(one.judge, one.failure, "bad"))
-        elif one.rows:
-            tables.append(Table(f"{one.judge} alone, score {number(one.score)}", COLUMNS, tuple(map(_row, one.rows))))
+            facts.append(Fact(one.judge, f"{one.failure.kind.value}: {one.failure.message}", "bad"))
+        elif one.criteria:
+            tables.append(_table(f"{one.judge} alone, score {number(one.weighted_score)}", one.criteria, {}))
     return Section(f"Stage {stage.name}", tuple(facts), tuple(tables))
 
 
-def _row(line: CriterionLine) -> tuple[str, ...]:
-    quotes = "\n".join(f"“{one.text}” ({one.where}{f', {one.judge}' if one.judge else ''})" for one in line.quotes)
-    score = "does not apply" if line.score is None else f"{line.score:g}"
-    weight = "" if line.weight is None else f"{line.weight:.0%}"
-    named = line.name.replace("_", " ")
-    return named, score, number(line.confidence), weight, line.comment, quotes, "\n".join(line.weaknesses)
+def _table(title: str, criteria: Mapping[str, CriterionResult], weights: Mapping[str, float]) -> Table:
+    return Table(title, COLUMNS, tuple(_row(name, one, weights.get(name)) for name, one in criteria.items()))
+
+
+def _row(name: str, one: CriterionResult, weight: float | None) -> tuple[str, ...]:
+    quotes = "\n".join(f"“{it.quote}” ({it.where}{f', {it.judge}' if it.judge else ''})" for it in one.evidence)
+    share = "" if weight is None else f"{weight:.0%}"
+    figures = (one.score_in_words, number(one.confidence), share)
+    return name.replace("_", " "), *figures, one.comment, quotes, "\n".join(one.weaknesses)

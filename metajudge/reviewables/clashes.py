@@ -7,7 +7,8 @@ from typing import Literal
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import clash_decision, clash_of, panel_verdict
-from metajudge.clashes.sheet import ClashSheet, CriterionSheet, VoteSheet, blind_sheet, full_sheet, labels_of
+from metajudge.clashes.sheet import ClashSheet, VoteSheet, blind_sheet, full_sheet, labels_of, triage_of, verdict_of
+from metajudge.judging.criteria import Criterion
 from metajudge.report.tables import dollars
 from metajudge.reviewables.comparing import asked_for, hint, verdicts
 from metajudge.reviewables.judgments import MISSING
@@ -51,7 +52,7 @@ class ClashReviewable:
         return replace(
             found,
             machine=() if sheet is None or self.record is None else self._machine(sheet, self.record),
-            tips=() if sheet is None else (sheet.triage,),
+            tips=() if sheet is None else (triage_of(sheet.record),),
             people=people_of(self.state, reviewer, self.labels),
             record={**found.record, "verdict": None if review.verdict is None else str(review.verdict)},
         )
@@ -88,33 +89,32 @@ class ClashReviewable:
 
     def _blind_passages(self, record: ClashRecord, order: Sequence[str]) -> tuple[Passage, ...]:
         sheet = blind_sheet(record, self.labels)
-        texts = {one.label: one.text for one in sheet.answers}
         found = [Passage("question", "Question", sheet.question)]
-        found += [Passage("response", f"Answer {label}", texts[label], label) for label in order]
+        found += [Passage("response", f"Answer {label}", sheet.answers[label], label) for label in order]
         return (*found, *_asked(sheet.reference, sheet.criteria))
 
     def _machine(self, sheet: ClashSheet, record: ClashRecord) -> tuple[Section, ...]:
         verdict = panel_verdict(record)
-        facts = [Fact("Verdict", sheet.verdict), Fact("To be done", sheet.triage)]
+        facts = [Fact("Verdict", verdict_of(record)), Fact("To be done", triage_of(record))]
         if verdict is not None:
             facts.append(Fact("Ranking", by_label(str(verdict).replace(" ", ""), self.labels)))
             facts.append(Fact("By the candidates' names", str(verdict)))
         facts += [Fact(name, value) for name, value in sheet.facts]
         facts += [Fact(f"No answer of {name}", why, "bad") for name, why in sheet.missing]
-        facts += [Fact("Notice", one, "warn") for one in sheet.notices]
+        facts += [Fact("Notice", one, "warn") for one in record.notices]
         answers = Table(
             "Answers, best first",
             ("Answer", "Candidate", "Model", "Points", "Best", "Cost", "Seconds", "Names hidden"),
             tuple(
                 (
                     one.label,
-                    one.name,
-                    one.model or "unknown",
+                    one.given.name,
+                    one.given.model or "unknown",
                     number(one.points),
                     "yes" if one.best else "",
-                    "given" if not one.generated else "unknown" if one.cost_usd is None else dollars(one.cost_usd),
-                    number(one.latency_s),
-                    ", ".join(one.hidden) + ("; the answer was cut" if one.cut else ""),
+                    "given" if not one.generated else _cost(one.given.cost_usd),
+                    number(one.given.latency_s),
+                    ", ".join(one.given.hidden_names) + ("; the answer was cut" if one.cut else ""),
                 )
                 for one in sheet.answers
             ),
@@ -127,15 +127,21 @@ class ClashReviewable:
 
 def _full_passages(sheet: ClashSheet, order: Sequence[str]) -> tuple[Passage, ...]:
     answers = {one.label: one for one in sheet.answers}
-    found = [Passage("question", "Question", sheet.question)]
+    found = [Passage("question", "Question", sheet.record.question)]
     for label in order:
-        one = answers[label]
-        note = ", ".join((*((one.model,) if one.model else ()), *(("the answer was cut",) if one.cut else ())))
-        found.append(Passage("response", f"Answer {label}", one.text, label, "", one.name, note, one.best))
-    return (*found, *_asked(sheet.reference, sheet.criteria))
+        one, model = answers[label], answers[label].given.model
+        note = ", ".join((*((model,) if model else ()), *(("the answer was cut",) if one.cut else ())))
+        found.append(
+            Passage("response", f"Answer {label}", one.given.text or "", label, "", one.given.name, note, one.best)
+        )
+    return (*found, *_asked(sheet.record.reference, sheet.criteria))
 
 
-def _asked(reference: str | None, criteria: Sequence[CriterionSheet]) -> tuple[Passage, ...]:
+def _cost(usd: float | None) -> str:
+    return "unknown" if usd is None else dollars(usd)
+
+
+def _asked(reference: str | None, criteria: Sequence[Criterion]) -> tuple[Passage, ...]:
     found = [Passage("reference", "Reference", reference)] if reference else []
     if criteria:
         lines = [f"{one.name} ({one.weight:.0%}){f': {one.asks}' if one.asks else ''}" for one in criteria]
@@ -152,26 +158,26 @@ def _means(sheet: ClashSheet) -> Table:
     return Table(f"Mean scores, criteria {sheet.criteria_source or 'given'}", ("Criterion", *labels), rows)
 
 
-def _votes(title: str, votes: Sequence[VoteSheet], criteria: Sequence[CriterionSheet]) -> Section:
+def _votes(title: str, votes: Sequence[VoteSheet], criteria: Sequence[Criterion]) -> Section:
     names = {one.key: one.name for one in criteria}
     rows = tuple(
         (
-            one.judge,
-            one.model,
-            one.role,
-            "" if one.weight is None else f"{one.weight:g}",
+            one.vote.judge,
+            one.vote.model,
+            one.vote.role,
+            "" if one.vote.weight is None else f"{one.vote.weight:g}",
             one.written or f"no vote: {one.problem}",
-            "" if one.own is None else f"{one.own}{', put first' if one.own_first else ''}",
+            "" if one.own is None else f"{one.own}{', put first' if one.vote.own_first else ''}",
         )
         for one in votes
     )
     scores = tuple(
-        (one.judge, score.label, names.get(score.criterion, score.criterion), str(score.score), score.reason)
+        (one.vote.judge, score.label, names.get(score.criterion, score.criterion), str(score.score), score.reason)
         for one in votes
         for score in one.scores
     )
     tables = [Table(title, ("Judge", "Model", "Role", "Weight", "Ranking", "Own answer"), rows)]
     if scores:
         tables.append(Table("Scores", ("Judge", "Answer", "Criterion", "Score", "Reason"), scores))
-    texts = tuple(Cue(f"Comparison by {one.judge}", one.comparison) for one in votes if one.comparison)
+    texts = tuple(Cue(f"Comparison by {one.vote.judge}", one.comparison) for one in votes if one.comparison)
     return Section(title, tables=tuple(tables), texts=texts)

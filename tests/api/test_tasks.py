@@ -16,7 +16,7 @@ from tests.doubles.waiting import until
 
 tasks = importlib.import_module("metajudge.api.tasks")
 panels = importlib.import_module("metajudge.api.panels")
-candidates = importlib.import_module("metajudge.clashes.candidates")
+candidates = importlib.import_module("metajudge.clashes.setup")
 ITEM = {**record()["item"], "label": None, "responses": {"A": "a long answer", "B": "no"}}
 
 

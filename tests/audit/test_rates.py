@@ -144,7 +144,7 @@ def test_without_labels_only_agreement_is_given_and_panels_of_grades_take_the_me
 
 # What an audit says of the independence of judges.
 def said(found):
-    return " ".join(" ".join(line.text for line in lines(published(found))).split())
+    return " ".join(" ".join(line.plain for line in lines(published(found))).split())
 
 
 def test_copies_are_named_with_what_judges_count_as_and_independent_ones_told_apart():

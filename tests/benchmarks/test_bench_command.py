@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from metajudge.cli import bench as bench_cli
-from metajudge.cli import data as data_cli
+from metajudge.cli import systems as data_cli
 from metajudge.errors import MetajudgeError
 from tests.doubles.graded import verdicts, written
 

@@ -8,11 +8,10 @@ from pydantic import ValidationError
 
 from metajudge.agents import ReplyProblemsError
 from metajudge.cases.case import Case
-from metajudge.cases.judge import CaseJudge
+from metajudge.cases.judge import CaseJudge, case_schema, fields_of, parse_case_reply
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.quotes import QuoteCount, is_quoted, too_short
 from metajudge.cases.reading import read_cases
-from metajudge.cases.replies import case_schema, fields_of, parse_case_reply
 from metajudge.decision import case_rubric, load_policy
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel
@@ -115,7 +114,7 @@ def test_a_reply_is_read_fits_the_schema_and_gives_reasons_before_the_score():
     assert list(found) == list(RELEVANCE)
     assert found["traceability"].score == 10.0
     assert found["traceability"].confidence == 0.98
-    assert found["traceability"].evidence == ("words",)
+    assert [one.quote for one in found["traceability"].evidence] == ["words"]
     jsonschema.Draft202012Validator(case_schema(RUBRIC).schema).validate(json.loads(text))
     assert fields_of(RUBRIC) == ("comment", "evidence", "weaknesses", "score", "confidence")
     plain = RUBRIC.model_copy(update={"asks": ()})

@@ -6,7 +6,8 @@ import pytest
 
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.records import review_of
-from metajudge.cases.sheet import RESULT, case_sheet, content_of, sheet_of, stage_texts
+from metajudge.cases.result import RESULT, content_of, kept_result, stage_texts
+from metajudge.cases.scoring import quotes_in
 from metajudge.decision import case_rubric, load_policy
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel
@@ -204,30 +205,32 @@ async def judged_case(*judges, case=None):
 
 
 async def test_invented_quotes_are_counted_and_warned_of():
-    sheet = sheet_of(flood(), await judged_case())
-    assert (sheet.quotes, sheet.quotes_found, sheet.quotes_short, sheet.invented) == (36, 8, 12, 16)
-    assert sheet.warning.startswith("16 of 36 quotes given as evidence are invented")
-    assert sheet.warning.endswith("12 of 36 quotes given as evidence are too short to prove anything.")
-    assert {quote.where for quote in sheet.stages[1].rows[0].quotes} == {
+    result = await judged_case()
+    quotes = quotes_in(result.stages)
+    assert (quotes.given, quotes.found, quotes.short, quotes.invented) == (36, 8, 12, 16)
+    assert result.warnings == (quotes.warning,)
+    assert quotes.warning.startswith("16 of 36 quotes given as evidence are invented")
+    assert quotes.warning.endswith("12 of 36 quotes given as evidence are too short to prove anything.")
+    first = next(iter(result.stages[1].criteria.values()))
+    assert {quote.where for quote in first.evidence} == {
         "in the output",
         "not in the text",
         "too short to prove anything",
     }
-    assert sheet.to_json()["warning"] == sheet.warning
-    assert sheet_of(flood(), await judged_case(scored())).warning is None
+    assert quotes_in((await judged_case(scored())).stages).warning is None
 
 
 async def test_reviews_old_and_new_keep_the_whole_result_or_still_show_their_texts():
     case = flood(label=True)
     result = await judged_case(scored(analysis=UNSURE, evidence=QUOTED), case=case)
     review = review_of(result, case, RISK, 1.0)
-    assert case_sheet(review.content) == sheet_of(case, result)
+    assert kept_result(review.content) == result
     assert review.truth is True
     assert list(stage_texts(review.content)) == ["relevance_check", "risk_analysis"]
     content = content_of(flood(), await judged_case())
-    older = case_sheet({name: texts for name, texts in content.items() if name != RESULT})
-    later = case_sheet({**content, RESULT: {"version": 99}})
-    assert older == later
-    assert older.stages[0].output.startswith("The plant stands")
-    assert (older.judged, older.stages[0].score, older.stages[0].rows, older.tips) == (False, None, (), ())
-    assert case_sheet({}).stages == case_sheet(None).stages == ()
+    older = {name: texts for name, texts in content.items() if name != RESULT}
+    later = {**content, RESULT: {"version": 99}}
+    assert kept_result(older) is kept_result(later) is None
+    assert stage_texts(older) == stage_texts(later) == stage_texts(content)
+    assert stage_texts(older)["relevance_check"][1].startswith("The plant stands")
+    assert stage_texts({}) == stage_texts(None) == {}

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from metajudge.clashes.candidates import CandidateSpec, load_candidates, load_clash_file
 from metajudge.clashes.clash import Clash, Judge, Place
 from metajudge.clashes.run import clash
+from metajudge.clashes.setup import CandidateSpec, load_candidates, load_clash_file
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import Candidate
 from metajudge.providers.model import Parameters

@@ -3,11 +3,10 @@ import json
 import pytest
 
 from metajudge.clashes.clash import Clash, Judge
-from metajudge.clashes.concordance import Call, concordance, words
+from metajudge.clashes.concordance import Call, by_category, concordance, self_preference, words
 from metajudge.clashes.files import judgments_of_clash, open_asked
 from metajudge.clashes.record import ClashRecord, recount
 from metajudge.clashes.reviews import wants_person
-from metajudge.clashes.summary import by_category, self_preference
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
 from metajudge.stats.intervals import clopper_pearson_lower, wilson

@@ -61,7 +61,7 @@ def test_a_verdict_that_does_not_rank_every_answer_once_is_refused_with_an_examp
 async def test_a_blind_sheet_has_no_name_no_ranking_and_no_score():
     answers = question(owl="I am Claude, made by Anthropic", fox="Yes")
     sheet = blind_sheet(await one(answers, panel(ranks_by(LONG, score=4), ranks_by(SHORT))), {"R1": "owl", "R2": "fox"})
-    assert [one.label for one in sheet.answers] == ["R1", "R2"]
+    assert list(sheet.answers) == ["R1", "R2"]
     hidden = ("owl", "fox", "Claude", "Anthropic", "j1", "They differ", "wins")
     assert [name for name in hidden if name in str(asdict(sheet))] == []
     assert sheet.criteria

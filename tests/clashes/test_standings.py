@@ -6,12 +6,11 @@ from itertools import product
 import pytest
 
 from metajudge.clashes.clash import Clash, Judge, voter_name
-from metajudge.clashes.concordance import CEILING, PRIOR_WORK
+from metajudge.clashes.concordance import CEILING, FEWEST, LEVEL, PRIOR_WORK, compared_with_chance, first_shown
 from metajudge.clashes.files import judgments_of_clash
-from metajudge.clashes.first_shown import FEWEST, LEVEL, compared_with_chance, first_shown
 from metajudge.clashes.pareto import CandidateFigures, pareto_front
 from metajudge.clashes.run import rounds, run_rounds
-from metajudge.clashes.standings import standings
+from metajudge.clashes.standings import standings_of
 from metajudge.errors import FailureKind, ModelTimeoutError, RefusedError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
@@ -52,10 +51,12 @@ class TestCandidates:
         made = await one(
             question(), generated(("x", answers("long")), ("y", lost), ("z", answers("zz")), judges=judges)
         )
-        (late,) = (row for row in standings([made]) if row.name == "y")
+        (late,) = (row for row in standings_of([made]).candidates if row.name == "y")
         assert {late.cost_usd.why, late.latency_s.why} == {"none of its answers arrived"}
         given = await one(question(), panel(ranks_by(LONG)))
-        assert {row.latency_s.why for row in standings([given])} == {"the answers were given, not generated"}
+        assert {row.latency_s.why for row in standings_of([given]).candidates} == {
+            "the answers were given, not generated"
+        }
 
     async def test_an_empty_answer_is_an_answer_and_a_refusal_is_none(self):
         clash = generated(

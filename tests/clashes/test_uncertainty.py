@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from metajudge.clashes.choice import Limits, choose
-from metajudge.clashes.pareto import CandidateFigures, front_by_prompts
-from metajudge.clashes.uncertainty import FEWEST, Observed, draws_of, lead_of
+from metajudge.clashes.pareto import (
+    FEWEST,
+    CandidateFigures,
+    Limits,
+    Observed,
+    choose,
+    draws_of,
+    front_by_prompts,
+    lead_of,
+)
 from metajudge.errors import ConfigurationError
 
 COSTS = (0.001, 0.002, 0.003, 0.004)

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import BadLineError, InputError
-from metajudge.peers.record import to_line
 from tests.peers.elections import NAMES, ballots, failed
 
 
 def write(given, path="ballots.jsonl"):
-    Path(path).write_bytes(b"".join(map(to_line, given)))
+    Path(path).write_text("".join(one.model_dump_json(exclude_none=True) + "\n" for one in given), "utf-8")
     return path
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from metajudge.clashes.decided import keep_clashes, subject_of
+from metajudge.clashes.files import keep_clashes, subject_of
 from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote
 from metajudge.clashes.tally import Voter, tally
 from metajudge.types import Assessment, Item, Judgment, Ranking, Status, digest

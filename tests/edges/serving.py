@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from metajudge.clashes.candidates import candidate_config
+from metajudge.clashes.setup import candidate_config
 from metajudge.panels.config import load_panel_file
 from tests.api.conftest import KEYS, app_module, running
 

@@ -6,8 +6,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Audit, Decision
-from metajudge.monitor.report import State, Watched, candidates, labelled, promise_id, report_on, reports_on
-from metajudge.monitor.tally import Tally
+from metajudge.monitor.report import State, Tally, Watched, candidates, labelled, promise_id, report_on, reports_on
 from metajudge.types import GuaranteedThreshold
 
 

@@ -2,7 +2,6 @@ import pytest
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.peers import Ballot, build_table
-from metajudge.peers.cautions import CautionKind
 from tests.peers.elections import NAMES, ballots, failed
 from tests.peers.found import HUMAN, quick, standing
 
@@ -20,7 +19,7 @@ class TestDegenerate:
         assert standing(found, "fox").sfe.absent == "it ranks no answers itself"
         assert standing(found, "fox").se.value is None
         assert [one.sie for one in found.standings] == [one.sie for one in without.standings]
-        (caution,) = [one for one in found.cautions if one.kind is CautionKind.LOST_EVALUATOR]
+        (caution,) = [one for one in found.cautions if one.kind == "lost_evaluator"]
         assert caution.message == "fox failed on every ballot (6 timeout): it has no vote there"
         pair = found.pairs[-1]
         assert pair.agreement.value is None
@@ -32,7 +31,7 @@ class TestDegenerate:
         found = quick(ballots(3, evaluators=("x",)))
         assert found.pairs == ()
         assert found.evaluator_standings[0].agreement.absent is not None
-        assert CautionKind.FEW_VOTERS in kinds(found)
+        assert "few_voters" in kinds(found)
         given = [Ballot(question_id="q", evaluator=name, ranking=[NAMES]) for name in NAMES]
         found = quick(given, HUMAN)
         assert all(one.sie.value == 3.5 for one in found.standings)
@@ -43,10 +42,10 @@ class TestDegenerate:
         given = [*ballots(2), *(failed("q9", name) for name in NAMES)]
         found = quick(given)
         assert [one.question_id for one in found.left_out] == ["q9"]
-        assert CautionKind.LEFT_OUT in kinds(found)
+        assert "left_out" in kinds(found)
         given = [*ballots(3, names=NAMES[:3]), *(one for one in ballots(5, seed=1) if one.question_id > "q2")]
         found = quick(given)
-        (caution,) = [one for one in found.cautions if one.kind is CautionKind.CANDIDATES_DIFFER]
+        (caution,) = [one for one in found.cautions if one.kind == "candidates_differ"]
         assert set(caution.names) == {"dog", "eel", "fox"}
 
     @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ class TestDegenerate:
 class TestCautions:
     def test_a_model_whose_own_vote_moves_it_by_more_than_half_a_place_and_not_by_half_exactly(self):
         found = quick(ballots(40, phi=0.7, seed=1, selfish=("fox",)))
-        (caution,) = [one for one in found.cautions if one.kind is CautionKind.SELF_VOTE]
+        (caution,) = [one for one in found.cautions if one.kind == "self_vote"]
         fox = standing(found, "fox")
         assert caution.names == ("fox",)
         assert fox.sie_less_sfe.value < -0.5
@@ -83,11 +82,11 @@ class TestCautions:
         ]
         found = quick(given)
         assert standing(found, "a").sie_less_sfe.value == -0.5
-        assert CautionKind.SELF_VOTE not in kinds(found)
+        assert "self_vote" not in kinds(found)
 
     def test_six_voters_leave_optima_ambiguous_which_are_counted_and_listed(self):
         six = quick(ballots(60, phi=0.6, seed=2))
-        (caution,) = [one for one in six.cautions if one.kind is CautionKind.AMBIGUOUS]
+        (caution,) = [one for one in six.cautions if one.kind == "ambiguous"]
         assert "panels of 6 can split evenly: add or leave out one evaluator" in caution.message
         assert six.ambiguity.by_voters[6][0] == 60
         assert six.ambiguity.share.value == six.ambiguity.by_voters[6][1] / 60
@@ -104,12 +103,12 @@ class TestCautions:
         assert any("2 overall orders are equally good" in one.message for one in found.cautions)
 
     def test_few_voters_and_rules_that_do_not_count_optima(self):
-        assert CautionKind.FEW_VOTERS in kinds(quick(ballots(4, evaluators=NAMES[:4])))
-        assert CautionKind.FEW_VOTERS not in kinds(quick(ballots(4, evaluators=NAMES[:5])))
+        assert "few_voters" in kinds(quick(ballots(4, evaluators=NAMES[:4])))
+        assert "few_voters" not in kinds(quick(ballots(4, evaluators=NAMES[:5])))
         found = quick(ballots(4), rule="borda")
         assert found.ambiguity.share.value is None
         assert found.ambiguity.overall_optima is None
-        assert CautionKind.AMBIGUOUS not in kinds(found)
+        assert "ambiguous" not in kinds(found)
 
 
 # Ballots as arrays: mid-ranks, truncation, gaps, quorum.

@@ -7,7 +7,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError
 from metajudge.peers import Ballot, build_table
-from metajudge.peers.consensus import RULES, overall_consensus, question_consensus, self_free_consensus
+from metajudge.peers.consensus import RULES, Agreements, question_consensus
 from tests.peers.elections import NAMES, ballots, best_orders, mean_places
 
 
@@ -47,7 +47,7 @@ def test_kemeny_of_each_question_is_the_mean_over_all_best_orders_with_ties_and_
 @pytest.mark.parametrize("rule", RULES)
 def test_sfe_is_the_place_in_the_consensus_without_the_models_own_ballots(rule):
     given = ballots(6, NAMES[:4], phi=0.8, seed=1, selfish=("dog",))
-    found = self_free_consensus(build_table(given), rule)
+    found = Agreements(build_table(given)).self_free(rule)
     for k, name in enumerate(NAMES[:4]):
         others = question_consensus(build_table([one for one in given if one.evaluator != name]), rule)
         assert found.places[:, k].tolist() == pytest.approx(others.places[:, k].tolist())
@@ -56,7 +56,7 @@ def test_sfe_is_the_place_in_the_consensus_without_the_models_own_ballots(rule):
 def test_an_outside_evaluator_leaves_everybodys_place_alone():
     given = ballots(3, NAMES[:4], evaluators=("x", "y", "z"))
     table = build_table(given)
-    assert np.array_equal(self_free_consensus(table).places, question_consensus(table).places)
+    assert np.array_equal(Agreements(table).self_free().places, question_consensus(table).places)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -76,14 +76,14 @@ def test_names_and_their_order_decide_nothing(rule):
     columns = [second.models.index(new[name]) for name in first.models]
     rows = [second.questions.index(name) for name in first.questions]
     assert np.allclose(one.places, other.places[np.ix_(rows, columns)])
-    whole, again = overall_consensus(first, rule), overall_consensus(second, rule)
+    whole, again = Agreements(first).overall(rule), Agreements(second).overall(rule)
     assert {new[name]: place for name, place in whole.places.items()} == pytest.approx(again.places)
 
 
 def test_overall_is_one_vote_of_all_ballots_and_opposite_ones_tie_everybody():
     given = ballots(5, NAMES[:4], phi=0.7, seed=8)
     orders = best_orders([one.ranking for one in given], NAMES[:4])
-    found = overall_consensus(build_table(given))
+    found = Agreements(build_table(given)).overall()
     assert found.places == pytest.approx(mean_places(orders, NAMES[:4]))
     assert found.optima == len(orders)
     assert found.ballots == 20
@@ -94,8 +94,8 @@ def test_overall_is_one_vote_of_all_ballots_and_opposite_ones_tie_everybody():
     ]
     table = build_table(given)
     for rule in RULES:
-        assert len(overall_consensus(table, rule).ranking[0]) > 1
-    assert overall_consensus(table).optima == 6
+        assert len(Agreements(table).overall(rule).ranking[0]) > 1
+    assert Agreements(table).overall().optima == 6
     assert question_consensus(table).places.tolist() == [[2.0, 2.0, 2.0]]
 
 
@@ -118,7 +118,7 @@ def test_sixty_candidates_whose_orders_are_beyond_counting_are_tied_where_nothin
     found = question_consensus(table)
     assert found.places[0, :20].tolist() == list(range(1, 21))
     assert set(found.places[0, 20:]) == {40.5}
-    overall = overall_consensus(table)
+    overall = Agreements(table).overall()
     assert overall.ranking[20:] == (tuple(names[20:]),)
     assert overall.span["m59"] == (21, 60)
     assert found.optima[0] != 1

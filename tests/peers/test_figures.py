@@ -6,8 +6,16 @@ from pydantic import ValidationError
 from scipy.stats import kendalltau, pearsonr, rankdata
 
 from metajudge.peers import Ballot, Options, analyse
-from metajudge.peers.correlation import CONSTANT, CONSTANT_REFERENCE, REASONS, TOO_FEW, correlate
-from metajudge.peers.figures import Figure, Resamples, distribution
+from metajudge.peers.figures import (
+    CONSTANT,
+    CONSTANT_REFERENCE,
+    REASONS,
+    TOO_FEW,
+    Figure,
+    Resamples,
+    correlate,
+    distribution,
+)
 from metajudge.peers.protocol import ALIASES, DOMAINS, criteria_for
 from tests.peers.elections import ballots
 from tests.peers.found import HUMAN, quick, standing

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from metajudge.errors import ConfigurationError, InputError, ModelTimeoutError
 from metajudge.panels.config import panel_config
 from metajudge.peers import Ballot, counted_ballots, read_ballots
-from metajudge.peers.record import to_line
 from metajudge.peers.run import PeersTotals, answers_path, run_peers
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
@@ -120,7 +119,7 @@ def line(question="q", evaluator="m1", ranking=("m2", ["m1", "m3"]), **more):
 class TestBallot:
     def test_a_line_written_is_read_back(self):
         ballot = Ballot(**line(labels={"A0": "m1", "A1": "m3", "A2": "m2"}, seed=3, cost_usd=0.01, key="k"))
-        assert Ballot.model_validate_json(to_line(ballot)) == ballot
+        assert Ballot.model_validate_json(ballot.model_dump_json(exclude_none=True)) == ballot
 
     @pytest.mark.parametrize(
         ("changes", "message"),
@@ -166,7 +165,6 @@ class TestFile:
         first = failed("q", "m1").model_dump(mode="json", exclude_none=True)
         found = read_ballots(write(tmp_path / "b.jsonl", first, line(attempt=2)))
         assert [one.status for one in found.ballots] == ["ok"]
-        assert [one.status for one in found.attempts] == ["failed", "ok"]
 
     def test_a_later_failure_does_not_undo_a_ranking(self, tmp_path):
         later = failed("q", "m1").model_dump(mode="json", exclude_none=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.report.charts import draw_intervals, round_step, span_axis
 from metajudge.report.document import (
     Absent,
     Column,
@@ -26,7 +27,6 @@ from metajudge.report.document import (
 )
 from metajudge.report.files import check_report_path
 from metajudge.report.html import to_html
-from metajudge.report.intervals import draw_intervals, round_step, span_axis
 from metajudge.report.markdown import escaped, to_markdown
 from metajudge.report.svg import Axis, share_axis, spread
 from metajudge.report.tables import cell_text, table_of, table_to_text

@@ -3,8 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from metajudge.cases.result import CaseMetadata, CaseResult, CriterionResult, Quote, StageResult
-from metajudge.cases.sheet import RESULT
+from metajudge.cases.result import RESULT, CaseMetadata, CaseResult, CriterionResult, Quote, StageResult
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.judging.criteria import GENERIC

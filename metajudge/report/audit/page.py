@@ -7,8 +7,6 @@ from metajudge.report.audit import tables, words
 from metajudge.report.audit.tables import name_of
 from metajudge.report.document import (
     Block,
-    Cell,
-    Column,
     IntervalChart,
     IntervalMark,
     IntervalRow,
@@ -20,6 +18,7 @@ from metajudge.report.document import (
     ShareRow,
     Table,
 )
+from metajudge.report.tables import Head, Row, columns, table_with
 
 MOST_RATES = 10
 """Rates that are shown outside of the judges' own sections: those that change most."""
@@ -225,7 +224,7 @@ def _underpowered(judge: AuditedJudge) -> str:
 
 def _holds(found: AuditDocument) -> Section:
     rows = tuple(words.holdings_in_words(found.holdings))
-    held = Table(caption="What the file holds", columns=(Column(title="What"), Column(title="Held")), rows=rows)
+    held = Table(caption="What the file holds", columns=columns("What", "Held"), rows=rows)
     return Section(title="What the file holds and supports", blocks=(held, tables.supports(found)))
 
 
@@ -263,60 +262,58 @@ def _said(judge: AuditedJudge) -> Iterator[str]:
 def _figures(judge: AuditedJudge) -> Table | None:
     if not judge.figures:
         return None
-    titles = tables.columns("Figure", "Value (95 %)", ("n", "count"), ("Questions", "count"), "Definition")
-    rows = tuple(
-        (
-            words.figure_title(name, judge),
-            words.value_and_interval(figure, words.figure_kind(name, judge)),
-            figure.n,
-            figure.questions,
-            figure.method,
-        )
-        for name, figure in judge.figures.items()
+    return table_with(
+        f"Figures of {judge.judge}",
+        judge.figures.items(),
+        ("Figure", lambda one: words.figure_title(one[0], judge)),
+        ("Value (95 %)", lambda one: words.value_and_interval(one[1], words.figure_kind(one[0], judge))),
+        (("n", "count"), lambda one: one[1].n),
+        (("Questions", "count"), lambda one: one[1].questions),
+        ("Definition", lambda one: one[1].method),
     )
-    return Table(caption=f"Figures of {judge.judge}", columns=titles, rows=rows)
 
 
 def _classes(judge: AuditedJudge) -> Table | None:
     if not judge.classes:
         return None
-    titles = tables.columns(
-        "Class",
-        ("Sensitivity %", "percent", "of what people call so, the share the judge calls so"),
-        ("Specificity %", "percent", "of what people call otherwise, the share it calls otherwise"),
-        ("Labelled so", "count"),
-        ("Called so", "count"),
+    so = "of what people call so, the share the judge calls so"
+    otherwise = "of what people call otherwise, the share it calls otherwise"
+    return table_with(
+        "By class of the label",
+        judge.classes,
+        ("Class", lambda one: one.value),
+        (("Sensitivity %", "percent", so), lambda one: words.cell(one.sensitivity)),
+        (("Specificity %", "percent", otherwise), lambda one: words.cell(one.specificity)),
+        (("Labelled so", "count"), lambda one: one.n_labelled),
+        (("Called so", "count"), lambda one: one.n_given),
     )
-    rows = tuple(
-        (one.value, words.cell(one.sensitivity), words.cell(one.specificity), one.n_labelled, one.n_given)
-        for one in judge.classes
-    )
-    return Table(caption="By class of the label", columns=titles, rows=rows)
 
 
 def _confusion(counts: Confusion) -> Table:
-    columns = (Column(title="Label \\ verdict"), *(Column(title=name, kind="count") for name in counts.classes))
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (name, *row) for name, row in zip(counts.classes, counts.counts, strict=True)
-    )
+    heads: list[Head] = ["Label \\ verdict", *((name, "count") for name in counts.classes)]
+    rows: list[Row] = [(name, *row) for name, row in zip(counts.classes, counts.counts, strict=True)]
     left = f"{words.counted(counts.omitted, 'labelled verdict')} in no cell"
-    return Table(caption="Verdicts by label", columns=columns, rows=rows, notes=(left,) if counts.omitted else ())
+    return Table(
+        caption="Verdicts by label", columns=columns(*heads), rows=tuple(rows), notes=(left,) if counts.omitted else ()
+    )
 
 
 def _contested(judge: AuditedJudge) -> Table | None:
     if judge.contested is None:
         return None
-    titles = tables.columns(
-        "Errors", ("People disagree %", "percent"), ("People agree %", "percent"), ("Difference, points", "points")
+    return table_with(
+        "Where people themselves disagree",
+        [judge.contested],
+        ("Errors", lambda _: judge.judge),
+        (("People disagree %", "percent"), lambda one: words.cell(one.disagreed)),
+        (("People agree %", "percent"), lambda one: words.cell(one.agreed)),
+        (("Difference, points", "points"), lambda one: words.cell(one.difference)),
+        notes=("A higher error rate where people disagree is expected of any judge: the label itself is less sure",),
     )
-    one = judge.contested
-    row = (judge.judge, words.cell(one.disagreed), words.cell(one.agreed), words.cell(one.difference))
-    note = "A higher error rate where people disagree is expected of any judge: the label itself is less sure"
-    return Table(caption="Where people themselves disagree", columns=titles, rows=(row,), notes=(note,))
 
 
 def _jury(jury: Jury) -> Section:
-    titles = tables.columns("Judge", "Why it can be dropped")
+    titles = columns("Judge", "Why it can be dropped")
     dropped = Table(caption="Judges that can be dropped", columns=titles, rows=jury.drop) if jury.drop else None
     blocks: list[Block | None] = [panels(jury), dropped, _pairs(jury)]
     several = f" ({words.KINDS[jury.kind][1]})"
@@ -335,18 +332,17 @@ def _jury_words(jury: Jury) -> str:
 def _pairs(jury: Jury) -> Table | None:
     if not jury.pairs:
         return None
-    titles = tables.columns(
-        "Judges", ("Same verdict %", "percent"), ("Correlation of errors", "number", f"errors by: {jury.reference}")
-    )
-    rows = tuple(
+    why = "one of the two never errs, or nothing can be compared"
+    return table_with(
+        "Every two judges",
+        jury.pairs,
+        ("Judges", lambda one: f"{one.first} and {one.second}"),
+        (("Same verdict %", "percent"), lambda one: words.cell(one.agreement)),
         (
-            f"{one.first} and {one.second}",
-            words.cell(one.agreement),
-            words.cell(one.error_correlation, "one of the two never errs, or nothing can be compared"),
-        )
-        for one in jury.pairs
+            ("Correlation of errors", "number", f"errors by: {jury.reference}"),
+            lambda one: words.cell(one.error_correlation, why),
+        ),
     )
-    return Table(caption="Every two judges", columns=titles, rows=rows)
 
 
 def _next(found: AuditDocument) -> Section:

@@ -2,20 +2,12 @@
 
 from collections.abc import Sequence
 
-from metajudge.audit.card import AuditDocument, AuditedJudge, Ceiling, Check, CorrectedRate, Disagreement
+from metajudge.audit.card import AuditDocument, AuditedJudge, Ceiling, Check, CorrectedRate, Disagreement, Figure
 from metajudge.report.audit import words
-from metajudge.report.document import Absent, Cell, Column, Kind, Table
+from metajudge.report.document import Absent, Cell, Kind, Table
+from metajudge.report.tables import columns, table_with
 
 NO_LABELS = "no verdict of this judge can be compared with a label"
-
-
-def columns(*given: str | tuple[str, Kind] | tuple[str, Kind, str]) -> tuple[Column, ...]:
-    """Columns by title, with a kind and a note where they are given."""
-    return tuple(_column(one) if isinstance(one, str) else _column(*one) for one in given)
-
-
-def _column(title: str, kind: Kind = "text", note: str = "") -> Column:
-    return Column(title=title, kind=kind, note=note)
 
 
 def comparison(found: AuditDocument) -> Table:
@@ -62,20 +54,19 @@ def name_of(judge: AuditedJudge, found: AuditDocument) -> str:
 
 def checks(judge: AuditedJudge) -> Table:
     """Every check of a judge: how it ended, its effect, and what it says, its power included."""
-    titles = columns(
-        "Check",
-        "Result",
-        "Effect (95 %)",
-        ("p, corrected", "number", "after Holm's correction over the checks of this judge"),
-        "What it says",
+
+    def adjusted(one: Check) -> Cell:
+        return Absent(absent=f"not tested: {words.untested(one)}") if one.adjusted_p is None else one.adjusted_p
+
+    return table_with(
+        f"Checks of {judge.judge}",
+        judge.checks,
+        ("Check", lambda one: one.title),
+        ("Result", lambda one: words.STATUS[one.status]),
+        ("Effect (95 %)", lambda one: f"{words.effect(one)}: {one.unit}"),
+        (("p, corrected", "number", "after Holm's correction over the checks of this judge"), adjusted),
+        ("What it says", lambda one: one.sentence),
     )
-    rows = tuple(_check(one) for one in judge.checks)
-    return Table(caption=f"Checks of {judge.judge}", columns=titles, rows=rows)
-
-
-def _check(one: Check) -> tuple[Cell, ...]:
-    adjusted: Cell = Absent(absent=f"not tested: {words.untested(one)}") if one.adjusted_p is None else one.adjusted_p
-    return (one.title, words.STATUS[one.status], f"{words.effect(one)}: {one.unit}", adjusted, one.sentence)
 
 
 def rates(given: Sequence[CorrectedRate], caption: str) -> list[Table]:
@@ -85,44 +76,50 @@ def rates(given: Sequence[CorrectedRate], caption: str) -> list[Table]:
 
 def _rates(given: Sequence[CorrectedRate], kind: Kind, caption: str) -> Table:
     unit = " %" if kind == "percent" else ""
-    titles = columns(
-        "Rate",
-        "By judge",
-        ("Items", "count"),
-        ("Labelled", "count"),
-        (f"Naive{unit}", kind, "by the verdicts alone, as if all were right"),
-        (f"Labels alone{unit}", kind),
-        (f"Prediction-powered{unit}", kind, "verdicts and labels together, without bias"),
-        (f"Rogan-Gladen{unit}", kind, "corrected by sensitivity and specificity"),
+
+    def cell(figure: Figure | None, one: CorrectedRate) -> Cell:
+        return words.cell(figure, one.note or "no labels")
+
+    naive, by_errors = "by the verdicts alone, as if all were right", "corrected by sensitivity and specificity"
+    powered = "verdicts and labels together, without bias"
+    return table_with(
+        caption,
+        given,
+        ("Rate", lambda one: one.of),
+        ("By judge", lambda one: one.judge),
+        (("Items", "count"), lambda one: one.n),
+        (("Labelled", "count"), lambda one: one.n_labelled),
+        ((f"Naive{unit}", kind, naive), lambda one: cell(one.naive, one)),
+        ((f"Labels alone{unit}", kind), lambda one: cell(one.labels_only, one)),
+        ((f"Prediction-powered{unit}", kind, powered), lambda one: cell(one.ppi, one)),
+        ((f"Rogan-Gladen{unit}", kind, by_errors), lambda one: cell(one.rogan_gladen, one)),
+        notes=(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note and one.ppi and one.rogan_gladen),
     )
-    rows = tuple(_rate(one) for one in given)
-    notes = tuple(f"{one.of}, {one.judge}: {one.note}" for one in given if one.note and one.ppi and one.rogan_gladen)
-    return Table(caption=caption, columns=titles, rows=rows, notes=notes)
-
-
-def _rate(one: CorrectedRate) -> tuple[Cell, ...]:
-    why = one.note or "no labels"
-    estimates = (one.naive, one.labels_only, one.ppi, one.rogan_gladen)
-    return (one.of, one.judge, one.n, one.n_labelled, *(words.cell(figure, why) for figure in estimates))
 
 
 def supports(found: AuditDocument) -> Table:
     """What the file supports today, and what one more column would add."""
-    titles = columns("Analysis", "Today", "What would add it")
-    rows = tuple(
-        (words.plain_name(one.analysis), f"{'yes' if one.possible else 'no'}: {one.why}", one.add)
-        for one in found.supports
+    return table_with(
+        "What the file supports today",
+        found.supports,
+        ("Analysis", lambda one: words.plain_name(one.analysis)),
+        ("Today", lambda one: f"{'yes' if one.possible else 'no'}: {one.why}"),
+        ("What would add it", lambda one: one.add),
     )
-    return Table(caption="What the file supports today", columns=titles, rows=rows)
 
 
 def worst(given: Sequence[Disagreement]) -> Table:
     """Verdicts far from their labels, with their texts."""
-    titles = columns("Judgment", "Verdict", "Label", "Question", "Response", "Rationale")
-    rows = tuple(
-        (one.judgment, plain(one.verdict), label(one), one.question, one.response, one.rationale) for one in given
+    return table_with(
+        "The worst disagreements with people",
+        given,
+        ("Judgment", lambda one: one.judgment),
+        ("Verdict", lambda one: plain(one.verdict)),
+        ("Label", label),
+        ("Question", lambda one: one.question),
+        ("Response", lambda one: one.response),
+        ("Rationale", lambda one: one.rationale),
     )
-    return Table(caption="The worst disagreements with people", columns=titles, rows=rows)
 
 
 def label(one: Disagreement) -> str:

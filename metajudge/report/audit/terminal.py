@@ -2,7 +2,8 @@
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from rich.text import Text
 
 from metajudge.audit.card import (
     AuditDocument,
@@ -28,15 +29,6 @@ MOST_WORST, FEW = 3, 3
 QUOTED = 140
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line; ``style`` is how a terminal shows its first ``styled`` characters."""
-
-    text: str
-    style: str = ""
-    styled: int = 0
-
-
 TITLE = 28
 CHECKS = (
     "Checks below: effects in points (hundredths) with 95 % intervals. A finding is significant at {level:g} % with "
@@ -52,10 +44,10 @@ STYLES = {
 }
 
 
-def lines(found: AuditDocument) -> Iterator[Line]:
+def lines(found: AuditDocument) -> Iterator[Text]:
     """What an audit prints: holdings, support, judges side by side, each judge, the jury, notes, next commands."""
     yield _bold(words.headline(found))
-    yield Line(words.summary(found))
+    yield _line(words.summary(found))
     yield from _section("What the file holds")
     for name, text in words.holdings_in_words(found.holdings):
         yield from _wrapped(text, f"  {name:<{NAME}}  ", " " * (NAME + 4))
@@ -63,7 +55,7 @@ def lines(found: AuditDocument) -> Iterator[Line]:
     yield from _supports(found)
     yield from _side_by_side(found)
     if any(judge.checks for judge in found.judges):
-        yield Line("")
+        yield _line("")
         yield from _wrapped(CHECKS.format(level=100 * found.level), "  ", "  ")
     for judge in found.judges:
         yield from _judge(found, judge)
@@ -77,7 +69,7 @@ def lines(found: AuditDocument) -> Iterator[Line]:
     yield from _next(found.next)
 
 
-def _supports(found: AuditDocument) -> Iterator[Line]:
+def _supports(found: AuditDocument) -> Iterator[Text]:
     possible = [one for one in found.supports if one.possible]
     for one in possible:
         yield from _wrapped(f"{words.plain_name(one.analysis)}: {one.why}", "  yes  ", "       ", "green", 5)
@@ -88,26 +80,26 @@ def _supports(found: AuditDocument) -> Iterator[Line]:
                 yield from _wrapped(one.add, "       + ", "         ")
 
 
-def _side_by_side(found: AuditDocument) -> Iterator[Line]:
+def _side_by_side(found: AuditDocument) -> Iterator[Text]:
     if not found.judges:
         return
     yield from _section("Judges side by side")
     labelled = any("accuracy" in judge.figures for judge in found.judges)
     share = "right % (95 %)" if labelled else "like peers % (95 %)"
-    yield Line(f"  {'':<{JUDGE}} {'verdicts':>8} {share:>21} {'kappa':>6}  findings".rstrip())
+    yield _line(f"  {'':<{JUDGE}} {'verdicts':>8} {share:>21} {'kappa':>6}  findings".rstrip())
     for judge in found.judges:
         figure = judge.figures.get("accuracy" if labelled else "peer_agreement")
         text = "-" if figure is None else words.value_and_interval(figure, "percent").replace(" %", "")
         kappa = "-" if judge.kappa is None else f"{judge.kappa:.2f}"
         name = shortened(one_line(tables.name_of(judge, found)), JUDGE)
-        yield Line(f"  {name:<{JUDGE}} {judge.n:>8,} {text:>21} {kappa:>6}  {len(judge.findings)}")
+        yield _line(f"  {name:<{JUDGE}} {judge.n:>8,} {text:>21} {kappa:>6}  {len(judge.findings)}")
     for ceiling in found.ceilings:
         agreement = words.value_and_interval(ceiling.agreement, "percent").replace(" %", "")
         name = f"people ({words.KINDS[ceiling.kind][1]})" if len(found.ceilings) > 1 else "people (human ceiling)"
-        yield Line(f"  {name:<{JUDGE}} {ceiling.agreement.n:>8,} {agreement:>21}")
+        yield _line(f"  {name:<{JUDGE}} {ceiling.agreement.n:>8,} {agreement:>21}")
 
 
-def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
+def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Text]:
     yield from _section(f"Judge {one_line(tables.name_of(judge, found))}")
     for name, figure in judge.figures.items():
         kind = words.figure_kind(name, judge)
@@ -120,14 +112,14 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Line]:
     else:
         yield from _rates(judge.rates)
     if judge.checks:
-        yield Line("")
+        yield _line("")
     order = tuple(STYLES)
     for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
         yield from _check(check)
     yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
 
 
-def _classes(judge: AuditedJudge) -> Iterator[Line]:
+def _classes(judge: AuditedJudge) -> Iterator[Text]:
     for one in judge.classes if judge.kind in ("grade", "category") else ():
         parts = [
             f"{name} {words.value_and_interval(figure, 'percent')}"
@@ -138,8 +130,8 @@ def _classes(judge: AuditedJudge) -> Iterator[Line]:
             yield from _wrapped(f"Label {one_line(one.value)} ({one.n_labelled:,}): {', '.join(parts)}", "  ", "      ")
 
 
-def _rate(rate: CorrectedRate) -> Iterator[Line]:
-    yield Line("")
+def _rate(rate: CorrectedRate) -> Iterator[Text]:
+    yield _line("")
     yield from _wrapped(
         f"{one_line(rate.of)}, in {rate.n:,} items of which {rate.n_labelled:,} have labels", "  ", "  "
     )
@@ -152,21 +144,21 @@ def _rate(rate: CorrectedRate) -> Iterator[Line]:
     kind = words.rate_kind(rate)
     for title, figure in given:
         if figure is not None:
-            yield Line(f"    {title:<38} {words.value_and_interval(figure, kind)}")
+            yield _line(f"    {title:<38} {words.value_and_interval(figure, kind)}")
     if rate.note:
         yield from _wrapped(rate.note, "    ", "    ")
 
 
-def _rates(rates: tuple[CorrectedRate, ...]) -> Iterator[Line]:
+def _rates(rates: tuple[CorrectedRate, ...]) -> Iterator[Text]:
     """One line a rate; what the labels alone give is in the report."""
     if not rates:
         return
-    yield Line("")
-    yield Line(f"  {'Rate (95 %)':<24} {'naive':>17} {'predict.-powered':>17} {'Rogan-Gladen':>17}")
+    yield _line("")
+    yield _line(f"  {'Rate (95 %)':<24} {'naive':>17} {'predict.-powered':>17} {'Rogan-Gladen':>17}")
     for rate in rates:
         kind = words.rate_kind(rate)
         given = [_short(figure, kind) for figure in (rate.naive, rate.ppi, rate.rogan_gladen)]
-        yield Line(f"  {shortened(one_line(rate.of), 24):<24} {given[0]:>17} {given[1]:>17} {given[2]:>17}")
+        yield _line(f"  {shortened(one_line(rate.of), 24):<24} {given[0]:>17} {given[1]:>17} {given[2]:>17}")
 
 
 def _short(figure: Figure | None, kind: Kind) -> str:
@@ -176,35 +168,35 @@ def _short(figure: Figure | None, kind: Kind) -> str:
     return text.replace(" (no interval)", "")
 
 
-def _check(check: Check) -> Iterator[Line]:
+def _check(check: Check) -> Iterator[Text]:
     """One line with the effect and the smallest effect that would show; more where that says something."""
     status = words.STATUS[check.status]
     sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
     effect = words.effect(check).rpartition(", n ")[0].replace(" points", "").replace(" %", "")
     effect = effect or f"not estimated, n {check.n:,}"
     text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {effect:>23}{sees}"
-    yield Line(text.rstrip(), STYLES[check.status], 2 + len(status))
+    yield _line(text.rstrip(), STYLES[check.status], 2 + len(status))
     if check.status in ("finding", "error", "not_estimable"):
         yield from _wrapped(check.sentence, " " * 16, " " * 16)
     elif check.status == "underpowered" and check.labels_needed is not None:
         what = "labels" if check.reference == "labels" else "observations"
         needed = f"{check.labels_needed:,} {what} would see {100 * check.relevant_effect:.1f}"
-        yield Line(f"{'':16}{check.n:,} here; about {needed}")
+        yield _line(f"{'':16}{check.n:,} here; about {needed}")
 
 
-def _worst(judge: AuditedJudge, most: int) -> Iterator[Line]:
+def _worst(judge: AuditedJudge, most: int) -> Iterator[Text]:
     """The worst verdicts, one for each item."""
     if not judge.worst:
         return
-    yield Line("")
-    yield Line("  Worst disagreements with people")
+    yield _line("")
+    yield _line("  Worst disagreements with people")
     items = {one.item: one for one in reversed(judge.worst)}
     for one in [one for one in judge.worst if items[one.item] is one][:most]:
         yield from _disagreement(one)
-    yield Line("    (more in the report of --out DIR)")
+    yield _line("    (more in the report of --out DIR)")
 
 
-def _disagreement(one: Disagreement) -> Iterator[Line]:
+def _disagreement(one: Disagreement) -> Iterator[Text]:
     head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.label(one)}"
     yield from _wrapped(one_line(head), "    ", "      ")
     for name in ("question", "response", "rationale"):
@@ -216,11 +208,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= QUOTED else text[: QUOTED - 3].rstrip() + "..."
 
 
-def _jury(jury: Jury) -> Iterator[Line]:
+def _jury(jury: Jury) -> Iterator[Text]:
     yield from _section(f"What the jury is worth ({words.KINDS[jury.kind][1]})")
     if jury.effective is not None:
         worth = words.value_and_interval(jury.effective, "number")
-        yield Line(f"  Effective number of judges: {worth} of {len(jury.judges)}")
+        yield _line(f"  Effective number of judges: {worth} of {len(jury.judges)}")
     if jury.sentence:
         yield from _wrapped(jury.sentence, "  ", "  ")
     for judge, why in jury.drop:
@@ -231,7 +223,7 @@ def _jury(jury: Jury) -> Iterator[Line]:
         yield from _wrapped(text, "  ", "    ")
 
 
-def _independence(found: AuditDocument) -> Iterator[Line]:
+def _independence(found: AuditDocument) -> Iterator[Text]:
     if not found.independence:
         return
     yield from _section("Whether the judges are independent (without labels)")
@@ -239,26 +231,34 @@ def _independence(found: AuditDocument) -> Iterator[Line]:
         yield from _wrapped(text, "  ", "    ")
 
 
-def _next(steps: tuple[NextCommand, ...]) -> Iterator[Line]:
+def _next(steps: tuple[NextCommand, ...]) -> Iterator[Text]:
     if not steps:
         return
     yield from _section("Next")
     for one in steps:
         yield from _wrapped(f"{words.started(one.goal)}: {words.plain_name(one.reason)}", "  ", "    ")
         if one.command:
-            yield Line(f"    {one.command}", "bold", len(one.command) + 4)
+            yield _line(f"    {one.command}", "bold", len(one.command) + 4)
 
 
-def _section(title: str) -> Iterator[Line]:
-    yield Line("")
+def _section(title: str) -> Iterator[Text]:
+    yield _line("")
     yield _bold(title)
 
 
-def _bold(text: str) -> Line:
-    return Line(text, "bold", len(text))
+def _bold(text: str) -> Text:
+    return _line(text, "bold", len(text))
 
 
-def _wrapped(text: str, first: str, rest: str, style: str = "", styled: int = 0) -> Iterator[Line]:
+def _line(text: str, style: str = "", styled: int = 0) -> Text:
+    """One line; ``style`` is how a terminal shows its first ``styled`` characters."""
+    made = Text(text)
+    if styled:
+        made.stylize(style, 0, styled)
+    return made
+
+
+def _wrapped(text: str, first: str, rest: str, style: str = "", styled: int = 0) -> Iterator[Text]:
     broken = textwrap.wrap(
         one_line(text),
         WIDTH,
@@ -268,4 +268,4 @@ def _wrapped(text: str, first: str, rest: str, style: str = "", styled: int = 0)
         break_on_hyphens=False,
     )
     for number, line in enumerate(broken):
-        yield Line(line, "" if number else style, 0 if number else styled)
+        yield _line(line, "" if number else style, 0 if number else styled)

@@ -13,9 +13,8 @@ from metajudge.audit.gather import EXCERPT
 from metajudge.audit.report import audit
 from metajudge.cli.app import app
 from metajudge.readers.label_files import read_labels
-from metajudge.report.audit.commands import Given, next_commands, sheet, to_label
 from metajudge.report.audit.page import page
-from metajudge.report.audit.published import published
+from metajudge.report.audit.published import Given, next_commands, published, sheet, to_label
 from metajudge.report.audit.terminal import lines
 from metajudge.report.html import to_html
 from metajudge.types import Item, Judgment
@@ -161,7 +160,7 @@ def shown(**changes):
 
 
 def text(**changes):
-    return "\n".join(line.text for line in shown(**changes))
+    return "\n".join(line.plain for line in shown(**changes))
 
 
 def test_page_and_terminal_show_texts_escaped_and_without_secrets():
