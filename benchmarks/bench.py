@@ -1,47 +1,49 @@
 """One benchmark run: read, observe, plan, and put together what was found."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metajudge import __version__
 from metajudge.calibration.sources import SIGNAL_GROUPS
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.evidence.counting import SAID, Counts
+from metajudge.evidence.counting import SAID
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers import JudgmentSource, Reject
+from metajudge.readers import JudgmentSource
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
+from metajudge.stats.arrays import Bools
 from metajudge.stats.bootstrap import SharedDraws
-from metajudge.types import Judgment, Right, VerdictKind, digest, kind_of
+from metajudge.types import Judgment, Right, VerdictKind, digest
 
-from .benchmark import Benchmark, find_folder, open_recorded
-from .catalogue import benchmark_named
-from .findings import Accuracy, BenchFindings, GridFindings, JudgeFindings
-from .grid import load_grid
-from .grid_plan import Plan, PlannedRow, family_note, plan_grid
-from .judged_games import JudgedGames, PairGames
-from .observations import Observations, observed
-from .own_files import NAME, own_files
+from .benchmark import NAME, Benchmark, benchmark_named, find_folder, open_recorded, own_files
+from .findings import BenchFindings, JudgeFindings
+from .grid import Plan, PlannedRow, family_note, load_grid, plan_grid
+from .observations import Observations, Population, Records, counts_of, named, observed, of_judges, stratified
 from .own_judges import WithOwnJudges
-from .population import Population, named
-from .precision import RESAMPLES, SEED, coverage_curve, precision_rows, reliability, swap_counts
-from .records import Records
-from .selections import (
+from .precision import (
+    RESAMPLES,
+    SEED,
     Probabilities,
     Score,
     Selection,
     agreement_score,
-    heuristic_score,
+    coverage_curve,
     keep_above,
     keep_all,
     keep_majority,
     keep_order_consistent,
     keep_shares,
+    precision_rows,
+    reliability,
+    swap_counts,
 )
+from .tally import JudgedGames
 
 if TYPE_CHECKING:
     from .grid_run import RowResult
@@ -118,59 +120,45 @@ class Bench:
         self._draws = SharedDraws(SEED, RESAMPLES)
         self.grid = None if request.grid is None else load_grid(request.grid)
         self.population = Population() if self.grid is None else self.grid.population
-        self.records = Records.of(self.source, request.rule, self.population, sampled=request.limit is not None)
-        self.census, rules = self.records.census, self.records.rules
+        self.records = Records.of(self.source, request.rule, self.population)
+        self._present, rules = self.records.counted(), self.records.rules
         if rules.scales.unlike_people():
             raise InputError(" ".join(rules.scales.sentences()))
         self.rules: Mapping[VerdictKind, Right] = rules.rules()
         self.benchmark: Benchmark = recorded or own_files(list(self.source.formats), self.rules)
         self.card = self.benchmark.card
         self.judges = self._judges()
-        self._sample = None if request.limit is None else self.census.sample(self.judges, request.limit, request.seed)
-        wanted = self._wanted()
-        watched = [(row, one) for row, one in enumerate(self.records.judgments) if wanted(one)]
+        self._wanted, self._sampled = self._asked_for()
         wrong = self.population.wrong(own=recorded is None)
-        self.observations = observed(self.records, watched, request.signals, rules=self.rules, wrong=wrong)
+        rows = np.flatnonzero(self._wanted)
+        self.observations = observed(self.records, rows, request.signals, rules=self.rules, wrong=wrong)
         self._raw = "raw judgments" if wrong else "decided verdicts"
-        self._games, self._candidates = JudgedGames(), set[str]()
-        self._counted: dict[tuple[str, VerdictKind], Counts] = {}
-        for _, judgment in watched:
-            said = judgment.verdict or judgment.item.truth
-            kind: VerdictKind = "pairwise" if said is None else kind_of(said)
-            self._counted.setdefault((judgment.judge, kind), Counts(self.rules)).add(judgment)
-            self._games.add(judgment)
-            self._candidates.update((judgment.item.models or {}).values())
-        self._accuracy = self.benchmark.accuracy((one for _, one in watched), self.folder)
         if not len(self.observations):
-            raise InputError(f"{self.name}: {self._nothing()}")
-
-    @property
-    def name(self) -> str:
-        """The data, for messages."""
-        return ", ".join(self.source.formats)
+            raise InputError(f"{', '.join(self.source.formats)}: {self._nothing()}")
+        self._games = JudgedGames()
+        self._accuracy = self.benchmark.accuracy(self._games.of(self.reported()), self.folder)
 
     def reported(self) -> Iterator[Judgment]:
         """The judgments asked for with their texts, in the order of the input, which is read again."""
-        return filter(self._wanted(), self.source.all())
+        every = zip(self.source.all(), self._wanted.tolist(), strict=True)
+        return (judgment for judgment, wanted in every if wanted)
 
-    def _wanted(self) -> Callable[[Judgment], bool]:
-        """Whether a judgment is asked for: of the population, its sample and the judges; for one pass in order."""
-        member = self.population.members()
-
-        def wanted(judgment: Judgment) -> bool:
-            asked = self.judges is None or judgment.judge in self.judges
-            return asked and (self._sample is None or judgment.item.id in self._sample) and member(judgment)
-
-        return wanted
-
-    @property
-    def first_reject(self) -> Reject | None:
-        """The first bad line."""
-        return self.records.reject
+    def _asked_for(self) -> tuple[Bools, int]:
+        """[n] whether each is asked for: of the population, the judges and the sample of items; the sample's size."""
+        facts, limit = self.records.facts, self.request.limit
+        wanted = np.array(self.records.members, dtype=bool)
+        if self.judges is not None:
+            wanted &= of_judges(facts, self.judges)
+        if limit is None:
+            return wanted, 0
+        names, categories = [one.id for one in facts.items], [*facts.categories, ""]
+        places = zip(facts.item[wanted].tolist(), facts.category[wanted].tolist(), strict=True)
+        sample = stratified({names[item]: categories[code] for item, code in places}, limit, self.request.seed)
+        return wanted & np.array([name in sample for name in names], dtype=bool)[facts.item], len(sample)
 
     def _judges(self) -> tuple[str, ...] | None:
         """Whose judgments are reported; without a choice, a grid reports its own judges, as far as they are there."""
-        chosen, there = self.request.judges, self.census.present
+        chosen, there = self.request.judges, self._present
         unknown = sorted(set(chosen or ()) - set(there))
         if unknown:
             raise InputError(f"no judgment by {', '.join(map(repr, unknown))}; the judges here are {named(there)}")
@@ -207,30 +195,45 @@ class Bench:
         if self.grid is not None:
             most = Counter(self.observations.of("judge")).most_common(1)[0][0]
             stand_in = most if dry_run else None
-            plan = plan_grid(self.grid, there, request.judges, present=self.census.present, stand_in=stand_in)
-            kin = family_note(plan.rows, self._candidates)
+            plan = plan_grid(self.grid, there, request.judges, present=self._present, stand_in=stand_in)
+            kin = family_note(plan.rows, {one for item in self.reported() for one in (item.item.models or {}).values()})
             return replace(plan, notes=(self._counts(), *plan.notes, *([] if kin is None else [kin])))
         panels: list[PlannedRow] = []
         for judge in there:
             if request.baseline is not None:
-                panels.append(PlannedRow("baseline", judge, _baseline(request), baseline=True))
-            if request.panel is not None:
-                panels.append(PlannedRow(_panel_name(request.panel), judge, request.panel))
+                alone = (AgentConfig(model=request.baseline),)
+                how = {"rubric": "baseline", "strategy": "single", "threshold": request.threshold, "early_exit": False}
+                panels.append(PlannedRow("baseline", judge, PanelConfig(agents=alone, **how), baseline=True))
+            if (panel := request.panel) is not None:
+                agents = ", ".join(parse_agent_spec(agent.spec()).name for agent in panel.agents)
+                panels.append(PlannedRow(f"{panel.chosen_strategy}, {panel.rubric}: {agents}", judge, panel))
         return Plan(tuple(panels))
 
     def _nothing(self) -> str:
         """Why no judgment is reported."""
-        found = sum(self.census.members[judge] for judge in self.judges or self.census.present)
-        if not found:
-            return f"none of the {self.census.present.total():,} judgments is in the population: {self.population}"
-        return _nothing_decided(self.observations)
+        if not self._wanted.any():
+            return f"none of the {len(self.records.facts):,} judgments is in the population: {self.population}"
+        counts = self.observations.left_out
+        if counts["no label"] + counts["tied label"] == counts.total():
+            return (
+                "no judgment's item has a label that names a winner: precision needs true labels "
+                '("label": "A>B" in the file of pairs or items)'
+                if counts["tied label"]
+                else "no judgment's item has a label: precision needs true labels "
+                '("label" in the file of pairs or items, such as "A>B", 4 or "pass"), or --labels FILE'
+            )
+        return (
+            f"none of the {counts.total()} judgments reported can be right or wrong: {counts['tie']} ties, "
+            f"{counts['none']} without a verdict, {counts['no label']} without a label, {counts['tied label']} with a "
+            f"tied one, {counts['not comparable']} that cannot be compared with theirs"
+        )
 
     def _counts(self) -> str:
         """Every judge of the data with its number, and how many of them are vetted."""
         mine = Counter(self.observations.of("judge"))
         said = [
             f"{judge} {count:,}" + (f" ({mine[judge]:,} in the figures)" if mine[judge] else " (none in the figures)")
-            for judge, count in self.census.present.items()
+            for judge, count in self._present.items()
         ]
         return f"judgments in the data: {', '.join(said)}"
 
@@ -238,75 +241,70 @@ class Bench:
         self, plan: Plan, results: "Sequence[RowResult]" = (), calibrated: Probabilities | None = None
     ) -> BenchFindings:
         """All statistics of the reported judgments."""
-        accuracy = self._reported_accuracy() if self.population.games == "both" else ()
-        games = self._games.by_judge()
         judges = self.observations.judges
-        by_category = len(judges) <= MANY_JUDGES
-        found = []
-        for group in self._groups(judges):
-            mine = self.observations.only(group.judges, group.kind)
-            if len(mine):
-                judged = [result for result in results if [result.row.judge] == list(group.judges)]
-                full = by_category or len(group.judges) > 1
-                found.append(self._judge(group, mine, games, judged, plan, calibrated, by_category=full))
+        few = len(judges) <= MANY_JUDGES
+        found = [self._judge(name, mine, results, calibrated, few=few) for name, mine in self._groups()]
         notes = [*plan.notes, *(notice for result in results for notice in result.notices)]
-        if not by_category:
+        if not few:
             notes.append(f"{len(judges)} judges: each has one line; choose some with --judge for tables of their own")
         notes += [*self._left_out(), *(() if calibrated is None else calibrated.meaning)]
+        accuracy = self._accuracy if self.population.games == "both" else []
+        if self.judges is not None or self.request.limit is not None:
+            shown = {*judges, *(judge.rpartition("#")[0] for judge in judges)}
+            accuracy = [one for one in accuracy if one.judge in shown]
+        grid = None
+        if self.grid is not None:
+            from .grid_findings import GridTables
+
+            grid = GridTables(self.grid, plan, found, results, self.observations).findings()
+        described = ("title", "citation", "licence", "label_rule", "games_rule", "measures")
         return BenchFindings(
             benchmark=self.card.name,
-            title=self.card.title,
-            citation=self.card.citation,
-            licence=self.card.licence,
-            label_rule=self.card.label_rule,
-            games_rule=self.card.games_rule,
             rules={kind: str(rule) for kind, rule in self.rules.items()},
-            measures=self.card.measures,
             categories=self._categories(),
             accuracy=tuple(accuracy),
             judges=tuple(found),
-            grid=self._grid_findings(plan, found, results),
+            grid=grid,
             notes=tuple(dict.fromkeys(notes)),
             provenance=self._provenance(calibrated),
+            **{name: getattr(self.card, name) for name in described},
         )
 
-    def _groups(self, judges: Sequence[str]) -> list["_Group"]:
+    def _groups(self) -> list[tuple[str, Observations]]:
         """What gets a table: all judges together where there are several, then each; kinds are never mixed."""
-        kinds = self.observations.kinds
-        found = []
-        for kind in kinds:
-            there = [judge for judge in judges if len(self.observations.only({judge}, kind))]
-            suffix = f", {kind}" if len(kinds) > 1 else ""
+        seen = self.observations
+        together, found = list[tuple[str, Observations]](), list[tuple[str, Observations]]()
+        for kind in seen.kinds:
+            suffix = f", {kind}" if len(seen.kinds) > 1 else ""
+            there = {judge: mine for judge in seen.judges if len(mine := seen.only({judge}, kind))}
             if len(there) > 1:
-                found.append(_Group(f"{ALL_JUDGES}{suffix}", tuple(there), kind))
-            found += [_Group(f"{judge}{suffix}", (judge,), kind) for judge in there]
-        return sorted(found, key=lambda group: len(group.judges) == 1)
+                together.append((f"{ALL_JUDGES}{suffix}", seen.only(there, kind)))
+            found += [(f"{judge}{suffix}", mine) for judge, mine in there.items()]
+        return together + found
 
     def _judge(
         self,
-        group: "_Group",
+        name: str,
         mine: Observations,
-        games: Mapping[str, Sequence[PairGames]],
         results: "Sequence[RowResult]",
-        plan: Plan,
         calibrated: Probabilities | None,
         *,
-        by_category: bool,
+        few: bool,
     ) -> JudgeFindings:
-        scores, selections = _selections(
-            mine, self.request.threshold, results, calibrated, full=by_category, raw=self._raw
-        )
-        counts = Counts(self.rules)
-        for name in group.judges:
-            counts.extend(self._counted.get((name, group.kind), Counts()))
+        """Everything about some judges' judgments of one kind; ``few`` judges get tables of their own."""
+        ((kind,), judges, facts) = mine.kinds, mine.judges, self.records.facts
+        by_category = few or len(judges) > 1
+        judged = [result for result in results if [result.row.judge] == judges]
+        scores, selections = self._selections(mine, judged, calibrated, full=by_category)
+        counts = counts_of(facts, np.flatnonzero(self._wanted & of_judges(facts, judges, kind)), self.rules)
         curves = [coverage_curve(mine, score) for score in scores] if by_category else []
         stated = [reliability(mine, score) for score in scores if score.probability]
-        undecided = sum(mine.undecided.values(), Counter[str]())
-        wrong = Counter(mine.ended.tolist())
-        pairs = [pair for name in mine.judges for pair in games.get(name, ())]
+        undecided, wrong = mine.left_out, Counter(mine.ended.tolist())
+        sets = self._games.by_set.items()
+        pairs = [pair for judged_set, games in sets if judged_set.judge in judges for pair in games.values()]
         return JudgeFindings(
-            judge=group.name,
-            kind=group.kind,
+            judge=name,
+            kind=kind,
             counts={name: row for name, row in counts.rows().items() if name in ("all", *SAID)},
             judgments=len(mine) + undecided.total(),
             decided=wrong["decided"],
@@ -318,43 +316,44 @@ class Bench:
             reliability=tuple(series for series in stated if series is not None),
             notes=() if calibrated is None else calibrated.notes(mine),
             compact=not by_category,
-            swap=swap_counts([_outcomes(pair) for pair in pairs if len(pair.games) == 2]),
+            swap=swap_counts(pairs),
         )
+
+    def _selections(
+        self, mine: Observations, results: "Sequence[RowResult]", calibrated: Probabilities | None, *, full: bool
+    ) -> tuple[list[Score], list[Selection]]:
+        """Every score there is, and every way to keep judgments, raw first and the baseline second."""
+        # Free evidence is weighed by a fixed rule, see metajudge.evidence.score.
+        scores, asked, fitted = [Score("free evidence", mine.heuristic)], list[Selection](), list[Selection]()
+        evidence = _evidence(mine, scores[0], self.request.threshold, full=full)
+        if results:
+            from .grid_run import score_of, selection_of
+
+            asked = sorted((selection_of(result, mine) for result in results), key=lambda one: one.kind != "baseline")
+            scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]
+        if calibrated is not None:
+            scores.append(calibrated.score(mine))
+            fitted = calibrated.selections(mine, scores[-1], full=full)
+        baselines = sum(one.kind == "baseline" for one in asked)
+        return scores, [keep_all(mine, self._raw), *asked[:baselines], *evidence, *fitted, *asked[baselines:]]
 
     def _left_out(self) -> list[str]:
         """What is in no figure and should be known of."""
         found = []
-        if self.first_reject is not None:
-            count = self.source.rejects
-            first = str(self.first_reject)
+        if self.records.reject is not None:
+            count, first = self.source.rejects, str(self.records.reject)
             for name in self.source.formats:  # a report is the same on every machine
                 first = first.replace(f"{name}/", "").replace(name, Path(name).name)
             found.append(f"{count} bad line{'s are' if count > 1 else ' is'} in no figure, the first {first}")
-        left = sum(self.observations.undecided.values(), Counter[str]())
+        left = self.observations.left_out
         found += [f"{left[why]} {text}" for why, text in LEFT_OUT.items() if left[why]]
         found += [notice.rstrip(".") for notice in self.source.notices]
         return found
-
-    def _reported_accuracy(self) -> list[Accuracy]:
-        if self.judges is None and self.request.limit is None:
-            return self._accuracy
-        judges = set(self.observations.judges)
-        strategies = {judge.rpartition("#")[0] for judge in judges}
-        return [one for one in self._accuracy if one.judge in judges | strategies]
 
     def _categories(self) -> tuple[str, ...]:
         there = set(self.observations.of("category")) - {""}
         known = [name for name in self.card.categories if name in there]
         return (*known, *sorted(there - set(known)))
-
-    def _grid_findings(
-        self, plan: Plan, judges: Sequence[JudgeFindings], results: "Sequence[RowResult]"
-    ) -> GridFindings | None:
-        if self.grid is None:
-            return None
-        from .grid_findings import GridTables
-
-        return GridTables(self.grid, plan, judges, results, self.observations).findings()
 
     def _provenance(self, calibrated: Probabilities | None) -> dict[str, str]:
         names, questions = self.observations.ids, set(self.observations.of("question"))
@@ -371,20 +370,11 @@ class Bench:
             "intervals": f"by question; precision {clustered.RESAMPLES:,} resamples, seed {clustered.SEED}, or "
             f"Wilson's with the effective number of questions; differences {RESAMPLES:,} resamples, seed {SEED}",
         }
-        if self._sample is not None:
-            found["sample"] = f"{len(self._sample)} items, a share of each category, seed {self.request.seed}"
+        if self._sampled:
+            found["sample"] = f"{self._sampled} items, a share of each category, seed {self.request.seed}"
         if self.grid is not None:
             found["grid"] = f"{self.grid.title}: {self.grid.source}"
         return found | ({} if calibrated is None else calibrated.provenance)
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Judges that share a table."""
-
-    name: str
-    judges: tuple[str, ...]
-    kind: VerdictKind
 
 
 def _opened(
@@ -401,34 +391,6 @@ def _opened(
     folder = find_folder(recorded.card, request.data)
     source = open_recorded(recorded.card, folder)
     return (source if own is None else WithOwnJudges(source, own)), folder
-
-
-def _selections(
-    mine: Observations,
-    threshold: float,
-    results: "Sequence[RowResult]",
-    calibrated: Probabilities | None,
-    *,
-    full: bool,
-    raw: str,
-) -> tuple[list[Score], list[Selection]]:
-    """Every score there is, and every way to keep judgments, raw first and the baseline second."""
-    free = heuristic_score(mine)
-    scores = [free]
-    asked: list[Selection] = []
-    if results:
-        from .grid_run import score_of, selection_of
-
-        asked = [selection_of(result, mine) for result in results]
-        scores += [score for result in results if len(set((score := score_of(result, mine)).values)) > 3]
-    baseline = [selection for selection in asked if selection.kind == "baseline"]
-    others = [selection for selection in asked if selection.kind != "baseline"]
-    fitted: list[Selection] = []
-    if calibrated is not None:
-        probability = calibrated.score(mine)
-        scores.append(probability)
-        fitted = calibrated.selections(mine, probability, full=full)
-    return scores, [keep_all(mine, raw), *baseline, *_evidence(mine, free, threshold, full=full), *fitted, *others]
 
 
 def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) -> list[Selection]:
@@ -449,40 +411,3 @@ def _evidence(mine: Observations, free: Score, threshold: float, *, full: bool) 
     if full:
         found += [row for score in shared for row in keep_shares(score, "evidence")]
     return found
-
-
-def _baseline(request: Request) -> PanelConfig:
-    return PanelConfig(
-        agents=(AgentConfig(model=request.baseline or ""),),
-        rubric="baseline",
-        strategy="single",
-        threshold=request.threshold,
-        early_exit=False,
-    )
-
-
-def _panel_name(panel: PanelConfig) -> str:
-    agents = ", ".join(parse_agent_spec(agent.spec()).name for agent in panel.agents)
-    return f"{panel.chosen_strategy}, {panel.rubric}: {agents}"
-
-
-def _outcomes(pair: PairGames) -> tuple[bool | None, bool | None]:
-    first, second = (None if game is None or game == PairGames.TIE else game == pair.label for game in pair.games)
-    return first, second
-
-
-def _nothing_decided(observations: Observations) -> str:
-    counts: Counter[str] = sum(observations.undecided.values(), Counter())
-    if counts["no label"] + counts["tied label"] == counts.total():
-        return (
-            "no judgment's item has a label that names a winner: precision needs true labels "
-            '("label": "A>B" in the file of pairs or items)'
-            if counts["tied label"]
-            else "no judgment's item has a label: precision needs true labels "
-            '("label" in the file of pairs or items, such as "A>B", 4 or "pass"), or --labels FILE'
-        )
-    return (
-        f"none of the {counts.total()} judgments reported can be right or wrong: {counts['tie']} ties, "
-        f"{counts['none']} without a verdict, {counts['no label']} without a label, {counts['tied label']} with a tied "
-        f"one, {counts['not comparable']} that cannot be compared with theirs"
-    )

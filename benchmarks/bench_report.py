@@ -1,6 +1,6 @@
 """The findings of a benchmark run as a report: tables, curves, bars."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from metajudge.report.document import (
     Absent,
@@ -20,17 +20,8 @@ from metajudge.report.document import (
 from metajudge.report.tables import counts_table, table_to_text
 from metajudge.stats.clustered import FEWEST_CLUSTERS, FEWEST_OUTCOMES
 
-from .columns import columns, without
-from .findings import (
-    OVERALL,
-    Accuracy,
-    BenchFindings,
-    JudgeFindings,
-    PrecisionCell,
-    PrecisionRow,
-    Proportion,
-    SwapCounts,
-)
+from .figure import columns, without
+from .findings import OVERALL, BenchFindings, JudgeFindings, PrecisionCell, PrecisionRow, Proportion, SwapCounts
 from .grid_report import grid_lines, grid_section, wrapped
 from .precision import FEWEST_SELECTED
 
@@ -45,10 +36,20 @@ BY_QUESTION = (
     f"with fewer than {FEWEST_CLUSTERS} questions, or {FEWEST_OUTCOMES:g} effective right or wrong judgments, "
     "Wilson's with the effective number of questions."
 )
-OVERALL_COLUMNS = columns(
-    *("Selection", ("n", "count"), ("Selected", "count"), ("Questions", "count"), ("Precision %", "percent")),
-    *(("Coverage %", "percent"), ("Recall %", "percent"), ("Against raw", "points"), ("Against baseline", "points")),
-    *("Threshold", ("Unscored", "count"), ("Calls", "count"), ("Cost", "usd")),
+OVERALL_COLUMNS: tuple[tuple[str, str, Callable[[PrecisionRow, PrecisionCell], Cell]], ...] = (
+    ("Selection", "text", lambda row, _: row.name),
+    ("n", "count", lambda _, cell: cell.n),
+    ("Selected", "count", lambda _, cell: cell.selected),
+    ("Questions", "count", lambda _, cell: getattr(cell.precision, "questions", 0)),
+    ("Precision %", "percent", lambda _, cell: cell.precision),
+    ("Coverage %", "percent", lambda _, cell: cell.coverage),
+    ("Recall %", "percent", lambda _, cell: cell.recall),
+    ("Against raw", "points", lambda _, cell: cell.against_raw),
+    ("Against baseline", "points", lambda _, cell: cell.against_baseline),
+    ("Threshold", "text", lambda row, _: str(row.threshold)),
+    ("Unscored", "count", lambda row, _: row.unscored),
+    ("Calls", "count", lambda row, _: row.calls),
+    ("Cost", "usd", lambda row, _: row.cost_usd),
 )
 SWAP_PARTS = ("both right", "both wrong", "orders disagree", "one undecided", "both undecided")
 
@@ -63,27 +64,24 @@ def report_of(findings: BenchFindings) -> Report:
         sections.append(Section(title="Judge by judge", blocks=(compact_table(compact),)))
     if findings.grid is None or any(sum(_swaps(one)) for one in findings.judges):
         sections.append(_swap_section(findings))
+    counted = "decided ones (verdicts that name a winner on an item with a label)"
+    if findings.grid is not None:
+        counted = f"that are vetted ({findings.grid.population})"
+    elif findings.benchmark == "file":
+        counted = "verdicts on an item with a label (a tie is wrong where the label names a winner)"
     return Report(
         title=f"{findings.title}: precision of judgments",
         summary=(
             f"{findings.citation}. Labels: {findings.label_rule}."
             + (f" Games: {findings.games_rule}." if findings.accuracy else ""),
             "Precision is the share of right ones among the judgments kept; coverage the share kept of all "
-            f"{_counted(findings)}; recall the share of the right ones kept.",
+            f"{counted}; recall the share of the right ones kept.",
             *rule_lines(findings),
             *findings.notes,
         ),
         sections=tuple(sections),
         provenance=findings.provenance,
     )
-
-
-def _counted(findings: BenchFindings) -> str:
-    if findings.grid is not None:
-        return f"that are vetted ({findings.grid.population})"
-    if findings.benchmark == "file":
-        return "verdicts on an item with a label (a tie is wrong where the label names a winner)"
-    return "decided ones (verdicts that name a winner on an item with a label)"
 
 
 def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
@@ -98,21 +96,21 @@ def precision_table(judge: JudgeFindings, findings: BenchFindings) -> Table:
 
 def overall_table(judge: JudgeFindings, category: str = OVERALL) -> Table:
     """Everything about one category's selections."""
-    rows = tuple(_overall_row(row, row.cells[category]) for row in judge.rows if category in row.cells)
+    rows = [
+        tuple(of(row, row.cells[category]) for _, _, of in OVERALL_COLUMNS)
+        for row in judge.rows
+        if category in row.cells
+    ]
     where = "all categories" if category == OVERALL else category
     asked = any(isinstance(row.calls, int) for row in judge.rows)
     notes = ((BY_QUESTION, DIFFERENCES, PAID) if asked else (BY_QUESTION, DIFFERENCES)) if category == OVERALL else ()
-    return _without_empty_columns(
-        Table(caption=f"{judge.judge}: {where}", columns=OVERALL_COLUMNS, rows=rows, notes=notes)
-    )
-
-
-def _without_empty_columns(table: Table) -> Table:
-    """Leaves out columns without a single figure; where the table has notes, the reason becomes one."""
-    gone = [place for place in range(len(table.columns)) if all(isinstance(row[place], Absent) for row in table.rows)]
-    reasons = ((table.columns[place].title, table.rows[0][place]) for place in gone)
-    why = [f"No column {title}: {cell.absent}." for title, cell in reasons if isinstance(cell, Absent) and table.notes]
-    return without(table, gone).model_copy(update={"notes": (*table.notes, *why)})
+    # Columns without a single figure are left out; where the table has notes, the reason becomes one.
+    titles = columns(*((title, kind) for title, kind, _ in OVERALL_COLUMNS))
+    gone = [at for at in range(len(titles)) if all(isinstance(row[at], Absent) for row in rows)]
+    reasons = ((titles[at].title, rows[0][at]) for at in gone)
+    why = [f"No column {title}: {one.absent}." for title, one in reasons if isinstance(one, Absent) and notes]
+    table = Table(caption=f"{judge.judge}: {where}", columns=titles, rows=tuple(rows), notes=(*notes, *why))
+    return without(table, gone)
 
 
 def accuracy_table(findings: BenchFindings) -> Table:
@@ -121,20 +119,19 @@ def accuracy_table(findings: BenchFindings) -> Table:
     pairs = any(one.kind in ("pairwise", "pointwise") for one in findings.accuracy)
     alike = pairs or any(isinstance(one.agreeing, Proportion) for one in findings.accuracy)
     what, items = ("Games", "Pairs") if pairs else ("Verdicts", "Items")
-    titles: list[str | tuple[str, str]] = [
-        "Judge",
-        "Kind",
-        *["Responses by"] * pairs,
-        *((name, "percent") for name in there),
-    ]
+    titles: list[str | tuple[str, str]] = ["Judge", "Kind", *["Responses by"] * pairs]
+    titles += [(name, "percent") for name in there]
     titles += [(f"{what} decided", "count"), (f"Right of decided {what.lower()} %", "percent")]
     titles += [(f"{items} judged alike", "count"), ("Right of these %", "percent")] * alike
-    return Table(
-        caption="Accuracy of judges in %",
-        columns=columns(*titles),
-        rows=tuple(_accuracy_row(one, there, pairs=pairs, alike=alike) for one in findings.accuracy),
-        notes=(f"Rule: {findings.games_rule}.",),
-    )
+    rows = []
+    for one in findings.accuracy:
+        cells: list[Cell] = [one.judge, one.kind, *[one.responses_by or "several models or unknown"] * pairs]
+        cells += [one.cells[name].share if name in one.cells else NOT_ASKED for name in there]
+        cells += [one.decided, _share(one.precision)]
+        cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)] if alike else []
+        rows.append(tuple(cells))
+    rule = f"Rule: {findings.games_rule}."
+    return Table(caption="Accuracy of judges in %", columns=columns(*titles), rows=tuple(rows), notes=(rule,))
 
 
 def measures_table(findings: BenchFindings) -> Table:
@@ -148,35 +145,27 @@ def measures_table(findings: BenchFindings) -> Table:
     return Table(caption="Further shares in % (95 % interval by question)", columns=titles, rows=tuple(rows))
 
 
-def terminal_tables(findings: BenchFindings) -> list[Table]:
-    """What is worth a look at once; the report has everything."""
-    compact = [one for one in findings.judges if one.compact]
-    tables = []
-    for judge in findings.judges:
-        if judge not in compact:
-            categories = [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
-            tables += [
-                counts_table(f"{judge.judge}: right by the labels", judge.counts),
-                *categories,
-                overall_table(judge),
-            ]
-    return tables + ([compact_table(compact)] if compact else [])
-
-
 def terminal_lines(findings: BenchFindings) -> Iterator[str]:
     """Accuracies, precisions and notes as text; of a grid its own tables alone."""
     yield from rule_lines(findings)
+    notes = [f"Note: {note}." for note in findings.notes]
+    notes += [f"Note on {judge.judge}: {note}" for judge in findings.judges for note in judge.notes]
     if findings.grid is not None:
         yield from grid_lines(findings.grid, findings.categories)
-        for note in note_lines(findings):
+        for note in notes:
             yield from wrapped(note)
         return
-    yield table_to_text(accuracy_table(findings))
+    tables = [accuracy_table(findings)]
     if any(one.measures for one in findings.accuracy) and findings.measures:
-        yield "\n" + table_to_text(measures_table(findings))
-    for table in terminal_tables(findings):
-        yield "\n" + table_to_text(table)
-    yield from note_lines(findings)
+        tables.append(measures_table(findings))
+    for judge in (one for one in findings.judges if not one.compact):
+        tables.append(counts_table(f"{judge.judge}: right by the labels", judge.counts))
+        tables += [precision_table(judge, findings)] if len(judge.rows[0].cells) > 1 else []
+        tables.append(overall_table(judge))
+    compact = [one for one in findings.judges if one.compact]
+    tables += [compact_table(compact)] if compact else []
+    yield from "\n\n".join(map(table_to_text, tables)).split("\n")
+    yield from notes
 
 
 def rule_lines(findings: BenchFindings) -> list[str]:
@@ -185,46 +174,6 @@ def rule_lines(findings: BenchFindings) -> list[str]:
         return []
     rules = "; ".join(f"{kind}: {rule}" for kind, rule in findings.rules.items())
     return [f"What counts as right: {rules}."]
-
-
-def note_lines(findings: BenchFindings) -> Iterator[str]:
-    """The notes on all judges and on each."""
-    for note in findings.notes:
-        yield f"Note: {note}."
-    for judge in findings.judges:
-        for note in judge.notes:
-            yield f"Note on {judge.judge}: {note}"
-
-
-def _accuracy_row(one: Accuracy, categories: Sequence[str], *, pairs: bool, alike: bool) -> tuple[Cell, ...]:
-    cells: list[Cell] = [one.judge, one.kind]
-    if pairs:
-        cells.append(one.responses_by or "several models or unknown")
-    cells += [one.cells[name].share if name in one.cells else NOT_ASKED for name in categories]
-    cells += [one.decided, _share(one.precision)]
-    if alike:
-        cells += [one.agreeing.n if isinstance(one.agreeing, Proportion) else 0, _share(one.agreeing)]
-    return tuple(cells)
-
-
-def _overall_row(row: PrecisionRow, cell: PrecisionCell) -> tuple[Cell, ...]:
-    limit = row.threshold
-    threshold = "no threshold" if limit.value is None else f"{limit.value:.3g}, {limit.origin}"
-    return (
-        row.name,
-        cell.n,
-        cell.selected,
-        cell.precision.questions if isinstance(cell.precision, Proportion) else 0,
-        cell.precision,
-        cell.coverage,
-        cell.recall,
-        cell.against_raw,
-        cell.against_baseline,
-        threshold,
-        row.unscored,
-        row.calls,
-        row.cost_usd,
-    )
 
 
 def _accuracy_section(findings: BenchFindings) -> Section:
@@ -335,31 +284,25 @@ def compact_table(judges: Sequence[JudgeFindings]) -> Table:
 
 
 def _swap_section(findings: BenchFindings) -> Section:
-    rows = []
-    for judge in findings.judges:
-        counts = _swaps(judge)
-        if sum(counts):
-            rows.append(ShareRow(name=judge.judge, counts=counts))
+    rows = [ShareRow(name=one.judge, counts=counts) for one in findings.judges if sum(counts := _swaps(one))]
+    title = "Swap consistency"
     if not rows:
-        return Section(title="Swap consistency", paragraphs=("No pair was judged in both orders.",))
-    chart = ShareChart(
-        title="What happens when the responses change places",
-        description="Pairs judged in both orders, by whether the two verdicts are right, wrong, different or open "
-        "(a tie or no verdict).",
-        parts=SWAP_PARTS,
-        rows=tuple(rows),
+        return Section(title=title, paragraphs=("No pair was judged in both orders.",))
+    caption = "What happens when the responses change places"
+    if len(rows) > 40:
+        titles = columns("Judge", *((part, "count") for part in SWAP_PARTS))
+        cells = tuple((row.name, *row.counts) for row in rows)
+        return Section(title=title, blocks=(Table(caption=caption, columns=titles, rows=cells),))
+    description = (
+        "Pairs judged in both orders, by whether the two verdicts are right, wrong, different or open (a tie or no "
+        "verdict)."
     )
-    blocks: tuple[Block, ...] = (chart,) if len(rows) <= 40 else (_swap_table(chart),)
-    return Section(title="Swap consistency", blocks=blocks)
+    chart = ShareChart(title=caption, description=description, parts=SWAP_PARTS, rows=tuple(rows))
+    return Section(title=title, blocks=(chart,))
 
 
 def _swaps(judge: JudgeFindings) -> tuple[int, ...]:
     return tuple(getattr(judge.swap, name) for name in SwapCounts.model_fields)
-
-
-def _swap_table(chart: ShareChart) -> Table:
-    titles = columns("Judge", *((part, "count") for part in chart.parts))
-    return Table(caption=chart.title, columns=titles, rows=tuple((row.name, *row.counts) for row in chart.rows))
 
 
 def _share(found: Proportion | Absent) -> Cell:

@@ -1,17 +1,22 @@
-"""What every benchmark file offers."""
+"""The benchmarks there are, what each offers, and labelled files of one's own, measured like one."""
 
 import tomllib
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, open_judgments
-from metajudge.types import Judgment
+from metajudge.types import Judgment, Right, VerdictKind, kind_of
 
-from .findings import Accuracy
+from . import judgebench, llmbar, mtbench, realmistake, rewardbench2
+from .findings import Accuracy, AccuracyKind
+from .observations import question_of, undecided
+from .tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +109,18 @@ def open_recorded(card: Card, folder: Path) -> JudgmentSource:
         InputError: nothing readable, or another benchmark's files.
     """
     source = open_judgments([folder])
-    foreign = [name for found in source.formats.values() for name in found.split(" and ") if _is_foreign(name, card)]
-    if foreign:
-        other = next(name for prefix, name in _COMMANDS.items() if foreign[0].startswith(prefix))
-        raise InputError(f"{folder} contains {foreign[0]} data, not {card.title}: use `metajudge bench {other}`")
+    for name in (name for found in source.formats.values() for name in found.split(" and ")):
+        other = next((command for prefix, command in _COMMANDS.items() if name.startswith(prefix)), None)
+        if other is not None and name not in card.formats:
+            raise InputError(f"{folder} contains {name} data, not {card.title}: use `metajudge bench {other}`")
     return source
 
 
 def _has_records(folder: Path) -> bool:
-    return folder.is_dir() and any(_holds_records(entry) for entry in folder.iterdir())
-
-
-def _holds_records(entry: Path) -> bool:
-    return entry.is_file() and entry.name.endswith((".jsonl", ".jsonl.gz")) and not entry.name.startswith(".")
-
-
-def _is_foreign(format_name: str, card: Card) -> bool:
-    return format_name not in card.formats and format_name.startswith(tuple(_COMMANDS))
+    there = folder.iterdir() if folder.is_dir() else iter(())
+    return any(
+        one.is_file() and one.name.endswith((".jsonl", ".jsonl.gz")) and not one.name.startswith(".") for one in there
+    )
 
 
 _COMMANDS = {
@@ -131,3 +131,93 @@ _COMMANDS = {
     "RewardBench 2": "rewardbench2",
 }
 """What a format's name begins with -> the command that measures it."""
+
+
+NAME = "file"
+"""What such a run is called."""
+
+
+def own_files(names: Sequence[str], rules: Mapping[VerdictKind, Right]) -> Benchmark:
+    """Files in any format that is read, with labels in them or joined to them."""
+    title = ", ".join(Path(name).name or name for name in names)
+    card = Card(
+        name=NAME,
+        title=title,
+        citation=f"Files of your own: {title}",
+        licence="your own",
+        label_rule="as the files have them",
+        games_rule="every verdict on an item with a label counts; a tie is wrong where the label names a winner",
+    )
+    return Benchmark(card, partial(_accuracy, rules))
+
+
+def _accuracy(rules: Mapping[VerdictKind, Right], judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
+    """The share of right verdicts of every judge; by kind, where a judge gave verdicts of several."""
+    tallies: dict[tuple[str, AccuracyKind], Tally] = {}
+    without: dict[str, int] = defaultdict(int)
+    for judgment in judgments:
+        why = undecided(judgment.verdict, judgment.item.truth, rules)
+        if judgment.verdict is None:
+            without[judgment.judge] += why == "none"
+            continue
+        kind = kind_of(judgment.verdict)
+        tally = tallies.setdefault((judgment.judge, kind), Tally(kind))
+        if why in (None, "tie"):
+            tally.games += 1
+            tally.ties += why == "tie"
+            right, question = bool(judgment.right(rules[kind])), question_of(judgment)
+            tally.add(judgment.item.category or "", right, question)
+            if why is None:
+                tally.decided.add(right, question)
+    for (judge, _), tally in tallies.items():
+        tally.without_verdict = without.pop(judge, 0)
+    alike = "not counted here: see the selections"
+    return [tally.accuracy(judge, alike=alike) for (judge, _), tally in tallies.items() if tally.games]
+
+
+_RULES = {one.__name__.rpartition(".")[2]: one for one in (judgebench, llmbar, mtbench, realmistake, rewardbench2)}
+BENCHMARKS = {name: Benchmark(card, _RULES[name].accuracy) for name, card in read_cards().items()}
+
+
+class Study(NamedTuple):
+    """A benchmark of judge panels, with a command path of its own."""
+
+    title: str
+    source: str
+
+
+STUDIES = {
+    "agent_clash": Study(
+        "recomputes a published study of a judge panel from its raw judgments",
+        "Boisbouvier and Claude Opus 4.5, Multi-Agent Judging for LLM Evaluation; data CC-BY-4.0 "
+        "(github.com/anthonyboisbouvier-paris/agent-clash-paper)",
+    ),
+    "reliability": Study(
+        "runs a panel of yours over labelled pairs, again with fresh seeds, and writes its reliability",
+        "any file of labelled pairs; MT-Bench human judgments (lmsys/mt_bench_human_judgments) and Arena-100k "
+        "(lmarena-ai/arena-human-preference-100k), both CC-BY-4.0, are read as published",
+    ),
+}
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """Finds a benchmark.
+
+    Raises:
+        InputError: the name is unknown; the message lists the known ones.
+    """
+    if name not in BENCHMARKS:
+        raise InputError(f"no benchmark is named {name!r}; there are: {', '.join([*BENCHMARKS, *STUDIES])}")
+    return BENCHMARKS[name]
+
+
+def lines() -> Iterator[str]:
+    """Every benchmark and study with its citation, labels, licence and source."""
+    for benchmark in BENCHMARKS.values():
+        card = benchmark.card
+        yield f"{card.name:<12} {card.citation}"
+        yield f"{'':<12} labels: {card.label_rule}; licence: {card.licence}"
+        yield f"{'':<12} {card.repository}"
+    for name, study in STUDIES.items():
+        yield f"{name:<12} {study.title}"
+        yield f"{'':<12} {study.source}"

@@ -68,12 +68,15 @@ def _download(card: Card, folder: Path, source: str, timeout_s: float) -> None:
 def _git(arguments: list[str], folder: Path, timeout_s: float, wrong: str) -> str:
     """Runs git without asking anybody for a password; its last words end up in the error."""
     command = ["git", "-c", "credential.helper=", "-c", "protocol.ext.allow=never", *arguments]
+    # Of the environment git needs where programs are, and how the network is reached.
+    kept = ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR")
+    inherited = {name: value for name, value in os.environ.items() if name in kept or name.lower().endswith("_proxy")}
     environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            env={**_inherited(), **environment},
+            env=inherited | environment,
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -87,9 +90,3 @@ def _git(arguments: list[str], folder: Path, timeout_s: float, wrong: str) -> st
         words = done.stderr.strip().splitlines()
         raise InputError(f"{wrong} ({words[-1] if words else f'git ended with {done.returncode}'})")
     return done.stdout
-
-
-def _inherited() -> dict[str, str]:
-    """What git needs of the environment: where programs are, and how the network is reached."""
-    kept = ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR")
-    return {name: value for name, value in os.environ.items() if name in kept or name.lower().endswith("_proxy")}

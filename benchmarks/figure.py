@@ -1,24 +1,42 @@
-"""Figures of an analysis as rows of one table: id, definition, function of the records, and how reports show them."""
+"""Figures of an analysis as rows of one table: id, definition, and function of the records; and how they are shown."""
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from metajudge.report.document import Absent, BarChart, BarSeries, Measured, ShareChart, ShareRow, Table
+from pydantic import BaseModel, ValidationError
+
+from metajudge.errors import InputError
+from metajudge.readers.lines import Reject, Source, read_lines
+from metajudge.readers.reasons import reason_of
+from metajudge.report.document import (
+    Absent,
+    BarChart,
+    BarSeries,
+    Cell,
+    Column,
+    Measured,
+    Section,
+    ShareChart,
+    ShareRow,
+    Table,
+)
 from metajudge.stats.agreement import Agreement, cohen_kappa, landis_koch
-from metajudge.stats.intervals import BinomialTest, wilson
-from metajudge.stats.paired import PairedTest
+from metajudge.stats.intervals import BinomialTest, binomial_test, wilson
+from metajudge.stats.paired import PairedTest, mcnemar_exact
+from metajudge.stats.stability import StabilityClass
 from metajudge.types import figure
-
-from .columns import columns
 
 NO_ROWS = "There are no such rows in these data."
 
 SEED = 20
 """Of the bootstrap."""
 
+Record = TypeVar("Record", bound=BaseModel)
 Ends: TypeAlias = tuple[float, float] | None
 
 
@@ -196,6 +214,75 @@ def agreement(found: Agreement | None, method: str, why: str = NO_ROWS) -> Build
     return made(found.estimate, found.n, found.ends, f"{method}{word}")
 
 
+def mcnemar(pairs: Sequence[tuple[bool, bool]]) -> PairedTest | None:
+    """The exact test of McNemar that the two outcomes of a pair are true equally often; None without pairs."""
+    return mcnemar_exact([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
+
+
+def crossed(pairs: Sequence[tuple[bool, bool]], names: Iterable[str]) -> dict[str, int]:
+    """How many pairs are true in both, in the first alone, in the second alone, and in neither."""
+    counts = Counter(pairs)
+    every = ((one, other) for one in (True, False) for other in (True, False))
+    return dict(zip(names, map(counts.__getitem__, every), strict=True))
+
+
+def add_decomposition(table: FigureTable, classes: Mapping[StabilityClass, int], why: str) -> None:
+    """What is not stably right: systematic and stochastic, in percent; ``why`` there may be nothing of it."""
+    wrong, unstable = classes[StabilityClass.STABLE_WRONG], classes[StabilityClass.UNSTABLE]
+    n = wrong + unstable
+    build = made({"systematic": 100 * wrong / n, "stochastic": 100 * unstable / n}, n) if n else absent(why)
+    table.add("stability.decomposition", build)
+
+
+def add_third_run(
+    table: FigureTable, run: str, wrong: Sequence[bool], unstable: Sequence[bool], low: Sequence[bool], remark: str = ""
+) -> None:
+    """What a targeted run says of its three groups: whether each evaluation is right in it.
+
+    Args:
+        run: begins the ids.
+        remark: on those that were wrong before.
+    """
+    still, n = wrong.count(False), len(wrong)
+    test = binomial_test(still, n, 0.5, "greater") if n else None
+    table.add(f"{run}.still_wrong", share(still, n), remark)
+    table.add(f"{run}.still_wrong_p", tested(test), still=still, n=n, p=0.0 if test is None else test.p_value)
+    table.add(f"{run}.unstable", share_of(unstable))
+    table.add(f"{run}.lowconf", share_of(not right for right in low))
+
+
+def checked_lines(path: Path, kind: type[Record], advice: str) -> Iterator[tuple[int, Record]]:
+    """The records of a JSONL file with their line numbers.
+
+    Raises:
+        InputError: a line is broken or no such record; ``advice`` says what to do about the latter.
+    """
+    for line in read_lines(Source(path, str(path))):
+        if isinstance(line, Reject):
+            raise InputError(f"{line}; repair or remove the line")
+        try:
+            yield line.number, kind.model_validate(line.data)
+        except ValidationError as error:
+            raise InputError(f"{path}:{line.number}: {reason_of(error)}; {advice}") from None
+
+
+UNITS = "Shares are in percent, differences in percentage points, costs in US dollars; intervals are at 95 %."
+UNITY = {"unanimous": "unanimity.unanimous", "split": "unanimity.split"}
+
+
+def columns(*titles: str | tuple[str, str]) -> tuple[Column, ...]:
+    """Columns by their titles: a title alone is of text, one of figures comes with their :data:`Kind`."""
+    named = ((one, "text") if isinstance(one, str) else one for one in titles)
+    return tuple(Column.model_validate({"title": title, "kind": kind}) for title, kind in named)
+
+
+def without(table: Table, gone: Collection[int]) -> Table:
+    """A table without the columns at some places."""
+    kept = [place for place in range(len(table.columns)) if place not in gone]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return table.model_copy(update={"columns": tuple(table.columns[place] for place in kept), "rows": rows})
+
+
 def short(value: Any, nothing: str = "none") -> str:
     """A value for a table cell: few digits, one part of an object after the other."""
     if isinstance(value, dict):
@@ -217,15 +304,45 @@ def with_ends(found: Figure, nothing: str = "none") -> str:
     return f"{short(found.value, nothing)} ({short(low, nothing)} to {short(high, nothing)})"
 
 
-def definitions_table(title: str, figures: Figures) -> Table:
-    """Rows, statistic and unit of each figure of a section."""
-    rows = tuple((name, figure.definition) for name, figure in figures.items())
-    return Table(caption=f"{title}: definitions", columns=columns("Figure", "Definition"), rows=rows)
+def figure_table(caption: str, figures: Figures) -> Table:
+    """Value, n and remark of each figure."""
+    titles = columns("Figure", "Value", ("n", "count"), "Remark")
+    rows = tuple((name, value_cell(one), one.n, one.why or "") for name, one in figures.items())
+    return Table(caption=caption, columns=titles, rows=rows)
+
+
+def value_cell(figure: Figure, nothing: str = "none") -> Cell:
+    """A figure's value with its interval, or why there is none."""
+    return Absent(absent=figure.why or "no data") if figure.value is None else with_ends(figure, nothing)
+
+
+def sections_of(
+    sections: Mapping[str, tuple[str, ...]], figures: Figures, table: Callable[[str, Figures], Table] = figure_table
+) -> Iterator[Section]:
+    """The sections that have a figure.
+
+    Args:
+        sections: title -> how the ids of its figures begin.
+        table: makes a section's table, beside which the definitions stand: rows, statistic and unit.
+    """
+    for title, prefixes in sections.items():
+        mine = {name: one for name, one in figures.items() if name.startswith(prefixes)}
+        rows = tuple((name, figure.definition) for name, figure in mine.items())
+        definitions = Table(caption=f"{title}: definitions", columns=columns("Figure", "Definition"), rows=rows)
+        if mine:
+            yield Section(title=title, blocks=(table(title, mine), definitions))
 
 
 def bars(title: str, description: str, figures: Figures, names: Mapping[str, str]) -> BarChart:
     """A bar for each name, of the share in percent of its id; absent where there is no such figure or no interval."""
-    series = BarSeries(name="percent", values=tuple(_bar(figures.get(name)) for name in names.values()))
+    values: list[Measured | Absent] = []
+    for found in map(figures.get, names.values()):
+        if found is None or found.value is None or found.ends is None:
+            values.append(Absent(absent="no such rows"))
+        else:
+            low, high = found.ends
+            values.append(Measured(value=found.value / 100, low=low / 100, high=high / 100))
+    series = BarSeries(name="percent", values=tuple(values))
     return BarChart(title=title, description=description, groups=tuple(names), series=(series,))
 
 
@@ -234,10 +351,3 @@ def classes_chart(title: str, description: str, row: str, classes: Mapping[str, 
     parts = tuple(name.replace("_", " ") for name in classes)
     rows = (ShareRow(name=row, counts=tuple(classes.values())),)
     return ShareChart(title=title, description=description, parts=parts, rows=rows)
-
-
-def _bar(found: Figure | None) -> Measured | Absent:
-    if found is None or found.value is None or found.ends is None:
-        return Absent(absent="no such rows")
-    low, high = found.ends
-    return Measured(value=found.value / 100, low=low / 100, high=high / 100)

@@ -165,6 +165,9 @@ class Threshold(Finite):
     value: float | None
     origin: Origin
 
+    def __str__(self) -> str:
+        return "no threshold" if self.value is None else f"{self.value:.3g}, {self.origin}"
+
 
 class PrecisionRow(Finite):
     """One selection over all categories.

@@ -24,8 +24,7 @@ from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Judgment, kind_of
 from metajudge.vetting.outcomes import outcomes_of
 
-from .benchmark import find_folder
-from .catalogue import BENCHMARKS
+from .benchmark import BENCHMARKS, find_folder
 
 CUTS: Final = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 ADVERSARIAL: Final = "LLMBar/Adversarial"

@@ -2,28 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from metajudge.providers.notices import not_sent
+from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.report.document import Absent
 from metajudge.runs.loop import RunEnd
 
-from .findings import (
-    OVERALL,
-    GridFindings,
-    GridRow,
-    GridTableFindings,
-    JudgeFindings,
-    PrecisionRow,
-    Proportion,
-    RowCost,
-    Share,
-)
-from .grid import Configuration, Grid, GridJudge, GridTable, Published
-from .grid_costs import Ledger
-from .grid_plan import Plan, not_sent_settings
-from .grid_run import RowResult
+from .findings import GridFindings, GridRow, GridTableFindings, JudgeFindings, PrecisionRow, Proportion, RowCost, Share
+from .grid import Configuration, Grid, GridJudge, GridTable, Plan
+from .grid_run import Ledger, RowResult
 from .observations import Observations
 
 
@@ -69,16 +57,6 @@ RAW = "Raw judgments"
 ALL = "all rows"
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A judge of the grid in the data: name there, rows by name, missing verdicts, pairs by category."""
-
-    name: str
-    rows: Mapping[str, PrecisionRow]
-    without_verdict: int
-    pairs: Mapping[str, int]
-
-
 class GridTables:
     """What becomes of a grid.
 
@@ -94,50 +72,47 @@ class GridTables:
         results: Sequence[RowResult],
         observations: Observations,
     ) -> None:
-        self.grid, self.plan = grid, plan
+        self.grid, self.plan, self.sizes, self.observations = grid, plan, grid.category_sizes, observations
+        self.judged = {one.judge: one for one in judges}
+        self.results = {(one.row.judge, one.row.name): one for one in results}
         ledger = Ledger()
-        self.costs: dict[tuple[str, str], RowCost] = {}
-        self.results: dict[tuple[str, str], RowResult] = {}
-        for result in results:
-            place = (result.row.judge, result.row.name)
-            self.results[place] = result
-            self.costs[place] = ledger.row(result.row.panel, result.assessments.values(), result.stored_usd)
-        self.judged = {
-            one.judge: _Judged(
-                one.judge,
-                {row.name: row for row in one.rows},
-                one.without_verdict,
-                _pairs(observations.only({one.judge})),
-            )
-            for one in judges
+        self.costs: dict[tuple[str, str], RowCost] = {
+            place: ledger.row(one.row.panel, one.assessments.values(), one.stored_usd)
+            for place, one in self.results.items()
         }
-        self.sizes = grid.category_sizes
 
     def findings(self) -> GridFindings:
         """All tables."""
         tables = self.grid.tables or (GridTable(name=ALL, caption=self.grid.title),)
-        found = tuple(self._table(table) for table in tables)
+        found = ((table, tuple(self._rows(table))) for table in tables)
         return GridFindings(
             title=self.grid.title,
             source=self.grid.source,
             population=str(self.grid.population),
             category_sizes=dict(self.sizes),
-            tables=tuple(table for table in found if table.rows),
+            tables=tuple(GridTableFindings(**dict(table), rows=rows) for table, rows in found if rows),
             notes=self.grid.notes,
         )
 
-    def _table(self, table: GridTable) -> GridTableFindings:
-        rows: list[GridRow] = []
+    def _rows(self, table: GridTable) -> Iterator[GridRow]:
         for judge in self.grid.judges:
             mine = [row for row in self.grid.configurations if row.judge == judge.name and _in(table, row.tables)]
             for name in self._names(judge) if mine else ():
+                judged = self.judged.get(name or "")
                 if _in(table, judge.tables):
-                    rows.append(self._raw(judge, name))
-                rows += [self._row(row, name) for row in mine]
-                rows += [made for row in mine if row.calibrated for made in self._calibrated(row, name)]
-        return GridTableFindings(
-            name=table.name, caption=table.caption, chart=table.chart, notes=table.notes, rows=tuple(rows)
-        )
+                    caveats = self._caveats_of_judge(judge.name, judged, kept=False)
+                    yield self._made(judge, name, None if judged is None else judged.rows[0], caveats)
+                yield from (self._row(judge, row, name) for row in mine)
+                for row in mine:
+                    yield from self._calibrated(judge, row, judged) if row.calibrated and judged is not None else ()
+
+    def _calibrated(self, judge: GridJudge, row: Configuration, judged: JudgeFindings) -> Iterator[GridRow]:
+        """What a calibration fitted to the row's scores keeps."""
+        what = f"calibrated out of fold on free evidence and the scores of {row.name!r}"
+        caveats = [what, *self._caveats_of_judge(judge.name, judged, kept=True)]
+        for found in (one for one in judged.rows if one.kind == "calibrated"):
+            bare = row.model_copy(update={"name": found.name, "published": None})
+            yield self._made(judge, judged.judge, found, caveats, bare)
 
     def _names(self, judge: GridJudge) -> list[str | None]:
         """Whose judgments the rows of a grid's judge vet: its own, or those of judges asked for in its place."""
@@ -149,77 +124,51 @@ class GridTables:
         }
         return [own] if own is not None else list(planned) or [None]
 
-    def _raw(self, judge: GridJudge, name: str | None) -> GridRow:
-        judged = self.judged.get(name or "")
-        row = None if judged is None else next(iter(judged.rows.values()))
-        caveats = self._caveats_of_judge(judge.name, judged, kept=False)
-        return self._made(judge.name, name, row, judge.published, None, configuration=RAW, caveats=caveats)
-
-    def _row(self, row: Configuration, name: str | None) -> GridRow:
+    def _row(self, judge: GridJudge, row: Configuration, name: str | None) -> GridRow:
         judged = self.judged.get(name or "")
         planned = next((one for one in self.plan.rows if one.configuration == row and one.judge == name), None)
         place = (name or "", planned.name if planned is not None else row.name)
-        found = None if judged is None or place not in self.results else judged.rows.get(place[1])
+        result = self.results.get(place)
+        rows = {} if judged is None or result is None else {one.name: one for one in judged.rows}
+        found = rows.get(place[1])
         caveats = [*row.caveats, *self._caveats_of_judge(row.judge, judged if found is not None else None, kept=True)]
-        caveats += self._temperature(row, self.results.get(place))
-        undecided = 0 if found is None or judged is None else found.unscored - self._silent(judged)
+        caveats += self._temperature(row, result)
+        # Judgments of the population that cannot be vetted, because they have no verdict, are unscored, too.
+        silent = judged.without_verdict if judged and self.grid.population.undecided == "wrong" else 0
+        undecided = 0 if found is None else found.unscored - silent
         if undecided > 0:
             caveats.append(f"{undecided} judgments got no decision from the agents: they are not kept")
-        caveats += _without_rationale(self.results.get(place))
-        caveats += _incomplete(self.results.get(place))
-        made = self._made(row.judge, name, found, row.published, row, configuration=row.name, caveats=caveats)
+        caveats += [] if result is None else _caveats_of_run(result)
+        made = self._made(judge, name, found, caveats, row)
         return made.model_copy(update={"cost": self.costs.get(place, NO_RUN), "variant": row.variant})
-
-    def _silent(self, judged: _Judged) -> int:
-        """Judgments of the population that cannot be vetted, because they have no verdict."""
-        return judged.without_verdict if self.grid.population.undecided == "wrong" else 0
-
-    def _calibrated(self, row: Configuration, name: str | None) -> list[GridRow]:
-        """What a calibration fitted to the row's scores keeps."""
-        judged = self.judged.get(name or "")
-        if judged is None:
-            return []
-        what = f"calibrated out of fold on free evidence and the scores of {row.name!r}"
-        caveats = [what, *self._caveats_of_judge(row.judge, judged, kept=True)]
-        return [
-            self._made(row.judge, name, found, None, row, configuration=found.name, caveats=caveats)
-            for found in judged.rows.values()
-            if found.kind == "calibrated"
-        ]
 
     def _made(
         self,
-        judge: str,
+        judge: GridJudge,
         name: str | None,
         found: PrecisionRow | None,
-        published: Published | None,
-        row: Configuration | None,
-        *,
-        configuration: str,
         caveats: Sequence[str],
+        row: Configuration | None = None,
     ) -> GridRow:
-        why = self.plan.missing.get(judge, "")
-        missing = Absent(absent=why or "no judgments by this judge")
+        """A row of a configuration; of the judge's raw judgments without one."""
+        missing = Absent(absent=self.plan.missing.get(judge.name) or "no judgments by this judge")
+        published = (judge if row is None else row).published
+        precisions = {} if found is None else {category: cell.precision for category, cell in found.cells.items()}
         return GridRow(
-            configuration=configuration,
-            judge=judge,
+            configuration=RAW if row is None else row.name,
+            judge=judge.name,
             vetted=missing if name is None else name,
-            own=name is None or self.plan.vetted.get(judge) == name,
+            own=name is None or self.plan.vetted.get(judge.name) == name,
             agents=() if row is None else row.agents,
             rubric="" if row is None else row.rubrics,
             cells={} if found is None else found.cells,
-            by_size=self._by_size(found),
-            published={} if published is None else published.shares,
+            by_size=NO_RUN if found is None else size_weighted(precisions, self.sizes),
+            published={name: round(cell / 100, 6) for name, cell in (published.cells if published else {}).items()},
             published_overall="" if published is None else published.overall,
-            not_compared="" if published is None else self._not_compared(judge, name, found),
+            not_compared="" if published is None else self._not_compared(judge.name, name, found),
             caveats=tuple(dict.fromkeys(caveats)),
             cost=NO_MODEL,
         )
-
-    def _by_size(self, found: PrecisionRow | None) -> Share | Absent:
-        if found is None:
-            return NO_RUN
-        return size_weighted({name: cell.precision for name, cell in found.cells.items()}, self.sizes)
 
     def _not_compared(self, judge: str, name: str | None, found: PrecisionRow | None) -> str:
         """Why the paper's cells are not beside the same population under the same rule; empty where they are."""
@@ -227,7 +176,8 @@ class GridTables:
             return self.plan.missing.get(judge) or NO_RUN.absent
         if self.plan.vetted.get(judge) != name:
             return f"the judgments are {name}'s, not {judge}'s"
-        pairs = self.judged[name].pairs
+        seen = self.observations.only({name})
+        pairs = Counter(dict(zip(seen.of("item"), seen.of("category"), strict=True)).values())
         if dict(pairs) != dict(self.sizes):
             return f"{_counts(pairs)} are vetted, in the paper {_counts(self.sizes)}"
         rule = self.grid.population
@@ -235,11 +185,11 @@ class GridTables:
             return f"the paper vets the first game, ties and missing verdicts as wrong; here {rule}"
         return ""
 
-    def _caveats_of_judge(self, judge: str, judged: _Judged | None, *, kept: bool) -> list[str]:
+    def _caveats_of_judge(self, judge: str, judged: JudgeFindings | None, *, kept: bool) -> list[str]:
         if judged is None or self.grid.population.undecided != "wrong":
             return []
-        if judged.name != self.plan.vetted.get(judge):
-            return [f"judgments of {judged.name} in place of {judge}'s"]
+        if judged.judge != self.plan.vetted.get(judge):
+            return [f"judgments of {judged.judge} in place of {judge}'s"]
         if not judged.without_verdict:
             return []
         if not kept:
@@ -251,14 +201,13 @@ class GridTables:
 
     def _temperature(self, row: Configuration, result: RowResult | None) -> list[str]:
         """Which agents are asked without the temperature that is set, by protocol or by their server."""
-        names = [*row.agents, *([row.summariser] if row.summariser else [])]
         silent = []
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys([*row.agents, *([row.summariser] if row.summariser else [])]):
             agent = self.grid.agents[name]
-            model = agent.model.partition(":")[2].partition("@")[0]
-            said = not_sent(model, "temperature", "")
-            dropped = any(notice.startswith(said) for notice in (result.notices if result is not None else ()))
-            if agent.temperature is not None and (dropped or "temperature" in not_sent_settings(agent)):
+            said = not_sent(agent.model.partition(":")[2].partition("@")[0], "temperature", "")
+            dropped = result is not None and any(notice.startswith(said) for notice in result.notices)
+            protocol = PROVIDERS[parse_agent_spec(agent.spec()).provider].protocol
+            if agent.temperature is not None and (dropped or protocol == "anthropic"):
                 silent.append(name)
         if not silent:
             return []
@@ -269,41 +218,22 @@ class GridTables:
         ]
 
 
-def _incomplete(result: RowResult | None) -> list[str]:
-    if result is None or result.end is RunEnd.FINISHED:
-        return []
-    return [f"the row is not complete ({result.end.value}): {len(result.assessments)} judgments were vetted"]
-
-
-def _without_rationale(result: RowResult | None) -> list[str]:
-    """How many judgments were scored on fewer criteria, because their judge gave no rationale."""
-    assessments = () if result is None else result.assessments.values()
+def _caveats_of_run(result: RowResult) -> Iterator[str]:
+    """How many judgments were scored on fewer criteria, and whether the run is complete."""
     count = sum(
         any(score.not_applicable for agent in one.agents for score in (agent.criteria or {}).values())
-        for one in assessments
+        for one in result.assessments.values()
     )
-    if not count:
-        return []
-    return [f"{count} judgments without a rationale are scored on the criteria that a verdict alone can meet"]
+    if count:
+        yield f"{count} judgments without a rationale are scored on the criteria that a verdict alone can meet"
+    if result.end is not RunEnd.FINISHED:
+        yield f"the row is not complete ({result.end.value}): {len(result.assessments)} judgments were vetted"
 
 
 def _in(table: GridTable, tables: Sequence[str]) -> bool:
     return table.name in tables or table.name == ALL
 
 
-def _pairs(observations: Observations) -> dict[str, int]:
-    """Category -> pairs."""
-    return dict(Counter(dict(zip(observations.of("item"), observations.of("category"), strict=True)).values()))
-
-
 def _counts(pairs: Mapping[str, int]) -> str:
     each = ", ".join(f"{name or 'no category'} {count}" for name, count in sorted(pairs.items()))
     return f"{sum(pairs.values())} pairs ({each})"
-
-
-def overall_of(row: GridRow) -> Mapping[str, float]:
-    """The paper's Overall by the rule it was computed by: ``by size``, ``pooled`` or both."""
-    if OVERALL not in row.published:
-        return {}
-    rules = ("by size", "pooled") if row.published_overall == "both" else (row.published_overall,)
-    return dict.fromkeys(rules, row.published[OVERALL])

@@ -3,19 +3,22 @@
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from metajudge.report.document import Absent, BarChart, BarSeries, Block, Cell, Section, Table
 from metajudge.report.tables import table_to_text
 
-from .columns import columns, without
+from .figure import columns, without
 from .findings import OVERALL, GridFindings, GridRow, GridTableFindings, PrecisionCell, RowCost, Share
-from .grid_findings import ALL, overall_of
+from .grid_findings import ALL
 
 BY_SIZE, POOLED, ALONE = "Overall by size", "Overall pooled", OVERALL
 NOT_PRINTED = Absent(absent="the paper prints no such figure")
 OTHER_RULE = Absent(absent="the printed Overall is of the other definition")
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WIDEST = 38
+"""Name of a configuration in the terminal's table of costs."""
+
 INTERVALS = "Intervals are 95 %, by question."
 LEGEND = (
     "Overall by size: category precisions weighted by the pairs of each category (interval from theirs, MOVER); "
@@ -59,39 +62,39 @@ def grid_lines(grid: GridFindings, categories: Sequence[str]) -> Iterator[str]:
 def layout_table(grid: GridFindings, table: GridTableFindings, categories: Sequence[str]) -> Table:
     """One table in the layout of its source; below each row its intervals, the printed cells and the difference."""
     names = _columns(grid, table, categories)
-    letters = _Letters()
+    letters, notes = _lettered(table.rows)
     rows: list[tuple[Cell, ...]] = []
-    for row in table.rows:
-        see = letters.of(row)
+    for row, see in zip(table.rows, letters, strict=True):
         agents = f"{' + '.join(row.agents)}; {row.rubric}" if row.agents else ""
-        words = (row.configuration, _judge(row), agents, see)
         lines = _figures(row, names)
-        rows.append((*words, *lines[0].cells, _kept(row)))
+        rows.append((row.configuration, _judge(row), agents, see, *lines[0].cells, _kept(row)))
         rows += [(f"\N{EM SPACE}{line.name}", "", "", "", *line.cells, "") for line in lines[1:]]
     titles = ("Configuration", "Judge", "Agents; rubric", "Caveats")
     found = Table(
         caption=f"{_title(table)}: precision in %",
         columns=columns(*titles[:3], (titles[3], "count"), *((name, "percent") for name in names), ("Kept", "count")),
         rows=tuple(rows),
-        notes=(*table.notes, *letters.notes),
+        notes=(*table.notes, *notes),
     )
-    return _without_plain_columns(found, titles)
+    # Columns of words without a word are left out, and the judge where the caption names the only one.
+    words = [{str(row[place]) for row in rows} - {""} for place in range(len(titles))]
+    alone = len(words[1]) == 1 and next(iter(words[1])) in found.caption
+    return without(found, [place for place, there in enumerate(words) if not there or (place == 1 and alone)])
 
 
 def narrow_table(grid: GridFindings, table: GridTableFindings, categories: Sequence[str]) -> str:
     """The same for a terminal: a row's name, agents and caveats on a line of their own, its figures below."""
     names = _columns(grid, table, categories)
-    letters = _Letters()
+    letters, notes = _lettered(table.rows)
     titles = [*(_SHORT.get(name, name) for name in names), "kept"]
     lines = [*wrapped(f"{_title(table)}: precision in %, judgments kept"), _line("", titles)]
-    for row in table.rows:
-        see = letters.of(row)
+    for row, see in zip(table.rows, letters, strict=True):
         lines += wrapped(f"{_named(row)}{f'  [{see}]' if see else ''}", "  ", "      ")
         for place, line in enumerate(_figures(row, names)):
             cells = [_plain(cell) for cell in line.cells]
             if any(cells):
                 lines.append(_line(line.name, [*cells, _kept(row)] if place == 0 else cells))
-    for note in (*table.notes, *letters.notes):
+    for note in (*table.notes, *notes):
         lines += wrapped(note, "  ", "     ")
     return "\n".join(lines)
 
@@ -102,7 +105,10 @@ def cost_table(grid: GridFindings) -> Table:
         *("Configuration", "Judge", "Counted as", ("Calls by itself", "count"), ("Cost by itself", "usd")),
         *(("Times its sum", "number"), ("Calls paid", "count"), ("Paid", "usd")),
     )
-    rows = tuple((row.configuration, _judge(row), *_cost_cells(cost)) for row, cost in _costed(grid))
+    rows = tuple(
+        (row.configuration, _judge(row), c.formula, c.calls, c.cost_usd, _multiple(c), c.paid_calls, c.paid_usd)
+        for row, c in _costed(grid)
+    )
     return Table(caption="Cost of each row", columns=titles, rows=rows, notes=(COSTS,))
 
 
@@ -118,17 +124,14 @@ def _narrow_costs(grid: GridFindings) -> list[Table]:
     titles = columns("Configuration", "counted as", *costs)
     by_judge: dict[str, list[tuple[Cell, ...]]] = {}
     for row, cost in _costed(grid):
-        formula, calls, dollars, multiple, paid_calls, paid = _cost_cells(cost)
-        both = f"{calls:,} ({paid_calls:,})"
-        by_judge.setdefault(_judge(row), []).append((_cut(row.configuration), formula, both, dollars, multiple, paid))
+        calls, name = f"{cost.calls:,} ({cost.paid_calls:,})", row.configuration
+        name = name if len(name) <= WIDEST else name[: WIDEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        cells = (name, cost.formula, calls, cost.cost_usd, _multiple(cost), cost.paid_usd)
+        by_judge.setdefault(_judge(row), []).append(cells)
     return [
         Table(caption=f"Cost of each row, judge {judge}", columns=titles, rows=tuple(rows))
         for judge, rows in by_judge.items()
     ]
-
-
-def _cost_cells(cost: RowCost) -> tuple[str, int, Cell, Cell, int, Cell]:
-    return cost.formula, cost.calls, cost.cost_usd, _multiple(cost), cost.paid_calls, cost.paid_usd
 
 
 def _costed(grid: GridFindings) -> Iterator[tuple[GridRow, RowCost]]:
@@ -152,29 +155,22 @@ def _multiple(cost: RowCost) -> float | Absent:
     return cost.cost_usd / cost.once_usd if cost.once_usd > 0 else Absent(absent="it costs nothing")
 
 
-class _Letters:
-    """A letter for each caveat of a table, in the order in which they come."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, str] = {}
-
-    def of(self, row: GridRow) -> str:
-        """The letters of a row's caveats, with the reason why it is not compared."""
+def _lettered(rows: Sequence[GridRow]) -> tuple[list[str], tuple[str, ...]]:
+    """The letters of each row's caveats, in the order in which those come, and a note a letter."""
+    found: dict[str, str] = {}
+    given = []
+    for row in rows:
         caveats = list(row.caveats)
         if row.published and row.not_compared:
             caveats.append(f"published cells left out: {row.not_compared}")
         elif isinstance(row.vetted, Absent):
             caveats.append(row.vetted.absent)
-        letters = [self._found.setdefault(text, self._next()) for text in caveats]
-        return ", ".join(sorted(letters, key=lambda letter: (len(letter), letter)))
-
-    def _next(self) -> str:
-        rounds, place = divmod(len(self._found), len(LETTERS))
-        return LETTERS[place] * (rounds + 1)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(f"{letter}: {text}." for text, letter in self._found.items())
+        for text in caveats:
+            rounds, place = divmod(len(found), len(ascii_lowercase))
+            found.setdefault(text, ascii_lowercase[place] * (rounds + 1))
+        letters = sorted(map(found.__getitem__, caveats), key=lambda letter: (len(letter), letter))
+        given.append(", ".join(letters))
+    return given, tuple(f"{letter}: {text}." for text, letter in found.items())
 
 
 def _columns(grid: GridFindings, table: GridTableFindings, categories: Sequence[str]) -> list[str]:
@@ -183,11 +179,8 @@ def _columns(grid: GridFindings, table: GridTableFindings, categories: Sequence[
 
 
 def _title(table: GridTableFindings) -> str:
-    return (
-        table.caption
-        if table.name == ALL or table.name in table.caption
-        else f"{table.name.capitalize()}. {table.caption}"
-    )
+    named = table.name == ALL or table.name in table.caption
+    return table.caption if named else f"{table.name.capitalize()}. {table.caption}"
 
 
 def _judge(row: GridRow) -> str:
@@ -225,11 +218,14 @@ def _figures(row: GridRow, names: Sequence[str]) -> list[_Figures]:
     ours = tuple(one if isinstance(one, Absent) else f"{100 * one.share:.2f}" for one in found)
     lines = [_Figures("here", ours)]
     if row.cells:
-        lines.append(_Figures("95 % interval", tuple("" if isinstance(one, Absent) else _ends(one) for one in found)))
+        ends = [None if isinstance(one, Absent) else one.interval for one in found]
+        words = ("" if one is None else f"{100 * one[0]:.0f} to {100 * one[1]:.0f}" for one in ends)
+        lines.append(_Figures("95 % interval", tuple(words)))
     if row.published and not row.not_compared:
         printed = [_printed(row, name) for name in names]
         both = zip(found, printed, strict=True)
-        lines.append(_Figures("published", tuple(_percent(one) for one in printed)))
+        shares = (one if isinstance(one, Absent) else f"{100 * one:.2f}" for one in printed)
+        lines.append(_Figures("published", tuple(shares)))
         differences = tuple(_difference(ours, one) for ours, one in both)
         lines += [_Figures("difference", differences)] if any(differences) else []
     return lines
@@ -238,18 +234,9 @@ def _figures(row: GridRow, names: Sequence[str]) -> list[_Figures]:
 def _printed(row: GridRow, name: str) -> float | Absent:
     if name not in (BY_SIZE, POOLED):
         return row.published.get(name, NOT_PRINTED)
-    overall = overall_of(row)
-    rule = "by size" if name == BY_SIZE else "pooled"
-    return overall.get(rule, OTHER_RULE if overall else NOT_PRINTED)
-
-
-def _percent(share: float | Absent) -> Cell:
-    return share if isinstance(share, Absent) else f"{100 * share:.2f}"
-
-
-def _ends(one: Share) -> str:
-    low, high = one.interval
-    return f"{100 * low:.0f} to {100 * high:.0f}"
+    # The paper's Overall by the rule it was computed by.
+    same = row.published_overall in ("both", "by size" if name == BY_SIZE else "pooled")
+    return row.published.get(OVERALL, NOT_PRINTED) if same or OVERALL not in row.published else OTHER_RULE
 
 
 def _difference(found: Share | Absent, printed: float | Absent) -> Cell:
@@ -272,28 +259,16 @@ def _kept(row: GridRow) -> str:
 
 
 def _chart(grid: GridFindings, table: GridTableFindings, categories: Sequence[str]) -> BarChart | None:
-    rows = [row for row in table.rows if row.cells and row.agents]
     groups = _columns(grid, table, categories)
-    if not rows:
-        return None
-    return BarChart(
-        title=table.caption,
-        description="Precision of what is kept, with 95 % intervals by question, by task and over all.",
-        groups=tuple(groups),
-        series=tuple(
-            BarSeries(name=row.configuration, values=tuple(_found(row, name) for name in groups)) for row in rows
-        ),
+    series = tuple(
+        BarSeries(name=row.configuration, values=tuple(_found(row, name) for name in groups))
+        for row in table.rows
+        if row.cells and row.agents
     )
-
-
-def _without_plain_columns(table: Table, titles: Sequence[str]) -> Table:
-    """Leaves out columns of words without a word, and the judge where the caption names the only one."""
-    found = {title: {str(row[place]) for row in table.rows} - {""} for place, title in enumerate(titles)}
-    gone = [place for place, title in enumerate(titles) if not found[title]]
-    judges = found["Judge"]
-    if len(judges) == 1 and next(iter(judges)) in table.caption:
-        gone.append(titles.index("Judge"))
-    return without(table, gone)
+    if not series:
+        return None
+    description = "Precision of what is kept, with 95 % intervals by question, by task and over all."
+    return BarChart(title=table.caption, description=description, groups=tuple(groups), series=series)
 
 
 _SHORT = {BY_SIZE: "by size", POOLED: "pooled"}
@@ -301,10 +276,6 @@ _SHORT = {BY_SIZE: "by size", POOLED: "pooled"}
 
 def _line(name: str, cells: Sequence[str]) -> str:
     return ("    " + name.ljust(14) + "".join(cell.rjust(11) for cell in cells)).rstrip()
-
-
-def _cut(name: str, width: int = 38) -> str:
-    return name if len(name) <= width else name[: width - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:

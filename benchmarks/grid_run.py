@@ -1,33 +1,134 @@
-"""Running a grid: one configuration after the other on the same judgments, resumable through the store."""
+"""Running a grid: one configuration after the other on the same judgments, resumable through the store; its costs.
 
-from collections.abc import Callable, Mapping, Sequence
+The paper counts a panel's cost in askings of each agent: ``sum`` where each scores alone, ``2 sum`` in a discussion,
+``2 sum + summariser`` with one (section 4.2.2, "Computation Cost Analysis"). Rows of a grid share calls, so what is
+paid for a row depends on the rows before it; what it costs by itself does not.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from metajudge.errors import FailureKind
 from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
-from metajudge.providers.batch_queue import BatchSettings
-from metajudge.providers.budget import Budget
 from metajudge.providers.notices import Notices
 from metajudge.report.document import Absent
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
-from metajudge.types import Assessment, Judgment
-from metajudge.types.location import StoreLocation
+from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.vetting.engine import Engine
 
-from .findings import Threshold
-from .grid_costs import exchanges
-from .grid_plan import Plan, PlannedRow
+from .findings import CostFormula, RowCost, Threshold
+from .grid import Plan, PlannedRow
 from .observations import Observations
-from .selections import Score, Selection
+from .precision import Score, Selection
+
+UNKNOWN_PRICE = Absent(absent="a price or the usage is unknown")
+UNKNOWN_REPLY = Absent(absent="the price of a stored reply is unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One asking of one agent, repair included.
+
+    Attributes:
+        key: of its first request; the same where another row asks the same.
+        once: whether it belongs to asking each agent once: not a revision, nor a summary.
+    """
+
+    key: str | None
+    calls: int
+    stored: int
+    paid_usd: float | None
+    once: bool
+
+
+def exchanges(assessment: Assessment) -> Iterator[Exchange]:
+    """Every asking that an assessment is made of."""
+    for result in assessment.agents:
+        if result.opening is not None:
+            yield from _askings(result.opening, once=True)
+            yield _exchange(result, once=False, without=result.opening)
+        else:
+            yield from _askings(result, once=True)
+    if assessment.summariser is not None:
+        yield from _askings(assessment.summariser, once=False)
+
+
+def _askings(result: AgentResult, *, once: bool) -> Iterator[Exchange]:
+    if result.skipped is None:
+        yield from (_exchange(draw, once=once) for draw in result.draws or (result,))
+
+
+def _exchange(result: AgentResult, *, once: bool, without: AgentResult | None = None) -> Exchange:
+    paid, calls, stored = result.cost_usd, result.calls, result.cached_calls
+    if without is not None:
+        calls, stored = calls - without.calls, stored - without.cached_calls
+        paid = None if paid is None or without.cost_usd is None else paid - without.cost_usd
+    return Exchange(result.prompt_digest, calls, stored, paid, once)
+
+
+class Ledger:
+    """What each asking cost when it was paid, over the rows of a run."""
+
+    def __init__(self) -> None:
+        self._paid: dict[str, float | None] = {}
+
+    def row(
+        self, panel: PanelConfig, assessments: Iterable[Assessment], stored_usd: Mapping[str, float | None]
+    ) -> RowCost:
+        """The cost of one row; its own askings are known to the rows after it.
+
+        Args:
+            stored_usd: key -> dollars, of single replies that an earlier run had paid.
+        """
+        every = [one for assessment in assessments for one in exchanges(assessment)]
+        for one in every:
+            if one.key is not None and not one.stored:
+                self._paid[one.key] = one.paid_usd
+            elif one.key is not None and one.key in stored_usd and one.stored == 1:
+                self._paid.setdefault(one.key, stored_usd[one.key])
+        paid = [one.paid_usd for one in every]
+        return RowCost(
+            formula=_formula(panel),
+            calls=sum(one.calls + one.stored for one in every),
+            cost_usd=self._total(every),
+            once_usd=self._total([one for one in every if one.once]),
+            paid_calls=sum(one.calls for one in every),
+            paid_usd=UNKNOWN_PRICE if None in paid else sum(cost for cost in paid if cost is not None),
+        )
+
+    def _total(self, every: Iterable[Exchange]) -> float | Absent:
+        total = 0.0
+        for one in every:
+            if one.stored and (one.key is None or one.key not in self._paid):
+                return UNKNOWN_REPLY
+            cost = self._paid[one.key] if one.stored and one.key is not None else one.paid_usd
+            if cost is None:
+                return UNKNOWN_PRICE
+            total += cost
+        return total
+
+
+def _formula(panel: PanelConfig) -> CostFormula:
+    if panel.chosen_strategy == "rejudge":
+        return "both orders"
+    if panel.chosen_strategy != "panel_discussion":
+        return "sum"
+    twice, summed = panel.discussion.rounds == "independent_first", panel.discussion.summariser is not None
+    if twice:
+        return "2 sum + summariser" if summed else "2 sum"
+    return "sum + summariser" if summed else "sum"
+
 
 PROGRESS_EVERY = 100
 """Judgments of one configuration between two notes."""
 
+Found: TypeAlias = dict[str, Assessment]
 EngineFactory = Callable[[PanelConfig], AbstractAsyncContextManager[Engine]]
 """Makes an engine for a panel."""
 
@@ -43,7 +144,6 @@ class RowResult:
     row: PlannedRow
     assessments: dict[str, Assessment]
     end: RunEnd
-    spent_usd: float
     notices: tuple[str, ...]
     stored_usd: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -68,12 +168,19 @@ async def run_plan(
     """
     results: list[RowResult] = []
     for row in plan.rows:
-        found: dict[str, Assessment] = {}
+        found: Found = {}
+
+        def keep(
+            _: int, judgment: Judgment, assessment: Assessment, row: PlannedRow = row, found: Found = found
+        ) -> None:
+            found[judgment.id] = assessment
+            if len(found) % PROGRESS_EVERY == 0:
+                say(f"{row.title}: {len(found):,} of {len(judgments[row.judge]):,} judgments")
+
         async with engine_factory(row.panel) as engine:
-            keep = _collector(row, found, len(judgments[row.judge]), say)
             summary = await engine.vet_all(judgments[row.judge], on_result=keep, stop=stop)
             stored = await _prices_of_stored(engine, found)
-        results.append(RowResult(row, found, summary.end, summary.known_cost_usd, tuple(summary.notices), stored))
+        results.append(RowResult(row, found, summary.end, tuple(summary.notices), stored))
         if summary.end is not RunEnd.FINISHED:
             break
     return results
@@ -88,29 +195,14 @@ async def _prices_of_stored(engine: Engine, found: Mapping[str, Assessment]) -> 
     return {key: reply.cost_usd for key, reply in replies if reply is not None}
 
 
-def engines(
-    *,
-    store: StoreLocation,
-    concurrency: int,
-    budget: Budget,
-    batch: BatchSettings | None,
-    notify: Callable[[str], None],
-) -> EngineFactory:
-    """Makes engines that share one store and one budget; a notice that several give is printed once."""
+def engines(*, notify: Callable[[str], None], **settings: Any) -> EngineFactory:
+    """Makes engines that share their settings; a notice that several give is printed once.
+
+    Args:
+        settings: fields of :class:`~metajudge.vetting.engine.Engine`: one store, one budget.
+    """
     notices = Notices(notify)
-
-    def engine(panel: PanelConfig) -> Engine:
-        return Engine(
-            panel=panel,
-            store=store,
-            concurrency=concurrency,
-            command="bench",
-            budget=budget,
-            batch=batch,
-            notify=notices.say,
-        )
-
-    return engine
+    return lambda panel: Engine(panel=panel, command="bench", notify=notices.say, **settings)
 
 
 def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
@@ -125,30 +217,18 @@ def counts_of(results: Sequence[RowResult], bad_lines: int) -> RunCounts:
     return RunCounts(end, failed=len(undecided) - silent, without_verdict=silent, bad_lines=bad_lines)
 
 
-def _collector(
-    row: PlannedRow, found: dict[str, Assessment], size: int, say: Callable[[str], None]
-) -> Callable[[int, Judgment, Assessment], None]:
-    def keep(_: int, judgment: Judgment, assessment: Assessment) -> None:
-        found[judgment.id] = assessment
-        if len(found) % PROGRESS_EVERY == 0:
-            say(f"{row.title}: {len(found):,} of {size:,} judgments")
-
-    return keep
-
-
 def selection_of(result: RowResult, observations: Observations) -> Selection:
     """What a configuration kept among the observations of its judge; what it has no decision on is not kept."""
     assessments = [result.assessments.get(name) for name in observations.ids]
     spent = list(result.assessments.values())
     costs = [assessment.cost_usd for assessment in spent]
-    unknown = Absent(absent="a price or the usage is unknown")
     return Selection(
         name=result.row.name,
         kind="baseline" if result.row.baseline else "configuration",
         kept=np.array([one is not None and one.accepted is True for one in assessments], dtype=bool),
         scored=np.array([one is not None and one.accepted is not None for one in assessments], dtype=bool),
         threshold=Threshold(value=threshold_of(result.row.panel), origin="fixed beforehand"),
-        cost_usd=unknown if None in costs else sum(cost for cost in costs if cost is not None),
+        cost_usd=UNKNOWN_PRICE if None in costs else sum(cost for cost in costs if cost is not None),
         calls=sum(assessment.calls for assessment in spent),
     )
 

@@ -12,8 +12,8 @@ once: equal scores go to the response shown second, so such a pair is won once a
 Pointwise judges are asked twice and follow the rule of the games; a response without a readable score loses.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,8 +22,7 @@ from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.types import Judgment
 
 from .findings import Accuracy
-from .judged_games import JudgedGames, JudgedSet, PairGames
-from .tally import Tally
+from .tally import TIE, JudgedGames, JudgedSet, PairGames, Tally
 
 Kind = Literal["pairwise", "reward model", "pointwise"]
 
@@ -31,23 +30,23 @@ Kind = Literal["pairwise", "reward model", "pointwise"]
 def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
     """Judges by model and set of pairs, then reward models and pointwise judges where their scores are there."""
     games = JudgedGames()
-    for judgment in judgments:
-        games.add(judgment)
-    found = [_accuracy(judged, _kind(judged.judge), pairs) for judged, pairs in games.by_set().items()]
-    found += [_accuracy(judged, kind, pairs) for kind, judged, pairs in _scored_games(folder, games.questions())]
-    return found
+    deque(games.of(judgments), maxlen=0)
+    questions = {name: pair.question for pairs in games.by_set.values() for name, pair in pairs.items()}
+    # In the repository's own outputs reward models are judges with a prompt of that name.
+    kinds: Mapping[bool, Kind] = {True: "reward model", False: "pairwise"}
+    found = [
+        _accuracy(judged, kinds[judged.judge.endswith("/reward_model")], pairs.values())
+        for judged, pairs in games.by_set.items()
+    ]
+    scored = _scored_games(folder, questions).items()
+    return found + [_accuracy(judged, kind, pairs.values()) for (kind, judged), pairs in scored]
 
 
-def _kind(judge: str) -> Kind:
-    """In the repository's own outputs reward models are judges with a prompt of that name."""
-    return "reward model" if judge.endswith("/reward_model") else "pairwise"
-
-
-def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accuracy:
+def _accuracy(judged: JudgedSet, kind: Kind, pairs: Iterable[PairGames]) -> Accuracy:
     tally = Tally(kind)
     for pair in pairs:
         tally.add(pair.category, pair.correct, pair.question)
-        tally.play(pair.games, pair.label, pair.question)
+        tally.play(pair.games, pair)
         if pair.agree:
             tally.agreeing.add(pair.correct, pair.question)
     return tally.accuracy(
@@ -58,18 +57,26 @@ def _accuracy(judged: JudgedSet, kind: Kind, pairs: Sequence[PairGames]) -> Accu
     )
 
 
-def _scored_games(folder: Path, questions: Mapping[str, str]) -> Iterator[tuple[Kind, JudgedSet, list[PairGames]]]:
+def _scored_games(
+    folder: Path, questions: Mapping[str, str]
+) -> Mapping[tuple[Kind, JudgedSet], Mapping[str, PairGames]]:
     """Judges that score responses one by one, as games; a pair whose question is not known is one of its own."""
     found: dict[tuple[Kind, JudgedSet], dict[str, PairGames]] = defaultdict(dict)
     for data in _score_rows(folder):
         kind: Kind = "pointwise" if "text_a" in data else "reward model"
-        pairs = found[kind, JudgedSet(_scorer(data), data.get("response_model"))]
+        rubric, scorer = data.get("rubric_model"), str(data["judge_model"])
+        if kind == "pointwise":
+            scorer += "/pointwise, " + ("no rubric" if rubric in (None, "none") else f"{rubric} rubric")
+        pairs = found[kind, JudgedSet(scorer, data.get("response_model"))]
         name, question = data["item_id"], questions.get(data["item_id"], data["item_id"])
         pair = pairs.setdefault(name, PairGames(data.get("category") or "", _winner(data, "label"), question))
+        if kind == "pointwise":
+            pair.note(tuple(data["order"]), _decision(data))
+            continue
         # Scores of a reward model do not depend on the order: one row covers both games.
-        pair.games += _reward_games(data) if kind == "reward model" else [_decision(data)]
-    for (kind, judged), pairs in found.items():
-        yield kind, judged, list(pairs.values())
+        for order, game in zip(("AB", "BA"), _reward_games(data), strict=True):
+            pair.note(tuple(order), game)
+    return found
 
 
 def _score_rows(folder: Path) -> Iterator[dict[str, Any]]:
@@ -102,29 +109,17 @@ def _checked(line: Line, path: Path) -> dict[str, Any]:
     return data
 
 
-def _scorer(data: dict[str, Any]) -> str:
-    rubric = data.get("rubric_model")
-    if "text_a" not in data:
-        return str(data["judge_model"])
-    return f"{data['judge_model']}/pointwise, " + ("no rubric" if rubric in (None, "none") else f"{rubric} rubric")
-
-
-def _unswapped(data: dict[str, Any]) -> tuple[float, float]:
-    first, second = float(data["score_a"]), float(data["score_b"])
-    return (first, second) if data["order"] == "AB" else (second, first)
-
-
 def _reward_games(data: dict[str, Any]) -> list[str | None]:
-    first, second = _unswapped(data)
+    first, second = float(data["score_a"]), float(data["score_b"])
     if first == second:
         return ["B", "A"]
-    return ["A", "A"] if first > second else ["B", "B"]
+    return ["A", "A"] if (first > second) == (data["order"] == "AB") else ["B", "B"]
 
 
 def _decision(data: dict[str, Any]) -> str | None:
     if data["decision"] is None:
         return None
-    return PairGames.TIE if data["decision"] == "A=B" else _winner(data, "decision")
+    return TIE if data["decision"] == "A=B" else _winner(data, "decision")
 
 
 def _winner(data: dict[str, Any], field: str) -> str:

@@ -12,85 +12,62 @@ each response once; as upstream recorded it, a tie is a win for the second store
 the first in the other, an unreadable score the reverse, so either is right in one order and wrong in the other.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from metajudge.types import Judgment
 
 from .findings import Accuracy
-from .judged_games import PairGames, game_of
-from .observations import question_of
-from .tally import Tally
+from .tally import TIE, Game, JudgedGames, JudgedSet, PairGames, Tally
 
 FIRST, SWAPPED, BOTH, AGREE, UNREAD = "first order", "swapped order", "both orders", "orders agree", "unread"
-MEASURES = (FIRST, SWAPPED, BOTH, AGREE, UNREAD)
 
 
 def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
     """Judges by model and prompting strategy; a strategy's final stage is what it answers."""
-    tallies: dict[str, dict[str, _Pair]] = defaultdict(dict)
+    games = JudgedGames()
     for judgment in judgments:
-        label = judgment.item.truth
-        if label is None or label.winner is None or not judgment.meta.get("final", True):
-            continue
-        pairs = tallies[_strategy(judgment)]
-        pair = pairs.get(judgment.item.id)
-        if pair is None:
-            category = judgment.item.category or ""
-            pair = pairs[judgment.item.id] = _Pair(category, label.winner, question_of(judgment))
-        pair.add(judgment)
-    return [_accuracy(judge, list(pairs.values())) for judge, pairs in tallies.items()]
+        if judgment.meta.get("final", True):
+            model, prompt = judgment.meta.get("judge_model"), judgment.meta.get("judge_prompt")
+            games.add(JudgedSet(f"{model}/{prompt}" if model and prompt else judgment.judge), judgment)
+    return [_accuracy(judged.judge, list(pairs.values())) for judged, pairs in games.by_set.items()]
 
 
-@dataclass(slots=True)
-class _Pair:
-    category: str
-    label: str
-    question: str
-    games: dict[str, str | None] = field(default_factory=dict)
-    """Order shown -> the judge's verdict (see :func:`~.judged_games.game_of`)."""
-    pointwise: bool = False
-
-    def add(self, judgment: Judgment) -> None:
-        game = game_of(judgment)
-        self.pointwise = self.pointwise or bool(judgment.meta.get("pointwise"))
-        self.games.update({"AB": game, "BA": game} if self.pointwise else {"".join(judgment.order): game})
-
-    def measures(self) -> dict[str, tuple[bool, ...]]:
-        """The outcomes of the pair under each measure: one, and for unread replies two, since each game is a reply."""
-        first, swapped = self.games.get("AB"), self.games.get("BA")
-        alike = len(self.games) == 2 and first == swapped
-        if self.pointwise and first not in ("A", "B"):
-            first, swapped = ("B", "A") if first == PairGames.TIE else ("A", "B")
-            alike = False
-        right = [first == self.label, swapped == self.label]
-        unread = 0 if self.pointwise else sum(game is None for game in self.games.values())
-        return {
-            FIRST: (right[0],),
-            SWAPPED: (right[1],),
-            BOTH: (all(right),),
-            AGREE: (alike,),
-            UNREAD: (unread > 0, unread > 1),
-        }
+def _games(pair: PairGames) -> list[Game]:
+    """The games in both orders; a rating is the same in either."""
+    return 2 * pair.games if pair.pointwise else pair.games
 
 
-def _strategy(judgment: Judgment) -> str:
-    model, prompt = judgment.meta.get("judge_model"), judgment.meta.get("judge_prompt")
-    return f"{model}/{prompt}" if model and prompt else judgment.judge
+def _measures(pair: PairGames) -> dict[str, tuple[bool, ...]]:
+    """The outcomes of the pair under each measure: one, and for unread replies two, since each game is a reply."""
+    given = (("A", "B"), ("B", "A"))
+    orders = dict(zip(given if pair.pointwise else pair.by_order, _games(pair), strict=True))
+    first, swapped = map(orders.get, given)
+    alike = len(orders) == 2 and first == swapped
+    if pair.pointwise and first not in ("A", "B"):
+        first, swapped = ("B", "A") if first == TIE else ("A", "B")
+        alike = False
+    right = [first == pair.label, swapped == pair.label]
+    unread = 0 if pair.pointwise else pair.games.count(None)
+    return {
+        FIRST: (right[0],),
+        SWAPPED: (right[1],),
+        BOTH: (all(right),),
+        AGREE: (alike,),
+        UNREAD: (unread > 0, unread > 1),
+    }
 
 
-def _accuracy(judge: str, pairs: list[_Pair]) -> Accuracy:
+def _accuracy(judge: str, pairs: list[PairGames]) -> Accuracy:
     tally = Tally("pointwise" if any(pair.pointwise for pair in pairs) else "pairwise")
     for pair in pairs:
-        found, games = pair.measures(), list(pair.games.values())
-        for name in MEASURES:
-            for value in found[name]:
-                tally.measure(name, pair.category, value, pair.question)
+        found = _measures(pair)
+        for name, values in found.items():
+            for value in values:
+                tally.add(pair.category, value, pair.question, name)
         for name in (FIRST, SWAPPED):
             tally.add(pair.category, found[name][0], pair.question)
-        tally.play(games, pair.label, pair.question)
-        if found[AGREE][0] and pair.games["AB"] in ("A", "B"):
-            tally.agreeing.add(pair.games["AB"] == pair.label, pair.question)
+        tally.play(_games(pair), pair)
+        if found[AGREE][0] and pair.games[0] in ("A", "B"):
+            tally.agreeing.add(pair.games[0] == pair.label, pair.question)
     return tally.accuracy(judge, alike="no pair was judged alike in both orders", decided="no verdict names a winner")

@@ -11,74 +11,45 @@ Games: a pair counts where the judge names one winner in every order it was aske
 not counted; the share of them that say the same as the first is a measure of its own.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from operator import itemgetter
 from pathlib import Path
 
 from metajudge.types import Judgment
 
 from .findings import Accuracy
-from .judged_games import PairGames, game_of
-from .observations import question_of
-from .tally import Tally
+from .tally import JudgedGames, JudgedSet, PairGames, Tally
 
 FLIPS, REPEATS = "orders differ", "a repeat says the same"
 
 
 def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
     """Every judge by category, with how often the two orders differ and repeats agree."""
-    found: dict[str, dict[str, _Pair]] = defaultdict(dict)
-    pointwise = set()
+    games = JudgedGames()
     for judgment in judgments:
-        pairs = found[judgment.judge]
-        if judgment.item.id not in pairs:
-            pairs[judgment.item.id] = _Pair.of(judgment)
-        pairs[judgment.item.id].add(judgment)
-        if judgment.meta.get("pointwise"):
-            pointwise.add(judgment.judge)
-    return [_accuracy(judge, pairs.values(), judge in pointwise) for judge, pairs in found.items()]
+        games.add(JudgedSet(judgment.judge), judgment, labelled=False)
+    return [_accuracy(judged.judge, pairs.values()) for judged, pairs in games.by_set.items()]
 
 
-@dataclass(slots=True)
-class _Pair:
-    """One judge's verdicts on a pair: order -> the games in it, the first prompt before its repeats."""
-
-    category: str
-    question: str
-    label: str | None
-    games: dict[tuple[str, ...], list[str | None]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, judgment: Judgment) -> "_Pair":
-        truth = judgment.item.truth
-        return cls(judgment.item.category or "", question_of(judgment), truth.winner if truth else None)
-
-    def add(self, judgment: Judgment) -> None:
-        games = self.games.setdefault(judgment.order, [])
-        # A file need not contain the samples in their order.
-        games.insert(0 if not judgment.meta.get("sample") else len(games), game_of(judgment))
-
-
-def _accuracy(judge: str, pairs: Iterable[_Pair], pointwise: bool) -> Accuracy:
-    tally = Tally("pointwise" if pointwise else "pairwise")
+def _accuracy(judge: str, pairs: Collection[PairGames]) -> Accuracy:
+    tally = Tally("pointwise" if any(pair.pointwise for pair in pairs) else "pairwise")
     for pair in pairs:
-        firsts = [games[0] for games in pair.games.values()]
-        if len(firsts) == 2:
-            tally.measure(FLIPS, pair.category, firsts[0] != firsts[1], pair.question)
-        for first, *others in pair.games.values():
-            for other in others:
-                tally.measure(REPEATS, pair.category, other == first, pair.question)
+        for games in pair.by_order.values():
+            games.sort(key=itemgetter(0))  # a file need not contain the samples of a prompt in their order
+        if len(pair.games) == 2:
+            tally.add(pair.category, pair.games[0] != pair.games[1], pair.question, FLIPS)
+        for (_, first), *others in pair.by_order.values():
+            for _, other in others:
+                tally.add(pair.category, other == first, pair.question, REPEATS)
         if pair.label is not None:
-            _count(tally, pair, pair.label, firsts)
+            _count(tally, pair)
     return tally.accuracy(judge, alike="no pair was judged alike in both orders")
 
 
-def _count(tally: Tally, pair: _Pair, label: str, games: list[str | None]) -> None:
+def _count(tally: Tally, pair: PairGames) -> None:
     """Adds a pair whose label names a winner."""
-    tally.play(games, label, pair.question)
-    decided = [game for game in games if game is not None and game != PairGames.TIE]
-    if len(decided) == len(games) and len(set(decided)) == 1:
-        tally.add(pair.category, decided[0] == label, pair.question)
-        if len(games) == 2:
-            tally.agreeing.add(decided[0] == label, pair.question)
+    tally.play(pair.games, pair)
+    if len(pair.decided) == len(pair.games) and len(set(pair.decided)) == 1:
+        tally.add(pair.category, pair.correct, pair.question)
+        if pair.agree:
+            tally.agreeing.add(pair.correct, pair.question)

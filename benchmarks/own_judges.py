@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from metajudge.readers import JudgmentSource, Reject, realmistake, rewardbench2
 from metajudge.types import Item, Judgment, digest
@@ -12,20 +11,6 @@ WITHHELD = frozenset({realmistake.WITHHELD, rewardbench2.WITHHELD})
 
 NO_ITEM = "neither the item's id nor its question and responses are recorded"
 OTHER_TEXTS = "the item's id is recorded with another question or other responses"
-
-
-@dataclass(slots=True)
-class Matched:
-    """How judgments of one's own met the recorded items.
-
-    Attributes:
-        judgments: judge -> how many matched.
-        unmatched: reason -> how many did not.
-    """
-
-    judgments: Counter[str] = field(default_factory=Counter)
-    unmatched: Counter[str] = field(default_factory=Counter)
-    first: str | None = None
 
 
 class RecordedItems:
@@ -49,11 +34,12 @@ class RecordedItems:
     def match(self, judgment: Judgment) -> Judgment | str:
         """The judgment on the recorded item, in terms of its response ids, or the reason why it matches none."""
         named = self._by_id.get(judgment.item.id)
-        item = (
-            named
-            if named is not None and _same(judgment.item, named)
-            else self._by_content.get(_content(judgment.item))
+        same = named is not None and (
+            judgment.item.responses.keys() == named.responses.keys()
+            if set(named.responses.values()) <= WITHHELD  # the texts are not recorded
+            else _content(judgment.item) == _content(named)
         )
+        item = named if same else self._by_content.get(_content(judgment.item))
         if item is None:
             return NO_ITEM if named is None else OTHER_TEXTS
         names = _names(judgment.item, item)
@@ -69,11 +55,17 @@ class RecordedItems:
 
 
 class WithOwnJudges:
-    """Recorded judgments, then those of one's own on the same items; what matches nothing is counted."""
+    """Recorded judgments, then those of one's own on the same items; what matches nothing is counted.
+
+    Attributes:
+        matched: judge -> how many judgments of one's own matched.
+        unmatched: reason -> how many did not; ``first`` is the id of the first.
+    """
 
     def __init__(self, recorded: JudgmentSource, own: JudgmentSource) -> None:
         self._recorded, self._own = recorded, own
-        self.matched = Matched()
+        self.matched, self.unmatched = Counter[str](), Counter[str]()
+        self.first: str | None = None
 
     @property
     def formats(self) -> Mapping[str, str]:
@@ -83,7 +75,7 @@ class WithOwnJudges:
     @property
     def judgments(self) -> int:
         """Recorded ones and those of one's own that matched."""
-        return self._recorded.judgments + self.matched.judgments.total()
+        return self._recorded.judgments + self.matched.total()
 
     @property
     def rejects(self) -> int:
@@ -99,11 +91,9 @@ class WithOwnJudges:
     def notices(self) -> list[str]:
         """What is to be known of both, and how the own judgments matched."""
         found = [*self._recorded.notices, *self._own.notices]
-        for judge, count in sorted(self.matched.judgments.items()):
-            found.append(f"{count:,} judgments of your own by {judge} are on recorded items.")
-        for reason, count in self.matched.unmatched.items():
-            found.append(f"{count:,} judgments of your own are left out, the first {self.matched.first!r}: {reason}.")
-        return found
+        yours, left = "judgments of your own", f"are left out, the first {self.first!r}"
+        found += [f"{n:,} {yours} by {judge} are on recorded items." for judge, n in sorted(self.matched.items())]
+        return [*found, *(f"{n:,} {yours} {left}: {reason}." for reason, n in self.unmatched.items())]
 
     def all(self) -> Iterator[Judgment]:
         """Every judgment."""
@@ -111,7 +101,8 @@ class WithOwnJudges:
 
     def scan(self) -> Iterator[Judgment | Reject]:
         """Every judgment and every bad line."""
-        items, matched = RecordedItems(), Matched()
+        items = RecordedItems()
+        self.matched, self.unmatched, self.first = Counter(), Counter(), None
         for record in self._recorded.scan():
             if isinstance(record, Judgment):
                 items.add(record)
@@ -122,19 +113,11 @@ class WithOwnJudges:
                 continue
             found = items.match(record)
             if isinstance(found, str):
-                matched.unmatched[found] += 1
-                matched.first = matched.first or record.id
+                self.unmatched[found] += 1
+                self.first = self.first or record.id
             else:
-                matched.judgments[found.judge] += 1
+                self.matched[found.judge] += 1
                 yield found
-        self.matched = matched
-
-
-def _same(own: Item, recorded: Item) -> bool:
-    """Whether two items of one id are the same: the same question and texts, as far as texts are recorded."""
-    if set(recorded.responses.values()) <= WITHHELD:
-        return own.responses.keys() == recorded.responses.keys()
-    return _content(own) == _content(recorded)
 
 
 def _content(item: Item) -> str:

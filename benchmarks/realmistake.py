@@ -12,14 +12,18 @@ its own, in which responses with a tied vote do not count.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
-from metajudge.types import Category, Judgment
+from metajudge.types import AnyVerdict, Category, Judgment
 
 from .findings import Accuracy
 from .observations import question_of
 from .tally import Tally
+
+_Votes: TypeAlias = tuple[Judgment, Counter[AnyVerdict]]
+"""A judgment on a response, and what the models say of it by one prompt."""
 
 ALIKE = "every response was judged once by each prompt"
 SAYS_ERROR = "says error"
@@ -35,8 +39,9 @@ def accuracy(judgments: Iterable[Judgment], folder: Path) -> list[Accuracy]:
         _count(prompts[prompt], judgment)
         if "cot" not in prompt:
             _count(models[model], judgment)
-        item = votes[prompt].setdefault(judgment.item.id, _Votes(judgment))
-        item.add(judgment)
+        _, counts = votes[prompt].setdefault(judgment.item.id, (judgment, Counter()))
+        if judgment.verdict is not None:
+            counts[judgment.verdict] += 1
     found = [tally.accuracy(f"{model}, simple prompts", alike=ALIKE) for model, tally in sorted(models.items())]
     found += [tally.accuracy(f"all models, {prompt}", alike=ALIKE) for prompt, tally in sorted(prompts.items())]
     return [*found, *_majorities(votes)]
@@ -46,36 +51,20 @@ def _count(tally: Tally, judgment: Judgment) -> None:
     question = question_of(judgment)
     tally.judge(judgment, judgment.correct is True, question)
     if judgment.verdict is not None:
-        says = judgment.verdict == Category("error")
-        tally.measure(SAYS_ERROR, judgment.item.category or "", says, question)
+        tally.add(judgment.item.category or "", judgment.verdict == Category("error"), question, SAYS_ERROR)
 
 
-class _Votes:
-    """The models' verdicts on one response by one prompt."""
-
-    def __init__(self, judgment: Judgment) -> None:
-        self.category, self.question = judgment.item.category or "", question_of(judgment)
-        self.label = judgment.item.truth
-        self.counts: Counter[object] = Counter()
-
-    def add(self, judgment: Judgment) -> None:
-        if judgment.verdict is not None:
-            self.counts[judgment.verdict] += 1
-
-    @property
-    def right(self) -> bool | None:
-        """Whether most models say what the label says; None for a tied vote, and without votes."""
-        (first, most), *others = self.counts.most_common() or [(None, 0)]
-        return None if first is None or any(count == most for _, count in others) else first == self.label
-
-
-def _majorities(votes: dict[str, dict[str, _Votes]]) -> Iterator[Accuracy]:
+def _majorities(votes: Mapping[str, Mapping[str, _Votes]]) -> Iterator[Accuracy]:
+    """Whether most models say what the label says; a tied vote, and no vote, is a tie."""
     for prompt, items in sorted(votes.items()):
         tally = Tally("majority")
-        for item in items.values():
+        for judgment, counts in items.values():
+            ranked = counts.most_common(2)
+            tied = len({count for _, count in ranked}) != len(ranked) or not ranked
             tally.games += 1
-            tally.ties += item.right is None
-            if item.right is not None:
-                tally.add(item.category, item.right, item.question)
-                tally.decided.add(item.right, item.question)
+            tally.ties += tied
+            if not tied:
+                right, question = ranked[0][0] == judgment.item.truth, question_of(judgment)
+                tally.add(judgment.item.category or "", right, question)
+                tally.decided.add(right, question)
         yield tally.accuracy(f"majority of the models, {prompt}", alike=ALIKE)

@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from metajudge.evidence.rewards import RewardScore
 from metajudge.readers.rewardbench2 import SLOTS
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import Judgment
@@ -52,7 +51,7 @@ def _count(tally: Tally, judgment: Judgment) -> None:
     question, right = question_of(judgment), judgment.correct is True
     tally.judge(judgment, right, question)
     if judgment.meta.get("phase") == FIRST_SET:
-        tally.measure(PLACES[judgment.order.index(RIGHT)], judgment.item.category or "", right, question)
+        tally.add(judgment.item.category or "", right, question, PLACES[judgment.order.index(RIGHT)])
 
 
 def _reward_models(folder: Path, items: Mapping[str, Judgment]) -> Iterator[Accuracy]:
@@ -63,14 +62,11 @@ def _reward_models(folder: Path, items: Mapping[str, Judgment]) -> Iterator[Accu
     for score in read_reward_scores(path):
         judgment = items.get(score.item_id)
         if judgment is not None:
-            tally, right, question = tallies[score.model], _is_right(score), question_of(judgment)
+            best = max(score.scores.values())
+            right = [name for name, value in score.scores.items() if value == best] == [RIGHT]
+            tally, question = tallies[score.model], question_of(judgment)
             tally.games += 1
             tally.add(judgment.item.category or "", right, question)
             tally.decided.add(right, question)
     for model, tally in tallies.items():
         yield tally.accuracy(model, alike="scores do not depend on an arrangement")
-
-
-def _is_right(score: RewardScore) -> bool:
-    best = max(score.scores.values())
-    return [name for name, value in score.scores.items() if value == best] == [RIGHT]

@@ -7,8 +7,8 @@ import orjson
 
 from metajudge.scoring.formulas import exceeds
 
-from .observations import Observations
-from .selections import Probabilities
+from .observations import signals_at
+from .precision import Probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,44 +25,36 @@ def score_lines(bench: "Bench", results: "Sequence[RowResult]", calibrated: Prob
     score. ``renormalised`` says that an agent gave no score and the others' weights were scaled up. What is absent is
     null.
     """
-    seen = bench.observations
-    for at, judge in enumerate(seen.of("judge")):
+    seen, threshold = bench.observations, bench.request.threshold
+    items, categories, orders = seen.of("item"), seen.of("category"), seen.of("order")
+    for at, (name, judge) in enumerate(zip(seen.ids, seen.of("judge"), strict=True)):
+        score, signals = seen.heuristic[at], signals_at(seen.records.evidence, int(seen.rows[at]))
         mine: list[RowResult | None] = [result for result in results if result.row.judge == judge]
         for result in mine or [None]:
-            data = _line(seen, at, result, bench.request.threshold)
+            data: dict[str, Any] = {
+                "judgment_id": name,
+                "item_id": items[at],
+                "judge": judge,
+                "category": categories[at] or None,
+                "order": orders[at],
+                "correct": bool(seen.correct[at]),
+                "final_score": score,
+                "probability": None,
+                "accepted": None if score is None else bool(exceeds(score, threshold)),
+                "signals": {one: {"value": said.value, "state": said.state} for one, said in signals.items()},
+            }
+            if result is not None:
+                assessment = result.assessments.get(name)
+                data["configuration"] = result.row.name
+                for field in ("final_score", "accepted", "renormalised"):
+                    data[field] = None if assessment is None else getattr(assessment, field)
             if calibrated is not None:
-                data |= _calibrated(seen, at, calibrated)
+                data |= _calibrated(calibrated, name, judge, categories[at])
             yield orjson.dumps(data).decode() + "\n"
 
 
-def _line(seen: Observations, at: int, result: "RowResult | None", threshold: float) -> dict[str, Any]:
-    name, row = seen.ids[at], int(seen.rows[at])
-    score = seen.records.heuristic(row, seen.weighed)
-    data: dict[str, Any] = {
-        "judgment_id": name,
-        "item_id": seen.of("item")[at],
-        "judge": seen.of("judge")[at],
-        "category": seen.of("category")[at] or None,
-        "order": seen.of("order")[at],
-        "correct": bool(seen.correct[at]),
-        "final_score": score,
-        "probability": None,
-        "accepted": None if score is None else bool(exceeds(score, threshold)),
-        "signals": {one: {"value": said.value, "state": said.state} for one, said in seen.records.signals(row).items()},
-    }
-    if result is not None:
-        assessment = result.assessments.get(name)
-        data["configuration"] = result.row.name
-        data["final_score"] = None if assessment is None else assessment.final_score
-        data["accepted"] = None if assessment is None else assessment.accepted
-        data["renormalised"] = None if assessment is None else assessment.renormalised
-    return data
-
-
-def _calibrated(seen: Observations, at: int, calibrated: Probabilities) -> dict[str, Any]:
-    name = seen.ids[at]
-    probability = calibrated.probabilities.get(name)
-    promise = calibrated.promise_of(name, seen.of("judge")[at], seen.of("category")[at])
+def _calibrated(calibrated: Probabilities, name: str, judge: str, category: str) -> dict[str, Any]:
+    probability, promise = calibrated.probabilities.get(name), calibrated.promise_of(name, judge, category)
     data: dict[str, Any] = {
         "probability": probability,
         "probability_marks": [mark.value for mark in calibrated.marks.get(name, ())],

@@ -20,7 +20,7 @@ from metajudge.calibration.fit import data_digest
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.row_columns import SHARE
 from metajudge.calibration.shipped import LeftOut, Prior, Shrink
-from metajudge.calibration.table import SignalTable, build_table
+from metajudge.calibration.table import build_table
 from metajudge.readers import open_judgments
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import VERDICT_KINDS, Judgment, VerdictKind, kind_of
@@ -44,12 +44,6 @@ class Part:
     correct: Bools
     data: str
 
-    @classmethod
-    def of_table(cls, name: str, of: str, table: SignalTable) -> "Part":
-        """The rows of a table that have a label and a peer."""
-        rows = table.select(table.labelled & table.columns[SHARE].present)
-        return cls(name, of, rows.kind, rows.columns[SHARE].values, rows.correct, data_digest(rows))
-
     def loss(self, numbers: Shrink) -> float:
         """Mean log loss."""
         return float(log_losses(expit(numbers.level + numbers.slope * self.odds), self.correct).mean())
@@ -69,7 +63,10 @@ def read_parts(data: Path) -> Iterator[Part]:
             if said is not None:
                 parts[str(judgment.meta.get(PARTS.get(name, ""), "")), kind_of(said)].append(judgment)
         for (part, kind), judgments in sorted(parts.items()):
-            yield Part.of_table(f"{name} {part}".strip(), name, build_table(judgments, ["share"], kind=kind))
+            table = build_table(judgments, ["share"], kind=kind)
+            rows = table.select(table.labelled & table.columns[SHARE].present)
+            odds = rows.columns[SHARE].values
+            yield Part(f"{name} {part}".strip(), name, rows.kind, odds, rows.correct, data_digest(rows))
 
 
 def fitted(parts: Sequence[Part]) -> Shrink:

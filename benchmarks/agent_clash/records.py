@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, read_lines
-from metajudge.readers.reasons import reason_of
 from metajudge.stats.panels import Unity, majority, unity
+
+from ..figure import checked_lines
 
 PANEL_SIZE = 3
 """Judges of the panel; the study calls them supreme."""
@@ -104,9 +104,8 @@ class LoggedEvaluation(_Frozen):
                 raise ValueError(f"{field} is {model!r}, which is neither model_a nor model_b (null where none won)")
         names = [vote.judge for vote in self.judges]
         if len(set(names)) != len(names):
-            raise ValueError(
-                f"a judge appears twice: {', '.join(sorted(n for n, c in Counter(names).items() if c > 1))}"
-            )
+            twice = sorted(name for name, count in Counter(names).items() if count > 1)
+            raise ValueError(f"a judge appears twice: {', '.join(twice)}")
         if self.judges and self.label_map is None:
             raise ValueError("there are judges but no label_map, so their choices are unknown")
         mapped = self.label_map
@@ -158,7 +157,8 @@ class LoggedEvaluation(_Frozen):
     @property
     def panel_choice(self) -> str | None:
         """The model that a majority of the three panel judges chose; None without one."""
-        return _named(majority(list(self.supreme_choices.values()), self.panel_size))
+        choice = majority(list(self.supreme_choices.values()), self.panel_size)
+        return choice if isinstance(choice, str) else None
 
     @property
     def unity(self) -> Unity:
@@ -169,30 +169,23 @@ class LoggedEvaluation(_Frozen):
         return max(PANEL_SIZE, len(self.supreme_choices))
 
     @property
-    def weighted_scores(self) -> dict[str, int]:
-        """The study's final score of each model: Borda points, panel judges twice.
+    def weighted_tie(self) -> bool:
+        """Whether the study's final score, Borda points with panel judges twice, is the same for both models.
 
         A label at place p (from 1) of a ranking gets 2 - p points each time it appears, as the study's own workflow
         counted, so that a repeated label loses a point at place 3.
         """
-        scores = dict.fromkeys((self.label_map or {}).values(), 0)
+        scores = dict.fromkeys(self.label_map or {}, 0)
         for vote in self.judges:
             for place, label in enumerate(vote.ranking, start=1):
-                if label in (self.label_map or {}):
-                    scores[(self.label_map or {})[label]] += WEIGHTS[vote.role] * (2 - place)
-        return scores
+                if label in scores:
+                    scores[label] += WEIGHTS[vote.role] * (2 - place)
+        return bool(self.judges) and len(set(scores.values())) == 1
 
     @property
-    def weighted_tie(self) -> bool:
-        return bool(self.judges) and len(set(self.weighted_scores.values())) == 1
-
-    def well_formed(self, vote: Vote) -> bool:
-        """Whether a ranking is a permutation of the labels."""
-        return sorted(vote.ranking) == sorted(self.label_map or {})
-
-
-def _named(choice: object) -> str | None:
-    return choice if isinstance(choice, str) else None
+    def well_formed(self) -> bool:
+        """Whether every ranking is a permutation of the labels."""
+        return all(sorted(vote.ranking) == sorted(self.label_map or {}) for vote in self.judges)
 
 
 @dataclass(frozen=True)
@@ -274,32 +267,19 @@ def load_study(given: Path) -> Study:
     path = find_file(given)
     rows: dict[str, tuple[int, LoggedEvaluation]] = {}
     identical = 0
-    for line in read_lines(Source(path, str(path))):
-        if isinstance(line, Reject):
-            raise InputError(f"{line}; repair or remove the line")
-        try:
-            row = LoggedEvaluation.model_validate(line.data)
-        except ValidationError as error:
-            raise InputError(f"{path}:{line.number}: {reason_of(error)}; repair or remove the line") from None
+    for number, row in checked_lines(path, LoggedEvaluation, "repair or remove the line"):
         if row.row_id in rows and rows[row.row_id][1] != row:
             raise InputError(
-                f"{path}:{line.number}: row_id {row.row_id} is at line {rows[row.row_id][0]} with other contents: "
+                f"{path}:{number}: row_id {row.row_id} is at line {rows[row.row_id][0]} with other contents: "
                 "remove one of the two"
             )
         identical += row.row_id in rows
-        rows.setdefault(row.row_id, (line.number, row))
+        rows.setdefault(row.row_id, (number, row))
     if not rows:
         raise InputError(f"{path} contains no evaluations")
     ordered = sorted(rows.values(), key=lambda found: _place(found[1]))
-    published, repeated = _once(ordered, path)
-    return Study(
-        rows=tuple(row for _, row in ordered),
-        published=published,
-        repeated=repeated,
-        identical=identical,
-        path=path,
-        sha256=sha256(path.read_bytes()).hexdigest(),
-    )
+    digest = sha256(path.read_bytes()).hexdigest()
+    return Study(tuple(row for _, row in ordered), *_once(ordered, path), identical, path, digest)
 
 
 def _place(row: LoggedEvaluation) -> tuple[int, str, int, str, str]:
@@ -315,10 +295,9 @@ def _once(
     for number, row in rows:
         if row.published:
             groups[row.experiment, row.run, str(row.eval_id)].append((number, row))
-    chosen = [_chosen(group, path) for group in groups.values()]
+    chosen = tuple(_chosen(group, path) for group in groups.values())
     kept = {row.row_id for row in chosen}
-    repeated = tuple(row.row_id for group in groups.values() for _, row in group if row.row_id not in kept)
-    return tuple(chosen), repeated
+    return chosen, tuple(row.row_id for group in groups.values() for _, row in group if row.row_id not in kept)
 
 
 def _chosen(group: Sequence[tuple[int, LoggedEvaluation]], path: Path) -> LoggedEvaluation:

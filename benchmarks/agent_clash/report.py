@@ -5,26 +5,54 @@ from textwrap import shorten
 from metajudge import __version__
 from metajudge.report.document import Absent, Block, Cell, Report, Section, Table
 
-from ..columns import columns, without
-from ..figure import Figure, Figures, bars, classes_chart, definitions_table, short, with_ends
-from .figures import PUBLISHED, agrees
+from ..figure import (
+    UNITS,
+    UNITY,
+    Figure,
+    Figures,
+    FigureTable,
+    bars,
+    classes_chart,
+    columns,
+    sections_of,
+    short,
+    value_cell,
+    with_ends,
+    without,
+)
+from . import experiments, panel
+from .figures import PUBLISHED, agrees, beside
 from .records import Study
+
+PARTS = (
+    *(experiments.add_mtbench, experiments.add_arena, experiments.add_repeats, panel.add_self_votes, panel.add_panel),
+    *(panel.add_cycles, panel.add_audit),
+)
+
+
+def recompute(study: Study) -> Figures:
+    """Every figure of the study, by id."""
+    table = FigureTable(__package__)
+    for add in PARTS:
+        add(table, study)
+    return {name: beside(name, one) for name, one in table.found.items()}
+
 
 TITLES = columns("Figure", "Ours", "Paper")
 LETTERS = 44
 """Of a cell in the terminal."""
 
 NOT_PRINTED = Absent(absent="the paper prints no such figure")
-SECTIONS = (
-    ("Experiment 1: MT-Bench", ("exp1.", "t1.", "t2.", "t3.")),
-    ("Experiment 2: Chatbot Arena", ("t6.", "t7.", "exp2.", "families", "elo.")),
-    ("Repeated runs", ("t8.", "stability.", "run3.", "majority.")),
-    ("The experiments compared", ("t9.",)),
-    ("Candidates judging themselves", ("self.", "self_published.")),
-    ("The panel and its judges", ("ablation.", "unanimity.", "split.")),
-    ("End-to-end cycles", ("e2e.",)),
-    ("Audit of the record", ("audit.", "cost.")),
-)
+SECTIONS = {
+    "Experiment 1: MT-Bench": ("exp1.", "t1.", "t2.", "t3."),
+    "Experiment 2: Chatbot Arena": ("t6.", "t7.", "exp2.", "families", "elo."),
+    "Repeated runs": ("t8.", "stability.", "run3.", "majority."),
+    "The experiments compared": ("t9.",),
+    "Candidates judging themselves": ("self.", "self_published."),
+    "The panel and its judges": ("ablation.", "unanimity.", "split."),
+    "End-to-end cycles": ("e2e.",),
+    "Audit of the record": ("audit.", "cost."),
+}
 
 
 def status(name: str, figure: Figure) -> str:
@@ -40,20 +68,15 @@ def report_of(study: Study, figures: Figures) -> Report:
     """The whole report."""
     different = {name: one for name, one in figures.items() if status(name, one) == "differs"}
     same = sum(status(name, one) == "reproduced" for name, one in figures.items())
-    sections = [
-        Section(
-            title="Where the paper's figures differ",
-            paragraphs=(
-                "The reasons are not guessed: where one names a computation, it was run on these rows and gives the "
-                "paper's figure to its last printed digit; where it does not, the reason says so.",
-            ),
-            blocks=(without(_table("Figures that differ", different), {4}),),
+    reasons = Section(
+        title="Where the paper's figures differ",
+        paragraphs=(
+            "The reasons are not guessed: where one names a computation, it was run on these rows and gives the "
+            "paper's figure to its last printed digit; where it does not, the reason says so.",
         ),
-        Section(title="At a glance", blocks=tuple(_charts(figures))),
-    ]
-    for title, prefixes in SECTIONS:
-        mine = {name: one for name, one in figures.items() if name.startswith(prefixes)}
-        sections.append(Section(title=title, blocks=(_table(title, mine), definitions_table(title, mine))))
+        blocks=(without(_table("Figures that differ", different), {4}),),
+    )
+    glance = Section(title="At a glance", blocks=tuple(_charts(figures)))
     return Report(
         title="Agent Clash: a published study of a judge panel, recomputed",
         summary=(
@@ -62,10 +85,10 @@ def report_of(study: Study, figures: Figures) -> Report:
             f"Of {same + len(different)} figures that the paper prints and the data carry, {same} are reproduced to "
             f"the last printed digit and {len(different)} differ, each with its reason.",
             f"{len(figures) - same - len(different)} more figures are not printed in the paper, or not in the data.",
-            "Shares are in percent, differences in percentage points, costs in US dollars; intervals are at 95 %.",
+            UNITS,
             *_notes(study),
         ),
-        sections=tuple(sections),
+        sections=(reasons, glance, *sections_of(SECTIONS, figures, _table)),
         provenance={
             "data": study.path.name,
             "sha256": study.sha256,
@@ -105,37 +128,25 @@ def _table(caption: str, figures: Figures) -> Table:
 
 
 def _row(name: str, figure: Figure) -> tuple[Cell, ...]:
-    ours: Cell = Absent(absent=figure.why or "no data") if figure.value is None else with_ends(figure, "None")
     paper: Cell = short(PUBLISHED[name], "None") if name in PUBLISHED else NOT_PRINTED
-    return (name, ours, figure.n, paper, status(name, figure), figure.why or "")
+    return (name, value_cell(figure, "None"), figure.n, paper, status(name, figure), figure.why or "")
 
 
 def _charts(figures: Figures) -> list[Block]:
-    experiments = ("ablation.mtbench.", "ablation.arena.", "ablation.panel", "ablation.gain")
-    judges = [
-        name.removeprefix("ablation.")
-        for name in figures
-        if name.startswith("ablation.") and not name.startswith(experiments)
+    others = ("ablation.mtbench.", "ablation.arena.", "ablation.panel", "ablation.gain")
+    pooled = [name for name in figures if name.startswith("ablation.") and not name.startswith(others)]
+    judges = {name.removeprefix("ablation."): name for name in pooled}
+    places = {judge: f"audit.position.{judge}" for judge in judges}
+    names = {**judges, "majority of three": "ablation.panel"}
+    united = dict(zip(("unanimous, 3-0", "split, 2-1"), UNITY.values(), strict=True))
+    shares = "Share of mtbench and arena run 1 verdicts that name the human winner, in percent."
+    majorities = "Share of panel majorities that are the human winner, by how united the panel is."
+    firsts = "How often each panel judge ranked first what was shown as A0; without a preference for a place half."
+    blocks: list[Block] = [
+        bars("Judges and panel", shares, figures, names),
+        bars("Unanimity as a signal", majorities, figures, united),
+        bars("Place of the response ranked first", firsts, figures, places),
     ]
-    blocks: list[Block] = []
-    for title, description, names in (
-        (
-            "Judges and panel",
-            "Share of mtbench and arena run 1 verdicts that name the human winner, in percent.",
-            {**{judge: f"ablation.{judge}" for judge in judges}, "majority of three": "ablation.panel"},
-        ),
-        (
-            "Unanimity as a signal",
-            "Share of panel majorities that are the human winner, by how united the panel is.",
-            {"unanimous, 3-0": "unanimity.unanimous", "split, 2-1": "unanimity.split"},
-        ),
-        (
-            "Place of the response ranked first",
-            "How often each panel judge ranked first what was shown as A0; without a preference for a place half.",
-            {judge: f"audit.position.{judge}" for judge in judges},
-        ),
-    ):
-        blocks.append(bars(title, description, figures, names))
     classes = figures["stability.classes"].value
     if isinstance(classes, dict) and any(classes.values()):
         description = "Both runs name the human winner, neither does, or one does."

@@ -5,16 +5,14 @@ import os
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from .measuring import METAJUDGE, free_port
-
-Process: TypeAlias = "subprocess.Popen[bytes]"
+from .measuring import METAJUDGE, Process, free_port, listening
 
 VARYING = frozenset(
     {
@@ -39,19 +37,27 @@ Outcomes = dict[str, list[ItemResult]]
 """By item, a list so that duplicates show."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation:
-    """One thing users do.
+    """One thing users do: a command in a folder, against a server of models.
 
     Attributes:
         prepare: writes the input into a folder and returns the ids of its items.
-        run: does it in that folder against a server; returns the exit code.
+        words: of the command, given the server's URL.
     """
 
     name: str
     prepare: Callable[[Path], list[str]]
-    run: Callable[[Path, str], int]
+    words: Callable[[str], list[str]]
     outcomes: Callable[[Path], Outcomes]
+
+    def command(self, url: str) -> list[str]:
+        """Metajudge in a process of its own."""
+        return command(*self.words(url))
+
+    def run(self, folder: Path, url: str) -> int:
+        """Does it; returns the exit code."""
+        return execute(folder, self.command(url))
 
 
 def environment() -> dict[str, str]:
@@ -93,16 +99,19 @@ def plain(value: Any) -> Any:
 
 def lines(path: Path) -> list[Any]:
     """The records of a JSONL file; none where it is missing."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return lines_of(path.read_text("utf-8")) if path.exists() else []
 
 
-def gathered(pairs: Sequence[tuple[str, ItemResult]]) -> Outcomes:
-    """Outcomes by item."""
+def lines_of(text: str) -> list[Any]:
+    """Records of JSONL."""
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def gathered(results: Iterable[tuple[str, Any, bool]]) -> Outcomes:
+    """Outcomes by item, given its name, its result and whether that says that something failed."""
     found: Outcomes = {}
-    for name, outcome in pairs:
-        found.setdefault(name, []).append(outcome)
+    for name, result, failed in results:
+        found.setdefault(name, []).append(ItemResult(plain(result), failed))
     return found
 
 
@@ -130,21 +139,19 @@ def _judgments(folder: Path) -> list[str]:
     return [record["id"] for record in records]
 
 
-def vet_command(url: str) -> list[str]:
-    """A panel of two over the judgments of the folder."""
-    return command("vet", "judgments.jsonl", *agents(url), "--no-early-exit", "--out", "out.jsonl")
+def _assessed(assessments: Iterable[Mapping[str, Any]]) -> Outcomes:
+    return gathered(
+        (one["judgment_id"], one, one["status"] != "assessed" or any(agent["failure"] for agent in one["agents"]))
+        for one in assessments
+    )
 
 
-def _assessed(assessment: Mapping[str, Any]) -> tuple[str, ItemResult]:
-    troubled = assessment["status"] != "assessed" or any(one["failure"] for one in assessment["agents"])
-    return assessment["judgment_id"], ItemResult(plain(assessment), troubled)
-
-
-def _vet_outcomes(folder: Path) -> Outcomes:
-    return gathered([_assessed(one) for one in lines(folder / "out.jsonl")])
-
-
-VET = Operation("vet", _judgments, lambda folder, url: execute(folder, vet_command(url)), _vet_outcomes)
+VET = Operation(
+    "vet",
+    _judgments,
+    lambda url: ["vet", "judgments.jsonl", *agents(url), "--no-early-exit", "--out", "out.jsonl"],
+    lambda folder: _assessed(lines(folder / "out.jsonl")),
+)
 
 
 def _items(folder: Path) -> list[str]:
@@ -153,18 +160,17 @@ def _items(folder: Path) -> list[str]:
     return [f"{item['id']}/a/{order}" for item in items for order in ("given", "swapped")]
 
 
-def _judge(folder: Path, url: str) -> int:
-    judge = ["--judge", f"a=openai:gpt-4o-mini@{url}", "--out", "out.jsonl"]
-    return execute(folder, command("judge", "items.jsonl", *judge))
-
-
 def _judge_outcomes(folder: Path) -> Outcomes:
-    found = [(one["id"], ItemResult(plain(one), one.get("verdict") is None)) for one in lines(folder / "out.jsonl")]
-    listed = lines(folder / "out.jsonl.failures.jsonl")
-    return gathered([*found, *((one["judgment_id"], ItemResult(plain(one), True)) for one in listed)])
+    judged = [(one["id"], one, one.get("verdict") is None) for one in lines(folder / "out.jsonl")]
+    return gathered([*judged, *((one["judgment_id"], one, True) for one in lines(folder / "out.jsonl.failures.jsonl"))])
 
 
-JUDGE = Operation("judge", _items, _judge, _judge_outcomes)
+JUDGE = Operation(
+    "judge",
+    _items,
+    lambda url: ["judge", "items.jsonl", "--judge", f"a=openai:gpt-4o-mini@{url}", "--out", "out.jsonl"],
+    _judge_outcomes,
+)
 
 
 def _prompts(folder: Path) -> list[str]:
@@ -176,19 +182,18 @@ def _prompts(folder: Path) -> list[str]:
     return [str(item["id"]) for item in items]
 
 
-def _clash(folder: Path, url: str) -> int:
+def _clash(url: str) -> list[str]:
     models = (f"a=openai:gpt-4o-mini@{url}", f"b=openai:gpt-4o@{url}", f"c=anthropic:claude-sonnet-4-5@{url}")
     judges = [part for model in models for part in ("--judge", model)]
-    return execute(folder, command("clash", "prompts.jsonl", "--responses", "given", *judges, "--out", "out.jsonl"))
+    return ["clash", "prompts.jsonl", "--responses", "given", *judges, "--out", "out.jsonl"]
 
 
 def _clash_outcomes(folder: Path) -> Outcomes:
     newest = {one["evaluation"]: one for one in lines(folder / "out.jsonl")}  # attempts are appended, the last counts
-    return gathered([(one["item_id"], ItemResult(plain(one), _lost_a_vote(one))) for one in newest.values()])
-
-
-def _lost_a_vote(evaluation: Mapping[str, Any]) -> bool:
-    return evaluation["status"] == "error" or any(vote.get("failure") for vote in evaluation["votes"])
+    return gathered(
+        (one["item_id"], one, one["status"] == "error" or any(vote.get("failure") for vote in one["votes"]))
+        for one in newest.values()
+    )
 
 
 CLASH = Operation("clash", _prompts, _clash, _clash_outcomes)
@@ -211,18 +216,20 @@ def _benchmark(folder: Path) -> list[str]:
     return [f"p{number}/owl/{order}" for number in range(ITEMS // 2) for order in ("AB", "BA")]
 
 
-def _bench(folder: Path, url: str) -> int:
-    options = ["--data", "data", *agents(url), "--scores", "scores.jsonl", "--json-out", "found.json"]
-    return execute(folder, command("bench", "judgebench", *options))
-
-
 def _bench_outcomes(folder: Path) -> Outcomes:
     found = lines(folder / "scores.jsonl")
-    pairs = ((one, one["final_score"] is None or one["renormalised"]) for one in found)
-    return gathered([(one["judgment_id"], ItemResult(plain(one), troubled)) for one, troubled in pairs])
+    return gathered((one["judgment_id"], one, one["final_score"] is None or one["renormalised"]) for one in found)
 
 
-BENCH = Operation("bench", _benchmark, _bench, _bench_outcomes)
+BENCH = Operation(
+    "bench",
+    _benchmark,
+    lambda url: [
+        *("bench", "judgebench", "--data", "data", *agents(url), "--scores", "scores.jsonl"),
+        *("--json-out", "found.json"),
+    ],
+    _bench_outcomes,
+)
 
 
 def _export_input(folder: Path) -> list[str]:
@@ -231,23 +238,17 @@ def _export_input(folder: Path) -> list[str]:
     return names
 
 
-def export_command(_url: str = "") -> list[str]:
-    """All verdicts of the folder's store as preference data."""
-    return command("export", "preferences", "--all", "--format", "jsonl", "--out", "exported")
-
-
 def _export_outcomes(folder: Path) -> Outcomes:
     rows = [row for part in sorted((folder / "exported").rglob("*.jsonl")) for row in lines(part)]
-    return gathered([(json.dumps(row.get("item_id") or row), ItemResult(plain(row), False)) for row in rows])
+    return gathered((json.dumps(row.get("item_id") or row), row, False) for row in rows)
 
 
-EXPORT = Operation("export", _export_input, lambda folder, _: execute(folder, export_command()), _export_outcomes)
-
-
-def serve_command(folder: Path, url: str) -> tuple[list[str], int]:
-    """The service on a free port."""
-    port = free_port()
-    return command("serve", "--port", str(port), "--store", str(folder / "store.db"), *agents(url)), port
+EXPORT = Operation(
+    "export",
+    _export_input,
+    lambda _: ["export", "preferences", "--all", "--format", "jsonl", "--out", "exported"],
+    _export_outcomes,
+)
 
 
 def ask(port: int, path: str, body: bytes | None = None, kind: str = "application/x-ndjson") -> Any:
@@ -259,57 +260,45 @@ def ask(port: int, path: str, body: bytes | None = None, kind: str = "applicatio
         return lines_of(text) if "ndjson" in answer.headers["content-type"] else json.loads(text)
 
 
-def lines_of(text: str) -> list[Any]:
-    """Records of a JSONL answer."""
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+@contextmanager
+def serving(folder: Path, url: str) -> Iterator[tuple[Process, int]]:
+    """The service on a free port, once it listens: its process and the port."""
+    port = free_port()
+    words = [*METAJUDGE, "serve", "--port", str(port), "--store", str(folder / "store.db"), *agents(url)]
+    with listening(words, port, folder / "log.txt", folder, environment()) as process:
+        yield process, port
 
 
-def start_service(folder: Path, url: str) -> tuple[Process, int]:
-    """Starts it and waits until it answers.
+class ServiceJob(Operation):
+    """The same by a job of the service."""
 
-    Raises:
-        SystemExit: it does not within a minute and a half.
-    """
-    arguments, port = serve_command(folder, url)
-    process = started(folder, arguments)
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        try:
-            ask(port, "/healthz")
-            return process, port
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.1)
-    process.kill()
-    raise SystemExit(f"the service did not start, see {folder / 'log.txt'}")
+    def run(self, folder: Path, url: str) -> int:
+        """Starts the service, sends the judgments and waits for the job."""
+        with serving(folder, url) as (_, port):
+            return results_of(port, start_job(port, folder), folder)
 
 
-def _service_job(folder: Path, url: str) -> int:
-    process, port = start_service(folder, url)
-    try:
-        job = ask(port, "/v1/vet/batch", (folder / "judgments.jsonl").read_bytes())["job_id"]
-        state = finished_job(port, job)
-        _write(folder / "out.jsonl", ask(port, f"/v1/jobs/{job}/results"))
-        return 0 if state == "done" else 1
-    finally:
-        process.terminate()
-        process.wait(20)
+def start_job(port: int, folder: Path) -> str:
+    """Sends the judgments of a folder; returns the job's id."""
+    return str(ask(port, "/v1/vet/batch", (folder / "judgments.jsonl").read_bytes())["job_id"])
 
 
-def finished_job(port: int, job: str) -> str:
-    """Waits until a job has ended, a minute at most; returns its state."""
+def results_of(port: int, job: str, folder: Path) -> int:
+    """Waits until a job has ended, a minute at most, and keeps its results; 0 where it is done."""
     deadline = time.monotonic() + 60
     while True:
         state = str(ask(port, f"/v1/jobs/{job}")["state"])
         if state in {"done", "failed", "cancelled"} or time.monotonic() > deadline:
-            return state
+            _write(folder / "out.jsonl", ask(port, f"/v1/jobs/{job}/results"))
+            return 0 if state == "done" else 1
         time.sleep(0.1)
 
 
 def _job_outcomes(folder: Path) -> Outcomes:
-    return gathered([_assessed(one.get("assessment", one)) for one in lines(folder / "out.jsonl")])
+    return _assessed(one.get("assessment", one) for one in lines(folder / "out.jsonl"))
 
 
-JOB = Operation("service job", _judgments, _service_job, _job_outcomes)
+JOB = ServiceJob("service job", _judgments, VET.words, _job_outcomes)
 
 OPERATIONS = (VET, JUDGE, CLASH, BENCH, JOB)
 """What asks models; :data:`EXPORT` does not."""

@@ -4,28 +4,21 @@ Each function starts a command in a folder, disturbs it, and returns the command
 """
 
 import ctypes
-import json
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from .fault_operations import (
-    Process,
-    ask,
-    command,
-    execute,
-    export_command,
-    finished_job,
-    start_service,
-    started,
-    vet_command,
-)
+from .fault_operations import Operation, command, execute, results_of, serving, start_job, started
+from .measuring import Process
+
+Disturbance: TypeAlias = Callable[[Operation, Path, str, Any], int]
+"""Runs an operation in a folder against the URL of a server, and the server itself; the command's exit code."""
 
 CLOCK = """
 import sys, time
@@ -42,29 +35,29 @@ main()
 """metajudge with a wall clock that goes wrong by a day, forwards and backwards, once a run is under way."""
 
 
-def jump_clock(folder: Path, url: str, _server: Any) -> int:
-    """Vets while the wall clock jumps."""
-    return execute(folder, [sys.executable, "-c", CLOCK, *vet_command(url)[3:]])
+def jump_clock(operation: Operation, folder: Path, url: str, _server: Any) -> int:
+    """Runs a command while the wall clock jumps."""
+    return execute(folder, [sys.executable, "-c", CLOCK, *operation.words(url)])
 
 
-def fill_disk(arguments: Callable[[str], list[str]], limit: int) -> Callable[[Path, str, Any], int]:
+def fill_disk(limit: int) -> Disturbance:
     """Runs a command that may not write files larger than a limit, which fails it as a full disk does."""
 
-    def disturb(folder: Path, url: str, _server: Any) -> int:
+    def disturb(operation: Operation, folder: Path, url: str, _server: Any) -> int:
         def limited() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        return execute(folder, arguments(url), limited)  # the log may not grow past it either; it is far smaller
+        return execute(folder, operation.command(url), limited)  # the log is far smaller
 
     return disturb
 
 
-def fill_output(folder: Path, url: str, _server: Any) -> int:
-    """Vets with an output file whose disk is full, while the store's is not."""
+def fill_output(operation: Operation, folder: Path, url: str, _server: Any) -> int:
+    """Runs a command with an output file whose disk is full, while the store's is not."""
     partial = folder / "out.jsonl.partial"
     partial.symlink_to("/dev/full")
     try:
-        return execute(folder, vet_command(url))
+        return operation.run(folder, url)
     finally:
         partial.unlink()
 
@@ -77,7 +70,7 @@ def _as_others_are() -> None:
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE)
 
 
-def forbid_writing(folder: Path, url: str, server: Any) -> int:
+def forbid_writing(operation: Operation, folder: Path, url: str, server: Any) -> int:
     """Runs in a folder that may not be written: a mapping cannot be kept there, and then not even a store."""
     (folder / "votes.csv").write_text("q,a,b,win\n1+1?,2,3,A\n")
     mapping = ["--map", "question=q,responses.A=a,responses.B=b,verdict=win,judge:=owl"]
@@ -87,7 +80,7 @@ def forbid_writing(folder: Path, url: str, server: Any) -> int:
         mapped = command("vet", "votes.csv", *mapping, "--store", str(Path(elsewhere) / "s.db"))
         folder.chmod(0o555)
         try:
-            codes = [execute(folder, words, _as_others_are) for words in (mapped, vet_command(url))]
+            codes = [execute(folder, words, _as_others_are) for words in (mapped, operation.command(url))]
         finally:
             folder.chmod(mode)
     if codes[0] != 0 or server.server.count:
@@ -97,15 +90,15 @@ def forbid_writing(folder: Path, url: str, server: Any) -> int:
     return codes[1]
 
 
-def interrupt_twice(arguments: Callable[[str], list[str]], after: int) -> Callable[[Path, str, Any], int]:
-    """Presses Ctrl-C once so many requests have arrived, and again while the calls in flight are awaited."""
+def end_after(requests: int, signals: Sequence[signal.Signals]) -> Disturbance:
+    """Sends signals to a command once so many requests have arrived, one while what the one before began goes on."""
 
-    def disturb(folder: Path, url: str, server: Any) -> int:
-        process = started(folder, arguments(url))
-        _await(lambda: server.server.count >= after, process)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+    def disturb(operation: Operation, folder: Path, url: str, server: Any) -> int:
+        process = started(folder, operation.command(url))
+        _await(lambda: server.server.count >= requests, process)
+        for one in signals:
+            process.send_signal(one)
+            time.sleep(0.05)
         return process.wait()
 
     return disturb
@@ -121,24 +114,20 @@ sys.stdin.read()
 """
 
 
-def lock_store(arguments: Callable[[str], list[str]]) -> Callable[[Path, str, Any], int]:
+def lock_store(operation: Operation, folder: Path, url: str, server: Any) -> int:
     """Runs a command while another process has the store for itself alone."""
-
-    def disturb(folder: Path, url: str, server: Any) -> int:
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        holder = subprocess.Popen([sys.executable, "-c", HOLDER], cwd=folder, **pipes)
-        try:
-            assert holder.stdout is not None
-            holder.stdout.readline()
-            code = execute(folder, arguments(url))
-            if server.server.count:
-                raise SystemExit("a run without its store asked models")
-            return code
-        finally:
-            holder.kill()
-            holder.communicate()
-
-    return disturb
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER], cwd=folder, **pipes)
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        code = operation.run(folder, url)
+        if server.server.count:
+            raise SystemExit("a run without its store asked models")
+        return code
+    finally:
+        holder.kill()
+        holder.communicate()
 
 
 KILLED_EXPORT = """
@@ -155,39 +144,19 @@ It asks no model, so no count of requests says how far it is, and a kill by the 
 """
 
 
-def kill_export(folder: Path, _url: str, _server: Any) -> int:
+def kill_export(operation: Operation, folder: Path, url: str, _server: Any) -> int:
     """Exports, and is killed when some stages are done and one is half done."""
-    return execute(folder, [sys.executable, "-c", KILLED_EXPORT, *export_command()[3:]])
+    return execute(folder, [sys.executable, "-c", KILLED_EXPORT, *operation.words(url)])
 
 
-def kill_client(arguments: Callable[[str], list[str]], after: int) -> Callable[[Path, str, Any], int]:
-    """Kills a command once so many requests have arrived."""
-
-    def disturb(folder: Path, url: str, server: Any) -> int:
-        process = started(folder, arguments(url))
-        _await(lambda: server.server.count >= after, process)
-        process.kill()
-        return process.wait()
-
-    return disturb
-
-
-def kill_service(folder: Path, url: str, server: Any) -> int:
+def kill_service(_operation: Operation, folder: Path, url: str, server: Any) -> int:
     """Kills the service in the middle of a job, starts it again and waits for the job."""
-    process, port = start_service(folder, url)
-    try:
-        job = ask(port, "/v1/vet/batch", (folder / "judgments.jsonl").read_bytes())["job_id"]
+    with serving(folder, url) as (process, port):
+        job = start_job(port, folder)
         _await(lambda: server.server.count >= 10, process)
         process.kill()
-        process.wait()
-        process, port = start_service(folder, url)
-        state = finished_job(port, job)
-        results = ask(port, f"/v1/jobs/{job}/results")
-        (folder / "out.jsonl").write_text("".join(json.dumps(one) + "\n" for one in results))
-        return 0 if state == "done" else 1
-    finally:
-        process.terminate()
-        process.wait(20)
+    with serving(folder, url) as (_, port):
+        return results_of(port, job, folder)
 
 
 def _await(happened: Callable[[], bool], process: Process) -> None:

@@ -12,12 +12,13 @@ import hashlib
 import importlib
 import json
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,19 +26,19 @@ from typing import Annotated, Any
 
 import typer
 
-from . import measuring
-from .fault_operations import EXPORT, JOB, OPERATIONS, VET, Operation, Outcomes, export_command, vet_command
+from .fault_operations import EXPORT, JOB, OPERATIONS, VET, Operation, Outcomes
 from .fault_processes import (
+    Disturbance,
+    end_after,
     fill_disk,
     fill_output,
     forbid_writing,
-    interrupt_twice,
     jump_clock,
-    kill_client,
     kill_export,
     kill_service,
     lock_store,
 )
+from .measuring import JsonOut, keep
 from .upstream import instance
 
 CURED = ("429", "429-no-header", "500", "503", "529", "drop", "slow", "truncated_body", "502-html")
@@ -94,16 +95,15 @@ class Server:
         except ImportError:
             raise SystemExit("run this from a checkout: python -m metajudge bench perf faults") from None
         self._schema = double.requested_schema
-        self._fault = fault
+        self.fault = fault
         self._seen: Counter[str] = Counter()
         self._lock = threading.Lock()
         self.answered: Counter[str] = Counter()
         self.repeated = 0
         self.injected = 0
         self._by_answer = by_answer = fault in {"wrong_schema", "duplicate_criteria"}
-        self.server = double.LLMServer(
-            self._answer, faults=(lambda _: None) if by_answer else self._fault_of, latency_s=latency_s, slow_s=1.0
-        )
+        faults = (lambda _: None) if by_answer else (lambda asked: self.fault if self._strikes(asked.body) else None)
+        self.server = double.LLMServer(self._answer, faults=faults, latency_s=latency_s, slow_s=1.0)
 
     def __enter__(self) -> "Server":
         self.server.__enter__()
@@ -116,13 +116,6 @@ class Server:
     def url(self) -> str:
         return str(self.server.url)
 
-    def heal(self) -> None:
-        """No further faults."""
-        self._fault = None
-
-    def _fault_of(self, request: Any) -> str | None:
-        return self._fault if self._strikes(request.body) else None
-
     def _strikes(self, body: dict[str, Any]) -> bool:
         """Whether this request fails: a third of them, at the first attempt, or always where asking again is vain."""
         name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -131,9 +124,9 @@ class Server:
                 self.repeated += 1
             self._seen[name] += 1
             first = self._seen[name] == 1 and len(body["messages"]) <= 2
-            struck = self._fault is not None and int(name, 16) % 3 == 0 and (first or self._fault in TYPED)
+            struck = self.fault is not None and int(name, 16) % 3 == 0 and (first or self.fault in TYPED)
             self.injected += struck
-            if not struck or self._fault == "slow":
+            if not struck or self.fault == "slow":
                 self.answered[name] += 1
         return struck
 
@@ -145,7 +138,7 @@ class Server:
         text = json.dumps(instance(schema, chosen)) if schema else "All is well."
         if not self._by_answer or not self._strikes(body):
             return text
-        if self._fault == "wrong_schema":
+        if self.fault == "wrong_schema":
             return json.dumps({"answer": 42, "notes": ["not what was asked for"]})
         return text[:-1] + "," + text[1:]  # every property a second time
 
@@ -165,7 +158,7 @@ class Campaign:
             cell.exits.append(operation.run(folder, server.url))
             self._count(cell, operation, names, operation.outcomes(folder))
             cell.injected = server.injected
-            server.heal()
+            server.fault = None
             if operation is JOB:  # a job is over when it is over: a new one takes what is stored
                 (folder / "out.jsonl").unlink(missing_ok=True)
             cell.exits.append(operation.run(folder, server.url))
@@ -174,12 +167,12 @@ class Campaign:
         cell.traces = _traces(folder)
         return cell
 
-    def process_fault(self, fault: str, operation: Operation, disturb: Callable[[Path, str, Any], int]) -> Cell:
+    def process_fault(self, fault: str, operation: Operation, disturb: Disturbance) -> Cell:
         """A fault around the process, then the same command without it."""
         folder, names = self._fresh(operation)
         cell = Cell(fault, operation.name, len(names), injected=1)
         with Server(None, latency_s=0.15) as server:
-            cell.exits.append(disturb(folder, server.url, server))
+            cell.exits.append(disturb(operation, folder, server.url, server))
             cell.exits.append(operation.run(folder, server.url))
             found = operation.outcomes(folder)
             self._count(cell, operation, names, found)
@@ -229,8 +222,8 @@ class Campaign:
 def _traces(folder: Path) -> int:
     """Tracebacks in the commands' output; the service's own log is not shown to a user."""
     log = folder / "log.txt"
-    serves = any("Uvicorn" in line for line in log.read_text("utf-8", "replace").splitlines()) if log.exists() else True
-    return 0 if serves else log.read_text("utf-8", "replace").count("Traceback (most recent call last)")
+    text = log.read_text("utf-8", "replace") if log.exists() else ""
+    return 0 if "Uvicorn" in text else text.count("Traceback (most recent call last)")
 
 
 def _kept_twice(store: Path) -> int:
@@ -241,16 +234,16 @@ def _kept_twice(store: Path) -> int:
     return int(count)
 
 
-PROCESS_CELLS: tuple[tuple[str, Operation, Callable[[Path, str, Any], int]], ...] = (
+PROCESS_CELLS: tuple[tuple[str, Operation, Disturbance], ...] = (
     ("clock jump", VET, jump_clock),
-    ("disk full", VET, fill_disk(vet_command, 20_000)),
-    ("disk full", EXPORT, fill_disk(export_command, 2_000)),
+    ("disk full", VET, fill_disk(20_000)),
+    ("disk full", EXPORT, fill_disk(2_000)),
     ("disk full under --out", VET, fill_output),
     ("read-only folder", VET, forbid_writing),
-    ("store locked", VET, lock_store(vet_command)),
-    ("store locked", EXPORT, lock_store(export_command)),
-    ("Ctrl-C twice", VET, interrupt_twice(vet_command, 10)),
-    ("kill -9 of the client", VET, kill_client(vet_command, 10)),
+    ("store locked", VET, lock_store),
+    ("store locked", EXPORT, lock_store),
+    ("Ctrl-C twice", VET, end_after(10, [signal.SIGINT, signal.SIGINT])),
+    ("kill -9 of the client", VET, end_after(10, [signal.SIGKILL])),
     ("kill -9 of the client", EXPORT, kill_export),
     ("kill -9 of the service", JOB, kill_service),
 )
@@ -259,56 +252,58 @@ PROCESS_CELLS: tuple[tuple[str, Operation, Callable[[Path, str, Any], int]], ...
 def cells(scratch: Path, faults: Sequence[str], operations: Sequence[str]) -> list[Cell]:
     """Runs the campaign; an empty choice is everything."""
     campaign, found = Campaign(scratch), list[Cell]()
-    for fault in (*CURED, *CONTENT, *TYPED):
-        for operation in OPERATIONS:
-            if _chosen(fault, faults) and _chosen(operation.name, operations):
+    of_models = [(fault, one, None) for fault in (*CURED, *CONTENT, *TYPED) for one in OPERATIONS]
+    for fault, operation, disturb in (*of_models, *PROCESS_CELLS):
+        if fault in (faults or (fault,)) and operation.name in (operations or (operation.name,)):
+            if disturb is None:
                 found.append(campaign.model_fault(fault, operation))
-                _tell(found[-1])
-    for fault, operation, disturb in PROCESS_CELLS:
-        if _chosen(fault, faults) and _chosen(operation.name, operations):
-            found.append(campaign.process_fault(fault, operation, disturb))
-            _tell(found[-1])
+            else:
+                found.append(campaign.process_fault(fault, operation, disturb))
+            sys.stderr.write(f"{'ok ' if found[-1].sound else 'BAD'} {found[-1]}\n")
     return found
 
 
-def _chosen(name: str, wanted: Sequence[str]) -> bool:
-    return not wanted or name in wanted
-
-
-def _tell(cell: Cell) -> None:
-    sys.stderr.write(f"{'ok ' if cell.sound else 'BAD'} {cell}\n")
+MATRIX = {
+    "fault": "fault",
+    "operation": "operation",
+    "items": "items",
+    "injected": "failed requests",
+    "lost": "lost",
+    "duplicates": "twice",
+    "silent": "silent",
+    "repeated": "finished calls repeated",
+    "equal": "equal at once",
+    "typed": "typed failure",
+    "cured": "equal after the same command again",
+}
+"""Field of a cell -> its column."""
 
 
 def markdown(found: Sequence[Cell]) -> str:
     """The matrix as a table."""
-    head = "| fault | operation | items | failed requests | lost | twice | silent | finished calls repeated | "
-    head += "equal at once | typed failure | equal after the same command again |"
-    rule = "|---|---|" + "---:|" * 9
-    rows = [
-        f"| {c.fault} | {c.operation} | {c.items} | {c.injected} | {c.lost} | {c.duplicates} | {c.silent} | "
-        f"{c.repeated} | {c.equal} | {c.typed} | {c.cured} |"
-        for c in found
-    ]
-    return "\n".join([head, rule, *rows]) + "\n"
+    rule = "|---|---|" + "---:|" * (len(MATRIX) - 2)
+    rows = [list(MATRIX.values()), *([getattr(cell, name) for name in MATRIX] for cell in found)]
+    head, *others = (f"| {' | '.join(map(str, row))} |" for row in rows)
+    return "\n".join([head, rule, *others]) + "\n"
 
 
 def main(
     fault: Annotated[list[str] | None, typer.Option()] = None,
     operation: Annotated[list[str] | None, typer.Option()] = None,
-    out: Annotated[Path | None, typer.Option("--json-out")] = None,
+    out: JsonOut = None,
     table: Annotated[Path | None, typer.Option("--markdown")] = None,
-    keep: Annotated[Path | None, typer.Option(help="keep every cell's folder here")] = None,
+    folder: Annotated[Path | None, typer.Option("--keep", help="keep every cell's folder here")] = None,
 ) -> None:
     """Runs the campaign and prints the matrix; exit code 1 where something happened that must not."""
-    scratch = keep or Path(tempfile.mkdtemp(prefix="metajudge-faults-"))
+    scratch = folder or Path(tempfile.mkdtemp(prefix="metajudge-faults-"))
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         found = cells(scratch, fault or (), operation or ())
     finally:
-        if keep is None:
+        if folder is None:
             shutil.rmtree(scratch, ignore_errors=True)
     sys.stdout.write(markdown(found))
-    measuring.keep([asdict(cell) for cell in found], out)
+    keep([asdict(cell) for cell in found], out)
     if table is not None:
         table.write_text(markdown(found))
     raise SystemExit(0 if all(cell.sound for cell in found) else 1)

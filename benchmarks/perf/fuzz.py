@@ -11,16 +11,12 @@ each given exactly once.
 
 import json
 import random
-import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.cases.judge import parse_case_reply
@@ -30,7 +26,7 @@ from metajudge.judging.replies import MARKS, parse_pairwise_reply
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.rubric import load_rubric
 
-from .measuring import keep
+from .measuring import JsonOut, keep
 
 ALPHABET = '{}[]",:0123456789-+.eE\\\n\r\t\x00tfn\ud800\udfff\u202e\u200b\ufeff\u00a0é漢😀NaN'
 VALUES: tuple[Any, ...] = (
@@ -73,8 +69,8 @@ def targets() -> dict[str, Target]:
     short, binary = load_rubric("short"), load_rubric("binary")
     labels, criteria = ("A0", "A1", "A2"), ("c1", "c2")
 
-    def scores(rng: random.Random) -> dict[str, Any]:
-        return {name: {"explanation": "so", "score": rng.randint(1, 5)} for name in short.scored_names}
+    def scores(rng: random.Random, words: str = "explanation") -> dict[str, Any]:
+        return {name: {words: "so", "score": rng.randint(1, 5)} for name in short.scored_names}
 
     def ranking(rng: random.Random) -> dict[str, Any]:
         graded = {label: {name: {"reason": "", "score": rng.randint(1, 5)} for name in criteria} for label in labels}
@@ -131,10 +127,7 @@ def targets() -> dict[str, Target]:
             ),
         ),
         "case": Target(
-            lambda rng: {name: {"comment": "so", "score": rng.randint(1, 5)} for name in short.scored_names},
-            lambda text: parse_case_reply(text, short),
-            read_scores,
-            stated_scores,
+            lambda rng: scores(rng, "comment"), lambda text: parse_case_reply(text, short), read_scores, stated_scores
         ),
     }
 
@@ -180,15 +173,6 @@ def _characters(text: str, rng: random.Random) -> str:
     return "".join(letters)
 
 
-def _cut(text: str, rng: random.Random) -> str:
-    return text[: rng.randrange(len(text) + 1)]
-
-
-def _twice(text: str, rng: random.Random) -> str:
-    """The object, or its properties, a second time."""
-    return text + text if rng.random() < 0.5 else text[:-1] + "," + text[1:]
-
-
 def _literal(text: str, rng: random.Random) -> str:
     digits = [place for place, letter in enumerate(text) if letter.isdigit()]
     if not digits:
@@ -197,29 +181,32 @@ def _literal(text: str, rng: random.Random) -> str:
     return text[:at] + rng.choice(LITERALS) + text[at + 1 :]
 
 
-def _deep(text: str, rng: random.Random) -> str:
+def _deep_value(text: str, rng: random.Random) -> str:
+    """A value nested deeply and properly, in the place of a text or of the last mark."""
+    depth = rng.choice((90, 400, 900, 985, 20_000))
+    if rng.random() < 0.5:
+        return text.replace('"so"', "[" * depth + "]" * depth, 1)
+    head, colon, rest = text.rpartition(": ")
+    inner = rest.rstrip("}")
+    return f"{head}{colon}{'[' * depth}{inner}{']' * depth}{'}' * (len(rest) - len(inner))}"
+
+
+def _inserted(text: str, rng: random.Random) -> str:
+    """Many levels opened somewhere."""
     depth = rng.choice((50, 1_000, 100_000))
     at = rng.randrange(len(text) + 1)
     return text[:at] + rng.choice(("[", '{"a":')) * depth + text[at:]
 
 
-def _deep_value(text: str, rng: random.Random) -> str:
-    """A value nested deeply and properly, in the place of a text."""
-    depth = rng.choice((90, 400, 900, 985, 20_000))
-    return text.replace('"so"', "[" * depth + "]" * depth, 1) if rng.random() < 0.5 else _nested_mark(text, depth)
-
-
-def _nested_mark(text: str, depth: int) -> str:
-    head, colon, rest = text.rpartition(": ")
-    return f"{head}{colon}{'[' * depth}{rest.rstrip('}')}{']' * depth}{'}' * (len(rest) - len(rest.rstrip('}')))}"
-
-
-def _wrapped(text: str, rng: random.Random) -> str:
-    before, after = rng.choice(AROUND)
-    return before + text + after
-
-
-TEXT_FAULTS = (_characters, _cut, _twice, _literal, _deep, _deep_value, _wrapped)
+TEXT_FAULTS: tuple[Callable[[str, random.Random], str], ...] = (
+    _characters,
+    lambda text, rng: text[: rng.randrange(len(text) + 1)],
+    lambda text, rng: text + text if rng.random() < 0.5 else text[:-1] + "," + text[1:],  # all of it, or its properties
+    _literal,
+    _inserted,
+    _deep_value,
+    lambda text, rng: text.join(rng.choice(AROUND)),
+)
 
 
 def fuzz(replies: int, seed: int) -> dict[str, ReplyCounts]:
@@ -267,27 +254,20 @@ def _stands_there(text: str, found: Any, target: Target) -> bool:
         return False
 
 
-def main(replies: int = 100000, seed: int = 0, out: Annotated[Path | None, typer.Option("--json-out")] = None) -> None:
+def main(replies: int = 100000, seed: int = 0, out: JsonOut = None) -> None:
     """Fuzzes and prints counts; exit code 1 where anything crashed or was invented."""
     started = time.perf_counter()
     tallies = fuzz(replies, seed)
     total: Counter[str] = Counter()
     parsers = list[dict[str, str | int]]()
     for name, tally in tallies.items():
-        counts = {
-            "read": tally.read,
-            "refused": tally.refused,
-            "crashes": len(tally.crashes),
-            "invented": len(tally.invented),
-        }
+        crashes, invented = len(tally.crashes), len(tally.invented)
+        counts = {"read": tally.read, "refused": tally.refused, "crashes": crashes, "invented": invented}
         total.update(counts)
         parsers.append({"parser": name, **counts})
-        sys.stdout.write(
-            f"{name:10} {tally.read:6} read  {tally.refused:6} refused  {len(tally.crashes)} crashes  "
-            f"{len(tally.invented)} invented\n"
-        )
-        for line in (*tally.crashes[:3], *tally.invented[:3]):
-            sys.stdout.write(f"  {line}\n")
-    sys.stdout.write(f"{replies} replies, seed {seed}, {time.perf_counter() - started:.1f} s\n")
+        said = f"{name:10} {tally.read:6} read  {tally.refused:6} refused  {crashes} crashes  {invented} invented"
+        problems = (f"  {line}" for line in (*tally.crashes[:3], *tally.invented[:3]))
+        print(said, *problems, sep="\n")
+    print(f"{replies} replies, seed {seed}, {time.perf_counter() - started:.1f} s")
     keep({"replies": replies, "seed": seed, **total, "parsers": parsers}, out)
     raise SystemExit(1 if total["crashes"] or total["invented"] else 0)

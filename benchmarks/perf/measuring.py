@@ -1,5 +1,6 @@
-"""How everything here is measured: a command in a process of its own, medians, a port, and where figures are kept."""
+"""How everything here is measured: commands and servers in processes of their own, and where figures are kept."""
 
+import contextlib
 import json
 import os
 import platform
@@ -7,14 +8,20 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
+
+import typer
 
 from metajudge.errors import MetajudgeError
 
 METAJUDGE = ("-m", "metajudge")
+
+JsonOut: TypeAlias = Annotated[Path | None, typer.Option("--json-out")]
+Process: TypeAlias = "subprocess.Popen[bytes]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +74,29 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+@contextlib.contextmanager
+def listening(
+    words: Sequence[str], port: int, log: Path, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[Process]:
+    """Python with arguments, in a folder, once it listens on a port; it is stopped at the end.
+
+    Raises:
+        SystemExit: it does not listen within a minute and a half.
+    """
+    with log.open("ab") as stream:
+        command, variables = [sys.executable, *words], {**os.environ, **(environment or {})}
+        one = subprocess.Popen(command, cwd=folder, env=variables, stdout=stream, stderr=stream)
+    try:
+        deadline = time.monotonic() + 90
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            if one.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{' '.join(words)} does not listen:\n{log.read_text()[-2000:]}")
+            time.sleep(0.1)
+        yield one
+    finally:
+        one.terminate()
+        one.wait(30)

@@ -2,7 +2,7 @@
 
     metajudge bench perf million [--judgments 1000000] [--runs 3] [--folder DIR] [--json-out OUT]
 
-Writes made verdicts (:mod:`made_verdicts`: texts of 2 KB, five judges, both orders) and runs ``metajudge vet`` on them,
+Writes made verdicts (:func:`made_lines`: texts of 2 KB, five judges, both orders) and runs ``metajudge vet`` on them,
 each time in a process of its own:
 
 ==============  ====================================================================================================
@@ -23,6 +23,7 @@ import json
 import random
 import tempfile
 from collections.abc import Iterator
+from itertools import chain, count, islice
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -30,8 +31,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from .made_verdicts import Shape, made_lines
-from .measuring import METAJUDGE, Finished, finished, keep
+from .measuring import METAJUDGE, Finished, JsonOut, finished, keep
 
 FLOOR = """
 import sys, time, orjson
@@ -51,7 +51,7 @@ def main(
     judgments: Annotated[int, typer.Option(min=200)] = 1_000_000,
     runs: Annotated[int, typer.Option(min=1)] = 3,
     folder: Annotated[Path | None, typer.Option(help="Where to write; default a temporary folder.")] = None,
-    out: Annotated[Path | None, typer.Option("--json-out")] = None,
+    out: JsonOut = None,
 ) -> None:
     """Measures and prints a table."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
@@ -112,7 +112,7 @@ def _write_files(judgments: int, scratch: Path, seed: int = 0) -> None:
     appended = round(judgments * SHARE_APPENDED)
     places: list[tuple[int, int]] = []
     with (scratch / "judgments.jsonl").open("wb") as plain, (scratch / "changed.jsonl").open("wb") as changed:
-        for number, line in enumerate(made_lines(Shape(judgments + appended), seed)):
+        for number, line in enumerate(made_lines(judgments + appended, seed)):
             if number < judgments:
                 places.append((plain.tell(), len(line)))
                 plain.write(line)
@@ -123,7 +123,7 @@ def _write_files(judgments: int, scratch: Path, seed: int = 0) -> None:
             plain.seek(start)
             unsorted.write(plain.read(length))
     with (scratch / "labelled.jsonl").open("wb") as file:
-        file.writelines(made_lines(Shape(min(judgments, LABELLED), labelled=True), seed))
+        file.writelines(made_lines(min(judgments, LABELLED), seed, labelled=True))
 
 
 def _turned(line: bytes) -> bytes:
@@ -142,3 +142,72 @@ def _described(runs: list[Finished], floor: float) -> dict[str, Any]:
         "peak_mb": round(max(one.peak_mb for one in runs)),
         "summary": {name: value for name, value in told.items() if isinstance(value, int)},
     }
+
+
+SYLLABLES = tuple(
+    "an ber con dis el for gra hin is jo ka lor men nu of pre qua ra sto ti un ver wa xi yon ze".split()  # noqa: SIM905
+)
+OPENINGS = ("I worked through the task first.", "Both responses address the question.", "Checking each step:")
+SYMBOLS = (" “quoted” ", " (e.g. `f(x)`) ", " … ", " naïve ", " \\frac{a}{b} ", ' "as asked" ', "\n\n", "\n- ", " → ")
+
+
+JUDGES, CHARACTERS, SHARE_RIGHT = 5, 2000, 0.75
+"""Of the made verdicts: judges on each item, and characters of question, responses and rationale together, about."""
+
+
+def made_lines(judgments: int, seed: int = 0, *, labelled: bool = False) -> Iterator[bytes]:
+    """One line of metajudge JSONL each, sorted by item."""
+    rng = random.Random(seed)
+    prose = _made_prose(rng, 400_000)
+    items = (_item_lines(rng, prose, number, labelled=labelled) for number in count())
+    yield from islice(chain.from_iterable(items), judgments)
+
+
+def _item_lines(rng: random.Random, prose: str, number: int, *, labelled: bool) -> list[bytes]:
+    quarter = CHARACTERS // 4
+    best = rng.choice(("A", "B"))
+    item: dict[str, Any] = {
+        "id": f"item-{number}",
+        "question": f"{_passage(rng, prose, quarter)} ({number})",
+        "responses": {name: _passage(rng, prose, quarter) for name in "AB"},
+        "category": rng.choice(("Coding", "Knowledge", "Math", "Reasoning")),
+    }
+    if labelled:
+        item["label"] = "A>B" if best == "A" else "B>A"
+    lines = []
+    for judge in range(JUDGES):
+        for order in ("AB", "BA"):
+            winner = best if rng.random() < SHARE_RIGHT else "AB".replace(best, "")
+            loser = "AB".replace(winner, "")
+            sign = rng.choice((">", ">>"))
+            said = f"Assistant {winner} is better.\n\nMy final verdict is: [[{winner}{sign}{loser}]]"
+            made = {
+                "id": f"item-{number}/judge-{judge}/{order}",
+                "item": item,
+                "judge": f"judge-{judge}",
+                "verdict": f"{winner}{sign}{loser}",
+                "rationale": f"{rng.choice(OPENINGS)} {_passage(rng, prose, quarter)}\n\n{said}",
+                "order": list(order),
+            }
+            lines.append(orjson.dumps(made) + b"\n")
+    return lines
+
+
+def _passage(rng: random.Random, prose: str, length: int) -> str:
+    start = rng.randrange(len(prose) - length)
+    return prose[start : start + length]
+
+
+def _made_prose(rng: random.Random, length: int) -> str:
+    """Text of at least this many characters, of which passages are taken."""
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(3000)]
+    weights = [1 / (place + 10) for place in range(len(words))]
+    parts: list[str] = []
+    size = 0
+    while size < length:
+        sentence = " ".join(rng.choices(words, weights, k=rng.randint(6, 20))).capitalize() + "."
+        if rng.random() < 0.4:
+            sentence += rng.choice(SYMBOLS)
+        parts.append(sentence)
+        size += len(sentence) + 1
+    return " ".join(parts)

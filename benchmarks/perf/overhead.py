@@ -23,8 +23,6 @@ varies, and CPU a call is a difference between two commands.
 import asyncio
 import json
 import math
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -35,7 +33,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .measuring import METAJUDGE, Finished, finished, keep
+from .measuring import METAJUDGE, Finished, finished, keep, machine
 
 MODELS = ("openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5")
 
@@ -48,10 +46,6 @@ class Setting:
     concurrency: int = 64
     judgments: int = 350
     models: tuple[str, ...] = MODELS
-
-    def ideal_s(self, calls: int) -> float:
-        """Seconds that so many calls take where nothing but the latency costs time."""
-        return math.ceil(calls / self.concurrency) * self.latency_s
 
 
 def write_input(path: Path, count: int, padding: int) -> None:
@@ -118,13 +112,6 @@ async def through_sdks(base_url: str, count: int, at_once: int) -> dict[str, flo
         return await _timed(ask, count, at_once)
 
 
-def _sdks(base_url: str, count: int, at_once: int) -> dict[str, float]:
-    """:func:`through_sdks` in a process of its own, whose memory is not counted as that of later commands."""
-    command = [*METAJUDGE, "bench", "perf", "overhead", base_url, "--sdks-alone", str(count)]
-    found: dict[str, float] = json.loads(finished([*command, "--concurrency", str(at_once)]).printed)
-    return found
-
-
 def scoring_seconds(n: int = 1_000_000) -> float:
     """Seconds for agent scores, average and vote of ``n`` judgments, 3 agents, 7 criteria."""
     import numpy as np
@@ -159,10 +146,12 @@ def measure(base_url: str, setting: Setting, given: Path | None) -> dict[str, An
         repeated, again = run("full.db", setting.judgments)
         _, known = run("full.db", 1)
     calls = summary["calls"]
-    ideal = setting.ideal_s(calls)
+    ideal = math.ceil(calls / setting.concurrency) * setting.latency_s
     assert repeated["calls"] == 0, "the second run sent requests"
     bare = asyncio.run(floor(base_url, calls, setting.concurrency))
-    sdks = _sdks(base_url, calls, setting.concurrency)
+    # In a process of its own, whose memory is not counted as that of later commands.
+    words = ("overhead", base_url, "--sdks-alone", str(calls), "--concurrency", str(setting.concurrency))
+    sdks = json.loads(finished([*METAJUDGE, "bench", "perf", *words]).printed)
     return {
         "calls": calls,
         "ideal_s": ideal,
@@ -176,11 +165,6 @@ def measure(base_url: str, setting: Setting, given: Path | None) -> dict[str, An
         "sdks_wall_over_ideal": sdks["wall_s"] / ideal,
         "sdks_cpu_ms_per_call": sdks["cpu_ms_per_call"],
     }
-
-
-def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The median of each figure over the runs."""
-    return {name: median(run[name] for run in runs) for name in runs[0]}
 
 
 def main(
@@ -200,11 +184,11 @@ def main(
     if sdks_alone is not None:
         print(json.dumps(asyncio.run(through_sdks(url, sdks_alone, concurrency))))
         return
-    figures = medians([measure(url, setting, given) for _ in range(repeat)])
+    runs = [measure(url, setting, given) for _ in range(repeat)]
+    figures = {name: median(run[name] for run in runs) for name in runs[0]}
     # Last: a process started from here counts this one's peak memory as its own.
     figures["scoring_core_s"] = scoring_seconds()
     print(f"{'setting':26} {setting}")
     for name, value in figures.items():
         print(f"{name:26} {value:.3f}" if isinstance(value, float) else f"{name:26} {value}")
-    about = f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
-    keep({"machine": about, "setting": asdict(setting), **figures}, out)
+    keep({"machine": machine(), "setting": asdict(setting), **figures}, out)

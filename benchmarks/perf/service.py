@@ -21,11 +21,7 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -38,7 +34,7 @@ from typing import Annotated, Any
 import aiohttp
 import typer
 
-from .measuring import METAJUDGE, free_port, keep
+from .measuring import METAJUDGE, JsonOut, free_port, keep, listening
 
 CLIENTS = 16
 MEMORY_CLIENTS = 48
@@ -83,38 +79,14 @@ def record(name: str) -> bytes:
 
 
 @contextlib.contextmanager
-def process(command: list[str], port: int, log: Path) -> Iterator[int]:
-    """A process that listens on a port: its id.
-
-    Raises:
-        SystemExit: it does not.
-    """
-    environ = {**os.environ, "OPENAI_API_KEY": "none"}
-    with log.open("wb") as stream:
-        one = subprocess.Popen(command, stdout=stream, stderr=stream, env=environ)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            if one.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{' '.join(command)} does not listen:\n{log.read_text()[-2000:]}")
-            time.sleep(0.2)
-        yield one.pid
-    finally:
-        one.send_signal(signal.SIGTERM)
-        one.wait(30)
-
-
-@contextlib.contextmanager
 def upstream(given: str | None, latency_ms: float, folder: Path) -> Iterator[str]:
     """The base URL of the server of models: the given one, or one of our own."""
     if given is not None:
         yield given
         return
     port = free_port()
-    command = [sys.executable, "-m", "metajudge.benchmarks.perf.upstream", str(port), str(latency_ms)]
-    with process(command, port, folder / "upstream.log"):
+    words = ["-m", "metajudge.benchmarks.perf.upstream", str(port), str(latency_ms)]
+    with listening(words, port, folder / "upstream.log"):
         yield f"http://127.0.0.1:{port}/v1"
 
 
@@ -123,9 +95,10 @@ def serving(base_url: str, folder: Path) -> Iterator[tuple[int, str]]:
     """A service in a process of its own: process id and URL."""
     port = free_port()
     agents = [f"--agent={name}=openai:{name}@{base_url}" for name in ("gpt-4o-mini", "gpt-4o")]
-    command = [sys.executable, *METAJUDGE, "serve", "--port", str(port), "--store", str(folder / "s.db")]
-    with process([*command, "--concurrency", "256", *agents], port, folder / "serve.log") as pid:
-        yield pid, f"http://127.0.0.1:{port}"
+    words = [*METAJUDGE, "serve", "--port", str(port), "--store", str(folder / "s.db"), "--concurrency", "256"]
+    key = {"OPENAI_API_KEY": "none"}
+    with listening([*words, *agents], port, folder / "serve.log", environment=key) as process:
+        yield process.pid, f"http://127.0.0.1:{port}"
 
 
 async def send(session: aiohttp.ClientSession, url: str, name: str, due: float, answers: Answers) -> None:
@@ -168,12 +141,6 @@ async def closed_loop(session: aiohttp.ClientSession, url: str, names: list[str]
     return len(names) / (time.perf_counter() - start)
 
 
-def resident_mb(pid: int) -> float:
-    """Resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
 def cpu_s(pid: int) -> float:
     """Processor seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -187,42 +154,42 @@ class Bench:
     session: aiohttp.ClientSession
     pid: int
     url: str
-    latency_s: float
-    rate: int
-    seconds: float
+    asked: SimpleNamespace
 
-    async def calm(self, requests: int) -> tuple[dict[str, Any], Answers]:
+    def cpu_ms(self, before: float, vets: int) -> float:
+        """Processor milliseconds a vet since a time when the service had taken so many seconds."""
+        return round(1000 * (cpu_s(self.pid) - before) / vets, 2)
+
+    async def calm(self) -> tuple[dict[str, Any], Answers]:
         """The open loop at the given rate."""
-        before = cpu_s(self.pid)
-        answers = await open_loop(self.session, self.url, "open", self.rate, requests)
+        before, rate, n, latency_ms = cpu_s(self.pid), self.asked.rate, self.asked.requests, self.asked.latency_ms
+        answers = await open_loop(self.session, self.url, "open", rate, n)
         found = {
-            "rate": self.rate,
-            "n": requests,
+            "rate": rate,
+            "n": n,
             "statuses": dict(answers.statuses),
-            "added_p50_ms": round(1000 * (statistics.median(answers.seconds) - self.latency_s), 1),
-            "added_p99_ms": round(1000 * (answers.quantile(0.99) - self.latency_s), 1),
-            "cpu_ms_per_vet": round(1000 * (cpu_s(self.pid) - before) / requests, 2),
+            "added_p50_ms": round(1000 * statistics.median(answers.seconds) - latency_ms, 1),
+            "added_p99_ms": round(1000 * answers.quantile(0.99) - latency_ms, 1),
+            "cpu_ms_per_vet": self.cpu_ms(before, n),
         }
         return found, answers
 
-    async def cached(self, requests: int) -> dict[str, Any]:
+    async def cached(self) -> dict[str, Any]:
         """The same judgments again."""
-        names = [f"open{number}" for number in range(requests)]
-        before = cpu_s(self.pid)
+        before, n = cpu_s(self.pid), self.asked.requests
+        names = [f"open{number}" for number in range(n)]
         rates = [await closed_loop(self.session, self.url, names, CLIENTS) for _ in range(3)]
-        spent = 1000 * (cpu_s(self.pid) - before) / (3 * requests)
-        return {"per_s": round(statistics.median(rates)), "n": 3 * requests, "cpu_ms_per_vet": round(spent, 2)}
+        return {"per_s": round(statistics.median(rates)), "n": 3 * n, "cpu_ms_per_vet": self.cpu_ms(before, 3 * n)}
 
     async def overload(self, calm: Answers) -> dict[str, Any]:
         """Finds the sustainable rate and asks for four times as much."""
-        sustained, at_it = float(self.rate), calm
-        for share in RATES:
-            rate = share * self.rate
-            tried = await open_loop(self.session, self.url, f"rate{rate:g}-", rate, int(rate * self.seconds))
+        sustained, at_it, seconds = float(self.asked.rate), calm, self.asked.seconds
+        for rate in [share * sustained for share in RATES]:
+            tried = await open_loop(self.session, self.url, f"rate{rate:g}-", rate, int(rate * seconds))
             if set(tried.statuses) != {200} or tried.quantile(0.99) > 2 * calm.quantile(0.99):
                 break
             sustained, at_it = rate, tried
-        flood = await open_loop(self.session, self.url, "flood", 4 * sustained, int(4 * sustained * self.seconds))
+        flood = await open_loop(self.session, self.url, "flood", 4 * sustained, int(4 * sustained * seconds))
         return {
             "sustainable_rate": sustained,
             "sustainable_p99_ms": round(1000 * at_it.quantile(0.99), 1),
@@ -241,7 +208,8 @@ class Bench:
             names = [f"memory{sent + number}" for number in range(step)]
             await closed_loop(self.session, self.url, names, MEMORY_CLIENTS)
             sent += step
-            sizes.append(resident_mb(self.pid))
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+            sizes.append(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
         tenth = max(1, len(sizes) // 10)
         first, last = statistics.mean(sizes[:tenth]), statistics.mean(sizes[-tenth:])
         return {
@@ -249,7 +217,7 @@ class Bench:
             "last_tenth_mb": round(last, 1),
             "last_of_first": round(last / first, 3),
             "n": sent,
-            "cpu_ms_per_vet": round(1000 * (cpu_s(self.pid) - before) / sent, 2),
+            "cpu_ms_per_vet": self.cpu_ms(before, sent),
         }
 
 
@@ -257,12 +225,10 @@ async def measure(pid: int, url: str, asked: SimpleNamespace) -> dict[str, Any]:
     """All of it, in order."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
-        bench = Bench(session, pid, url, asked.latency_ms / 1000, asked.rate, asked.seconds)
+        bench = Bench(session, pid, url, asked)
         await open_loop(session, url, "warm", asked.rate / 2, 100)
-        found: dict[str, Any] = {}
-        found["open_loop"], calm = await bench.calm(asked.requests)
-        found["cached"] = await bench.cached(asked.requests)
-        found["overload"] = await bench.overload(calm)
+        found, calm = await bench.calm()
+        found = {"open_loop": found, "cached": await bench.cached(), "overload": await bench.overload(calm)}
         if asked.memory_requests:
             found["memory"] = await bench.memory(asked.memory_requests)
         return found
@@ -276,7 +242,7 @@ def main(
     requests: int = 2000,
     seconds: Annotated[float, typer.Option(help="that each rate of the overload is kept up")] = 8,
     memory_requests: int = 20000,
-    out: Annotated[Path | None, typer.Option("--json-out")] = None,
+    out: JsonOut = None,
 ) -> None:
     """Runs the benchmark."""
     asked = SimpleNamespace(**ctx.params)

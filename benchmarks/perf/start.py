@@ -15,14 +15,14 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
 import typer
 
-from .measuring import METAJUDGE, finished, keep, machine
+from .measuring import METAJUDGE, JsonOut, finished, keep, machine
 from .overhead import write_input
 from .service import upstream
 
@@ -31,8 +31,7 @@ VET_NEEDS = "typer, rich.console, rich.table, pydantic, numpy, orjson, yaml, jin
 
 
 def main(
-    repeat: Annotated[int, typer.Option(help="Runs of which the median is given.", min=1)] = 5,
-    out: Annotated[Path | None, typer.Option("--json-out")] = None,
+    repeat: Annotated[int, typer.Option(help="Runs of which the median is given.", min=1)] = 5, out: JsonOut = None
 ) -> None:
     """Measures and prints."""
     with tempfile.TemporaryDirectory() as scratch, upstream(None, 0, Path(scratch)) as url:
@@ -53,34 +52,20 @@ def measure(scratch: Path, base_url: str, repeat: int) -> dict[str, Any]:
         "vet_by_one_agent": (*vet, "--agent", f"openai:gpt-4o-mini@{base_url}"),
         "import_openai": ("-c", "import openai"),
     }
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = kept | {"PYTHONPYCACHEPREFIX": str(scratch / "cache"), "XDG_CONFIG_HOME": str(scratch / "config")}
     taken: dict[str, list[float]] = {name: [] for name in commands}
-    for turn in range(repeat + 1):
+    for _ in range(repeat + 1):
         for name, words in commands.items():
-            seconds = cpu_s(words, scratch)
-            if turn:
-                taken[name].append(seconds)
-    middle = {name: median(values) for name, values in taken.items()}
+            for left in scratch.glob("store.db*"):
+                left.unlink()
+            taken[name].append(finished(words, scratch, environment=environment).cpu_s)
+    cpu = {name: median(values[1:]) for name, values in taken.items()}
     return {
         "machine": machine(),
         "repeat": repeat,
-        "cpu_s": {name: round(value, 3) for name, value in middle.items()},
-        **ratios(middle),
-    }
-
-
-def ratios(cpu: Mapping[str, float]) -> dict[str, float]:
-    """The figures from each command's CPU seconds."""
-    return {
+        "cpu_s": {name: round(value, 3) for name, value in cpu.items()},
         "help_over_packages": round(cpu["help"] / cpu["import_typer_and_rich"], 2),
         "vet_over_packages": round(cpu["vet"] / cpu["import_packages"], 2),
         "agent_beyond_sdk_s": round(cpu["vet_by_one_agent"] - cpu["import_openai"], 3),
     }
-
-
-def cpu_s(words: Sequence[str], folder: Path) -> float:
-    """CPU seconds of Python with these arguments, in a folder without a store."""
-    for left in folder.glob("store.db*"):
-        left.unlink()
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder / "config")}
-    return finished(words, folder, environment=environment).cpu_s

@@ -33,7 +33,8 @@ class Exchange(asyncio.Protocol):
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head = bytes(self._buffer[:end]).lower()
-            size = _content_length(head)
+            _, stated, rest = head.partition(b"\r\ncontent-length:")
+            size = int(rest.partition(b"\r\n")[0]) if stated else 0
             if len(self._buffer) < end + 4 + size:
                 return
             body = bytes(self._buffer[end + 4 : end + 4 + size])
@@ -67,11 +68,6 @@ class Upstream:
         server = await asyncio.get_running_loop().create_server(lambda: Exchange(self), "127.0.0.1", port, backlog=1024)
         async with server:
             await server.serve_forever()
-
-
-def _content_length(head: bytes) -> int:
-    _, found, rest = head.partition(b"\r\ncontent-length:")
-    return int(rest.partition(b"\r\n")[0]) if found else 0
 
 
 def agreeing(request: dict[str, Any]) -> str:

@@ -12,10 +12,11 @@ tries every order is asked only while that takes seconds:
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -44,7 +45,7 @@ def mallows(rng: np.random.Generator, size: int, phi: float) -> list[str]:
     return order
 
 
-def measured(calls: Iterator[Call]) -> float:
+def measured(calls: Iterable[Call]) -> float:
     """Median CPU milliseconds; the first call only warms up."""
     spent: list[float] = []
     for call in calls:
@@ -52,11 +53,6 @@ def measured(calls: Iterator[Call]) -> float:
         call()
         spent.append(time.process_time() - start)
     return 1000 * statistics.median(spent[1:])
-
-
-def repeated(times: int, call: Call) -> float:
-    """The same of one call, so many times."""
-    return measured(call for _ in range(times + 1))
 
 
 def row(what: str, ours: float, target: float | None, peers: dict[str, float] | None = None) -> dict[str, Any]:
@@ -106,14 +102,12 @@ def batch_rows(repeats: int) -> Iterator[dict[str, Any]]:
     """Ten thousand questions at once."""
     rng = np.random.default_rng(0)
     places = np.argsort(rng.random((10_000, VOTERS, 6)), axis=2)
-    yield row(
-        "Kemeny of 10,000 x 6 voters x 6 candidates: cost, optima",
-        repeated(repeats, lambda: voting.kemeny_batch(places)),
-        50.0,
-    )
-    yield row(
-        "the same with mean rank and span", repeated(repeats, lambda: voting.kemeny_batch(places, positions=True)), None
-    )
+    for what, goal, positions in (
+        ("Kemeny of 10,000 x 6 voters x 6 candidates: cost, optima", 50.0, False),
+        ("the same with mean rank and span", None, True),
+    ):
+        call = partial(voting.kemeny_batch, places, positions=positions)
+        yield row(what, measured(repeat(call, repeats + 1)), goal)
 
 
 def strength_rows(repeats: int) -> Iterator[dict[str, Any]]:
@@ -126,21 +120,16 @@ def strength_rows(repeats: int) -> Iterator[dict[str, Any]]:
     def fit(one: Any, other: Any) -> object:
         return voting.bradley_terry(voting.count_votes(one, other, outcome, candidates=names))
 
-    yield row(
-        "Bradley-Terry with standard errors, 1e6 votes (indices)", repeated(repeats, lambda: fit(first, second)), 50.0
-    )
     named = [names[i] for i in first], [names[i] for i in second]
-    yield row("the same votes by name", repeated(min(repeats, 5), lambda: fit(*named)), None, peers)
+    by_index = measured(repeat(partial(fit, first, second), repeats + 1))
+    yield row("Bradley-Terry with standard errors, 1e6 votes (indices)", by_index, 50.0)
+    by_name = measured(repeat(partial(fit, *named), min(repeats, 5) + 1))
+    yield row("the same votes by name", by_name, None, peers)
     first, second, outcome, names = _votes(10_000, 20)
     counts = voting.count_votes(first, second, outcome, candidates=names)
-    yield row(
-        "100 bootstraps of Bradley-Terry, 1e4 votes on 20 models",
-        measured(
-            partial(voting.bootstrap_strengths, counts, rng=np.random.default_rng(seed), resamples=100)
-            for seed in range(repeats + 1)
-        ),
-        60.0,
-    )
+    drawn = partial(voting.bootstrap_strengths, counts, resamples=100)
+    spent = measured(partial(drawn, rng=np.random.default_rng(seed)) for seed in range(repeats + 1))
+    yield row("100 bootstraps of Bradley-Terry, 1e4 votes on 20 models", spent, 60.0)
 
 
 def _votes(count: int, size: int) -> tuple[Any, Any, Any, list[str]]:
@@ -173,13 +162,10 @@ def reliability_rows(repeats: int) -> Iterator[dict[str, Any]]:
     voters = [f"v{v}" for _ in range(2000) for v in range(VOTERS)]
     labels = [f"c{label}" for label in given.ravel()]
     without = absent("crowd-kit", "crowdkit")
-    models: tuple[tuple[Literal["full", "one_coin"], str], ...] = (
-        ("full", "DawidSkene"),
-        ("one_coin", "OneCoinDawidSkene"),
-    )
-    for model, name in models:
+    models: dict[Literal["full", "one_coin"], str] = {"full": "DawidSkene", "one_coin": "OneCoinDawidSkene"}
+    for model, name in models.items():
         peers = {} if without else {"crowd-kit": measured(_crowd_kit(name, items, voters, labels) for _ in range(4))}
-        ours = repeated(repeats, partial(voting.dawid_skene, items, voters, labels, model=model))
+        ours = measured(repeat(partial(voting.dawid_skene, items, voters, labels, model=model), repeats + 1))
         yield row(f"Dawid-Skene ({model}), 12,000 labels", ours, 20.0, peers)
 
 

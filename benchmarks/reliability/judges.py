@@ -8,10 +8,11 @@ from metajudge.clashes.tally import why_no_unanimity
 from metajudge.providers.families import family_of
 from metajudge.stats.agreement import fleiss_kappa, krippendorff_alpha
 from metajudge.stats.intervals import binomial_test
-from metajudge.stats.paired import mcnemar_exact, sign_test
-from metajudge.stats.panels import MOST_JUDGES, PanelResult, Unity, panel_ablation, unity
+from metajudge.stats.paired import sign_test
+from metajudge.stats.panels import MOST_JUDGES, Unity, panel_ablation, unity
 
-from ..figure import NO_ROWS, Build, FigureTable, absent, agreement, fisher, made, share, share_of
+from .. import figure
+from ..figure import NO_ROWS, Build, FigureTable
 from .records import Evaluation
 
 
@@ -35,9 +36,9 @@ def _one_judge(table: FigureTable, rows: Sequence[Evaluation], judge: str) -> No
     votes = [(one, choice) for one in rows if (choice := one.votes.get(judge)) is not None]
     lost = len(rows) - len(votes)
     remark = f"{lost} evaluations have no first choice of this judge." if lost else ""
-    table.add("judge.{judge}", share_of(choice == one.human for one, choice in votes), remark, judge=judge)
+    table.add("judge.{judge}", figure.share_of(choice == one.human for one, choice in votes), remark, judge=judge)
     firsts = [choice == one.shown_first[judge] for one, choice in votes if judge in one.shown_first]
-    found = table.add("position.{judge}", share_of(firsts), judge=judge)
+    found = table.add("position.{judge}", figure.share_of(firsts), judge=judge)
     if firsts:
         p = f"; binomial p = {binomial_test(sum(firsts), len(firsts)).p_value:.2g}"
         table.found[f"position.{judge}"] = found.model_copy(update={"definition": f"{found.definition}{p}"})
@@ -52,62 +53,56 @@ def _family(votes: Sequence[tuple[Evaluation, str]], judge: str) -> Build:
         if len(kin) == 1 and set(one.sides) <= set(one.models):
             chose.append((choice == kin[0], one.human == kin[0]))
     if not chose:
-        return absent("No pair has exactly one response known to be of the judge's family.")
+        return figure.absent("No pair has exactly one response known to be of the judge's family.")
     return beside(("judge", "human"), chose)
 
 
 def beside(names: tuple[str, str], chose: Sequence[tuple[bool, bool]]) -> Build:
     """Two shares of the same rows in percent, their difference in points, and the exact p of McNemar's test."""
     one, other = (100 * fmean(values) for values in zip(*chose, strict=True))
-    test = mcnemar_exact([first for first, _ in chose], [second for _, second in chose])
-    return made({names[0]: one, names[1]: other, "difference": one - other, "p": test.p_value}, len(chose))
+    p = figure.tested(figure.mcnemar(chose))("").value
+    return figure.made({names[0]: one, names[1]: other, "difference": one - other, "p": p}, len(chose))
 
 
 def _ablation(table: FigureTable, rows: Sequence[Evaluation], judges: Sequence[str]) -> None:
     too_many = f"{len(judges)} judges make {2 ** len(judges) - 1:,} panels; up to {MOST_JUDGES} are counted out."
     if not rows or len(judges) > MOST_JUDGES:
         for name in ("panels", "panels.by_size"):
-            table.add(name, absent(too_many if rows else NO_ROWS))
+            table.add(name, figure.absent(too_many if rows else NO_ROWS))
         return
     results = panel_ablation([one.votes for one in rows], [one.human for one in rows], judges)
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for result in results:
         if result.concordance is not None:
             shares[str(len(result.judges))].append(100 * result.concordance.estimate)
+    panels = [
+        {
+            "judges": list(one.judges),
+            **{name: getattr(one, name) for name in ("right", "wrong", "undecided")},
+            "concordance": None if one.concordance is None else 100 * one.concordance.estimate,
+            "interval": None if one.concordance is None else [100 * one.concordance.low, 100 * one.concordance.high],
+        }
+        for one in results
+    ]
     by_size = {
         size: {"panels": len(found), "mean": fmean(found), "least": min(found), "most": max(found)}
         for size, found in shares.items()
     }
-    table.add("panels", made([_panel(result) for result in results], len(rows)))
-    table.add("panels.by_size", made(by_size, len(rows)))
+    table.add("panels", figure.made(panels, len(rows)))
+    table.add("panels.by_size", figure.made(by_size, len(rows)))
     # Over all evaluations, undecided ones in the denominator, so that panel and judges stand on the same rows.
     whole = 100 * results[-1].of_all.estimate
     single = [100 * result.of_all.estimate for result in results if len(result.judges) == 1]
-    for gain, word, value in (
-        ("gain_vs_random", "mean", fmean(single)),
-        ("gain_vs_worst", "least", min(single)),
-        ("gain_vs_best", "most", max(single)),
-    ):
-        table.add("panels.{gain}", made(whole - value, len(rows)), gain=gain, word=word, size=len(judges))
-
-
-def _panel(result: PanelResult) -> dict[str, object]:
-    found = result.concordance
-    return {
-        "judges": list(result.judges),
-        "right": result.right,
-        "wrong": result.wrong,
-        "undecided": result.undecided,
-        "concordance": None if found is None else 100 * found.estimate,
-        "interval": None if found is None else [100 * found.low, 100 * found.high],
-    }
+    for gain, word, of in (("random", "mean", fmean), ("worst", "least", min), ("best", "most", max)):
+        build = figure.made(whole - of(single), len(rows))
+        table.add("panels.{gain}", build, gain=f"gain_vs_{gain}", word=word, size=len(judges))
 
 
 def _unanimity(table: FigureTable, rows: Sequence[Evaluation], judges: Sequence[str], independent: int | None) -> None:
     alone = why_no_unanimity(2, len(judges), len(judges) if independent is None else independent)
     if alone is not None:
         for name in (Unity.UNANIMOUS, Unity.SPLIT, "fisher_p"):
-            table.add("unanimity.{missing}", absent(f"{alone.capitalize()}."), missing=name)
+            table.add("unanimity.{missing}", figure.absent(f"{alone.capitalize()}."), missing=name)
         return
     kinds: defaultdict[Unity, list[Evaluation]] = defaultdict(list)
     for one in rows:
@@ -118,8 +113,8 @@ def _unanimity(table: FigureTable, rows: Sequence[Evaluation], judges: Sequence[
     for kind in (Unity.UNANIMOUS, Unity.SPLIT):
         decided = [one for one in kinds[kind] if one.decided]
         counts.append((sum(one.right for one in decided), len(decided)))
-        table.add("unanimity.{kind}", share(*counts[-1]), remark, kind=kind)
-    table.add("unanimity.fisher_p", fisher(counts[0], counts[1]))
+        table.add("unanimity.{kind}", figure.share(*counts[-1]), remark, kind=kind)
+    table.add("unanimity.fisher_p", figure.fisher(counts[0], counts[1]))
 
 
 def _agreement(table: FigureTable, rows: Sequence[Evaluation], judges: Sequence[str]) -> None:
@@ -127,19 +122,12 @@ def _agreement(table: FigureTable, rows: Sequence[Evaluation], judges: Sequence[
     sides = [[None if vote is None else one.side(vote) for vote in given] for one, given in votes]
     complete = [row for row in sides if None not in row] if len(judges) > 1 else []
     pairable = [row for row in sides if sum(vote is not None for vote in row) > 1]
-    for name, found, why in (
-        (
-            "fleiss_kappa",
-            fleiss_kappa(complete) if complete else None,
-            "No evaluation has a complete panel of two or more.",
-        ),
-        (
-            "krippendorff_alpha",
-            krippendorff_alpha(pairable) if pairable else None,
-            "No evaluation has two first choices.",
-        ),
+    for name, of, given, why in (
+        ("fleiss_kappa", fleiss_kappa, complete, "No evaluation has a complete panel of two or more."),
+        ("krippendorff_alpha", krippendorff_alpha, pairable, "No evaluation has two first choices."),
     ):
-        table.add(f"judges.{name}", agreement(found, "" if found is None else f"; {found.method}", why))
+        found = of(given) if given else None
+        table.add(f"judges.{name}", figure.agreement(found, "" if found is None else f"; {found.method}", why))
 
 
 def _direction(table: FigureTable, rows: Sequence[Evaluation]) -> None:
@@ -162,12 +150,11 @@ def _direction(table: FigureTable, rows: Sequence[Evaluation]) -> None:
                 rates[side] = won / played
         if len(rates) == 2 and one.winner is not None:
             steps.append(rates[one.winner] - rates[one.human])
-    if not steps:
-        why = "No disagreement is between models with other comparisons in these data." if placed else NO_ROWS
-        table.add("capability.direction", absent(why))
-        table.add("capability.sign_p", absent(why))
-        return
-    test = sign_test(steps)
-    value = {"stronger": test.favour_first, "weaker": test.favour_second, "equal": test.tied}
-    table.add("capability.direction", made(value, len(steps)))
-    table.add("capability.sign_p", made(test.p_value, len(steps)))
+    why = "No disagreement is between models with other comparisons in these data." if placed else NO_ROWS
+    value = p = figure.absent(why)
+    if steps:
+        test = sign_test(steps)
+        counts = {"stronger": test.favour_first, "weaker": test.favour_second, "equal": test.tied}
+        value, p = figure.made(counts, len(steps)), figure.made(test.p_value, len(steps))
+    table.add("capability.direction", value)
+    table.add("capability.sign_p", p)

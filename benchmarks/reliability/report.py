@@ -2,20 +2,23 @@
 
 from metajudge import __version__
 from metajudge.clashes.concordance import CEILING
-from metajudge.report.document import Absent, Block, Cell, Report, Section, Table
+from metajudge.report.document import Block, Report, Section, Table
 
-from ..columns import columns, without
-from ..figure import Figure, Figures, bars, classes_chart, definitions_table, with_ends
+from ..figure import UNITS, UNITY, Figure, Figures, bars, classes_chart, figure_table, sections_of, without
 
-SECTIONS = (
-    ("Concordance with humans", ("run", "combined.", "majority.")),
-    ("Repeated runs", ("retest.", "stability.")),
-    ("Targeted third run", ("third.",)),
-    ("Judges", ("judge.", "judges.", "position.", "family.", "self.")),
-    ("Panels", ("panels", "unanimity.")),
-    ("Lean to stronger models", ("capability.",)),
-    ("Answers made anew", ("cycles.",)),
+SECTIONS = {
+    "Concordance with humans": ("run", "combined.", "majority."),
+    "Repeated runs": ("retest.", "stability."),
+    "Targeted third run": ("third.",),
+    "Judges": ("judge.", "judges.", "position.", "family.", "self."),
+    "Panels": ("panels", "unanimity."),
+    "Lean to stronger models": ("capability.",),
+    "Answers made anew": ("cycles.",),
+}
+TERMINAL = (
+    *("run", "combined.", "retest.", "stability.", "third.", "majority.", "judge.", "unanimity.", "cycles.", "self."),
 )
+"""How the ids begin of what a terminal shows."""
 MOST_BARS = 12
 
 
@@ -48,46 +51,26 @@ def _percent(one: Figure) -> str:
 def report_of(figures: Figures, *, title: str, summary: tuple[str, ...], provenance: dict[str, str]) -> Report:
     """The whole report."""
     charts = _charts(figures)
-    sections = [Section(title="At a glance", blocks=tuple(charts))] if charts else []
-    for name, prefixes in SECTIONS:
-        mine = {key: one for key, one in figures.items() if key.startswith(prefixes)}
-        if mine:
-            sections.append(Section(title=name, blocks=(figure_table(name, mine), definitions_table(name, mine))))
+    glance = [Section(title="At a glance", blocks=tuple(charts))] if charts else []
+    mixed = "Ties, lost verdicts and errors are counted by themselves and are never mismatches."
     return Report(
         title=title,
-        summary=(
-            *sentences(figures),
-            *summary,
-            "Shares are in percent, differences in percentage points, costs in US dollars; intervals are at 95 %. "
-            "Ties, lost verdicts and errors are counted by themselves and are never mismatches.",
-        ),
-        sections=tuple(sections),
+        summary=(*sentences(figures), *summary, f"{UNITS} {mixed}"),
+        sections=(*glance, *sections_of(SECTIONS, figures)),
         provenance={**provenance, "metajudge": __version__},
     )
 
 
-def figure_table(caption: str, figures: Figures) -> Table:
-    """Value, n and remark of each figure."""
-    titles = columns("Figure", "Value", ("n", "count"), "Remark")
-    rows = tuple((name, _value(one), one.n, one.why or "") for name, one in figures.items())
-    return Table(caption=caption, columns=titles, rows=rows)
-
-
 def terminal_table(figures: Figures) -> Table:
     """What is worth a look at once; the report has everything."""
-    wanted = ("run", "combined.", "retest.", "stability.", "third.", "majority.", "judge.", "unanimity.", "cycles.")
     mine = {
         name: one
         for name, one in figures.items()
-        if name.startswith((*wanted, "self."))
+        if name.startswith(TERMINAL)
         and not name.endswith(("_uniform", "matrix", ".cost"))
         and not (name.startswith("third.") and one.value is None)
     }
     return without(figure_table("Reliability of the panel", mine), {3})
-
-
-def _value(figure: Figure) -> Cell:
-    return Absent(absent=figure.why or "no data") if figure.value is None else with_ends(figure)
 
 
 def _charts(figures: Figures) -> list[Block]:
@@ -100,10 +83,9 @@ def _charts(figures: Figures) -> list[Block]:
     if shown:
         description = "Share of decided evaluations that name the human's choice: the panel by run, then each judge."
         blocks.append(bars("Concordance with humans", description, figures, shown))
-    unity = {"unanimous": "unanimity.unanimous", "split": "unanimity.split"}
-    if set(unity.values()) <= set(figures):
+    if set(UNITY.values()) <= set(figures):
         description = "The same by whether all judges of a complete panel agree."
-        blocks.append(bars("Unanimity as a signal", description, figures, unity))
+        blocks.append(bars("Unanimity as a signal", description, figures, UNITY))
     classes = figures["stability.classes"].value if "stability.classes" in figures else {}
     if any(classes.values()):
         description = "Stably right, stably wrong, stable ties, unstable, or fewer than two verdicts."

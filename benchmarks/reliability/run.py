@@ -1,18 +1,24 @@
 """Running a panel over labelled pairs: full runs with fresh labels and draws, then a targeted third."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from metajudge.clashes.clash import Clash, Place
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.run import OnRecord, Round, run_rounds
+from metajudge.clashes.run import OF_CLASH, ClashTotals, OnRecord, Round, run_rounds
+from metajudge.clashes.setup import ClashSettings, build_clash
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.panels.config import PanelConfig
+from metajudge.readers.human_preferences import Preferences
 from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.outputs import AttemptFile
+from metajudge.session import Session
 from metajudge.stats.stability import ThirdRun
 from metajudge.types import Item
 
 from .analysis import third_run
-from .clash_records import evaluations_of
+from .records import evaluations_of
 
 THIRD_SHARE = 0.6
 """Share of the items by default: sixty of a hundred, as in the study the protocol comes from."""
@@ -127,3 +133,87 @@ def _require_same(records: Iterable[ClashRecord], items: Sequence[Item], clash: 
                 f"the file of records contains item {record.item_id} judged by another panel, with another seed, or an "
                 "item that is not asked for: choose another --records, or the settings of before"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A panel, the pairs it judges and how often.
+
+    Attributes:
+        limit: takes the first pairs; None for all.
+        criteria_model: names criteria for each question; None for the general ones.
+        seed: of the labels; models are sent none, or every repeat would be the same.
+
+    Raises:
+        ConfigurationError: a panel without agents.
+    """
+
+    pairs: Preferences
+    panel: PanelConfig
+    criteria_model: str | None
+    protocol: Protocol
+    limit: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.panel.agents:
+            raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+
+    @property
+    def items(self) -> list[Item]:
+        """The pairs that are judged."""
+        return self.pairs.items[: self.limit]
+
+    @property
+    def sentence(self) -> str:
+        """How many there are, by what rule, and what was left out."""
+        left_out = ", ".join(f"{n} {reason}" for reason, n in self.pairs.excluded.most_common())
+        said = f"{self.pairs.kind}, {len(self.items)} pairs. {self.pairs.rule}"
+        return said + (f" Left out: {left_out}." if left_out else "")
+
+    def price(self) -> str:
+        """How many calls the study takes, in a sentence."""
+        judges, items, runs = len(self.panel.agents), len(self.items), self.protocol.runs
+        each = judges + (self.criteria_model is not None)
+        third = self.protocol.size_for(items) * each if self.protocol.targeted else 0
+        return f"Dry run, nothing sent: {items} pairs, {runs} runs, {judges} judges: {items * runs * each:,} calls" + (
+            f" and about {third:,} more for the third run." if third else "."
+        )
+
+    async def run(
+        self, session: Session, records: Path | None, *, totals: ClashTotals, stop: Stop, update: Callable[[], None]
+    ) -> PanelRun:
+        """Asks the panel; every attempt is appended to ``records``, and those already there are not made again.
+
+        Args:
+            session: open; its agents are the judges. Votes are not weighted.
+            records: JSONL of :class:`~metajudge.clashes.record.ClashRecord`; None to keep none.
+
+        Raises:
+            InputError: ``records`` contains those of another panel, seed or text.
+        """
+        totals.prompts = len(self.items)
+        settings = ClashSettings(
+            judges=session.models(), criteria_model=self.criteria_model, given=True, seed=self.seed
+        )
+        async with session.recording(totals, stop):
+            with AttemptFile(records, ClashRecord, OF_CLASH) as file:
+
+                def keep(record: ClashRecord, reused: bool) -> None:
+                    totals.add(record, reused)
+                    if not reused:
+                        file.append(record)
+                    update()
+
+                found = await run_panel(
+                    self.items,
+                    build_clash(session, settings, ()),  # names are hidden item by item
+                    self.protocol,
+                    earlier=file.earlier,
+                    on_record=keep,
+                    workers=session.workers,
+                    stop=stop,
+                    grace_s=session.grace_s,
+                )
+            totals.end = found.end
+        return found

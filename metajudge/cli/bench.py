@@ -121,7 +121,7 @@ SIGNALS_HELP = (
 @app.command("list")
 def list_all() -> None:
     """List the benchmarks with their licences and sources."""
-    catalogue = import_module("metajudge.benchmarks.catalogue")
+    catalogue = import_module("metajudge.benchmarks.benchmark")
     echo_lines(catalogue.lines())
 
 
@@ -161,14 +161,13 @@ class Probabilities:
 
     def of(self, work: Any, results: Sequence[Any]) -> Any:
         """The probabilities of a run's judgments; None without any."""
+        making = import_module("metajudge.benchmarks.probabilities")
         if self.calibration is not None:
-            loading = import_module("metajudge.benchmarks.calibrated")
-            return loading.load_calibrated(
+            return making.load_calibrated(
                 self.calibration, work, results, self.agent_scores, self.allow_other_calibration
             )
         seeds = int(work.fitted) if self.seeds is None else self.seeds
-        fitting = import_module("metajudge.benchmarks.out_of_fold")
-        return fitting.fit_out_of_fold(work, seeds, results) if seeds else None
+        return making.fit_out_of_fold(work, seeds, results) if seeds else None
 
 
 @app.command(FILE_COMMAND, help="Measure judges and vetting on labelled files of your own; `bench FILE` is the same.")
@@ -270,7 +269,7 @@ def benchmark(
         ),
         own,
     )
-    refuse_bad_lines([work.first_reject] if work.first_reject is not None else [], reading.strict)
+    refuse_bad_lines([] if (reject := work.records.reject) is None else [reject], reading.strict)
     if (note := note_of(work.records.facts.asked, None if own is None else own.unit)) is not None:
         say(note)
     plan = work.plan(dry_run=dry_run)
@@ -329,16 +328,15 @@ def agent_clash(
 ) -> None:
     """Recompute a published study of a judge panel from its raw judgments, and print where it differs."""
     if data is None:
-        source = import_module("metajudge.benchmarks.catalogue").STUDIES["agent_clash"].source
+        source = import_module("metajudge.benchmarks.benchmark").STUDIES["agent_clash"].source
         raise typer.BadParameter(f"give --data: {source}")
     outputs.check()
-    studying = import_module("metajudge.benchmarks.agent_clash.study")
     reporting = import_module("metajudge.benchmarks.agent_clash.report")
-    study = studying.load_study(data)
-    figures = studying.recompute(study)
+    study = import_module("metajudge.benchmarks.agent_clash.records").load_study(data)
+    figures = reporting.recompute(study)
     page = reporting.report_of(study, figures)
     echo_lines((table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ())
-    outputs.write(lambda: str(studying.to_json(figures)), lambda: page)
+    outputs.write(lambda: str(import_module("metajudge.benchmarks.figure").to_json(figures)), lambda: page)
 
 
 app.command("reliability")(reliability)

@@ -23,6 +23,7 @@ from metajudge.cli.options import (
 from metajudge.cli.outputs import Outputs
 from metajudge.cli.sending import BudgetUsdOption
 from metajudge.errors import InputError
+from metajudge.readers.human_preferences import read_preferences
 from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
@@ -81,14 +82,14 @@ def reliability(
     """
     outputs.check(records)
     if data is None:
-        source = import_module("metajudge.benchmarks.catalogue").STUDIES["reliability"].source
+        source = import_module("metajudge.benchmarks.benchmark").STUDIES["reliability"].source
         raise typer.BadParameter(f"give --data: {source}")
     if data.is_dir():
         raise InputError(
             f"{data} is a folder: name one file, of labelled pairs (items as JSONL, MT-Bench human judgments or "
             "Arena-100k) or of `metajudge clash` records"
         )
-    recording = import_module("metajudge.benchmarks.reliability.clash_records")
+    recording = import_module("metajudge.benchmarks.reliability.records")
     if not judge and config is None:
         if not recording.holds_clash_records(data):
             raise typer.BadParameter(
@@ -97,16 +98,16 @@ def reliability(
         _write(recording.read_clash_records(data), str(data), outputs)
         return
     running = import_module("metajudge.benchmarks.reliability.run")
-    studying = import_module("metajudge.benchmarks.reliability.study")
     protocol = running.Protocol(runs, targeted_third, third_size)
-    study = studying.Study(
-        pairs=studying.read_pairs(data, sample=sample, limit=limit),
+    study = running.Study(
+        pairs=read_preferences(data, sample=sample),
         panel=panel_from(config, judge),
         criteria_model=criteria_model,
         protocol=protocol,
+        limit=limit,
         seed=seed,
     )
-    outputs.tell(f"{data}: {study.pairs.sentence}")
+    outputs.tell(f"{data}: {study.sentence}")
     for reject in study.pairs.rejects:
         typer.echo(f"metajudge: {reject}", err=True)
     refuse_bad_lines(study.pairs.rejects, strict)
@@ -125,11 +126,11 @@ def reliability(
 
     async def asked(stop: Stop) -> Any:
         async with session:
-            with Progress(totals, session.meter, runs * len(study.pairs.items)) as progress:
+            with Progress(totals, session.meter, runs * len(study.items)) as progress:
                 return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
 
     done = run_stoppable(asked)
-    _write(done.records, f"{data} ({study.pairs.kind})", outputs, protocol, done.third)
+    _write(done.records, f"{data} ({study.pairs.kind})", outputs, runs, done.third)
     if records is not None:
         outputs.tell(f"Written: {records} (every attempt; run the same command again to resume)")
     if totals.end.next_step is not None:
@@ -137,14 +138,14 @@ def reliability(
     raise typer.Exit(exit_code(totals.counts, strict=strict))
 
 
-def _write(records: list[object], source: str, outputs: Outputs, protocol: object = None, third: object = None) -> None:
-    analysing = import_module("metajudge.benchmarks.reliability.analyse")
+def _write(records: list[object], source: str, outputs: Outputs, runs: int | None = None, third: object = None) -> None:
+    analysing = import_module("metajudge.benchmarks.reliability.analysis")
     reporting = import_module("metajudge.benchmarks.reliability.report")
-    found = analysing.analyse_records(records, protocol, third)
+    found = analysing.analyse_records(records, runs, third)
     table = table_to_text(reporting.terminal_table(found.figures))
     echo_lines((table, *reporting.sentences(found.figures), *found.summary) if not outputs.as_json else ())
     outputs.write(
-        lambda: str(analysing.to_json(found.figures)),
+        lambda: str(import_module("metajudge.benchmarks.figure").to_json(found.figures)),
         lambda: reporting.report_of(
             found.figures,
             title="Reliability of a judge panel",

@@ -398,6 +398,6 @@ def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], T
     if len({record.cycle for record in records}) < 2:
         return {}, None
     # Mapped into the package from another folder, which type checkers cannot follow.
-    figures = import_module("metajudge.benchmarks.reliability.cycles").cycle_figures(records)
-    table = import_module("metajudge.benchmarks.reliability.report").figure_table("Over cycles", figures)
+    figures = import_module("metajudge.benchmarks.reliability.analysis").cycle_figures(records)
+    table = import_module("metajudge.benchmarks.figure").figure_table("Over cycles", figures)
     return {name: figure.entry() for name, figure in figures.items()}, table

@@ -46,7 +46,7 @@ def fetch(
 
     The download is checked before the folder is created; an incomplete one leaves nothing behind. Needs git.
     """
-    catalogue = import_module("metajudge.benchmarks.catalogue")
+    catalogue = import_module("metajudge.benchmarks.benchmark")
     fetching = import_module("metajudge.benchmarks.fetch")
     card = catalogue.benchmark_named(name).card
     count = fetching.fetch(card, out, source=source, timeout_s=timeout_s)

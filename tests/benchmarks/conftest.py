@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from metajudge.benchmarks.agent_clash.records import load_study
-from metajudge.benchmarks.agent_clash.study import recompute
+from metajudge.benchmarks.agent_clash.report import recompute
 
 from tests.benchmarks.grids import GRID
 from tests.doubles.clash_study import write

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from metajudge.benchmarks.bench_report import report_of
-from metajudge.benchmarks.calibrated import SCORE_NAME, load_calibrated
 from metajudge.benchmarks.findings import OVERALL
+from metajudge.benchmarks.probabilities import load_calibrated
 from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.calibration.files import save_calibration
@@ -89,7 +89,7 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     assert guaranteed.threshold.origin == "guaranteed, set on labels of its own"
     assert (guaranteed.cells[OVERALL].n, guaranteed.cells[OVERALL].selected) == (80, 60)
     assert guaranteed.cells[OVERALL].precision.share == 1.0
-    assert f"{SCORE_NAME}, best 60 %" in {row.column for row in rows.values()}
+    assert "calibrated probability, best 60 %" in {row.column for row in rows.values()}
     (owl,) = findings.judges
     assert owl.reliability
     assert any("one judgment drawn per question" in note for note in owl.notes)

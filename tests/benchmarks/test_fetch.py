@@ -2,7 +2,7 @@ import dataclasses
 import subprocess
 
 import pytest
-from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.benchmark import benchmark_named
 from metajudge.benchmarks.fetch import fetch
 
 from metajudge.errors import InputError

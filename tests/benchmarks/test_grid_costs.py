@@ -1,5 +1,5 @@
 import pytest
-from metajudge.benchmarks.grid_costs import Ledger
+from metajudge.benchmarks.grid_run import Ledger
 
 from metajudge.panels.config import AgentConfig, Discussion, PanelConfig
 from metajudge.report.document import Absent

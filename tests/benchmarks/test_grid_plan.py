@@ -1,8 +1,7 @@
 import tomllib
 
 import pytest
-from metajudge.benchmarks.grid import Grid, load_grid
-from metajudge.benchmarks.grid_plan import plan_grid
+from metajudge.benchmarks.grid import Grid, load_grid, plan_grid
 
 from metajudge.errors import ConfigurationError
 from tests.benchmarks.grids import GRID

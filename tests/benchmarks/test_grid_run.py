@@ -1,7 +1,7 @@
 import pytest
 from metajudge.benchmarks.bench_report import report_of
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.grid_plan import Plan
+from metajudge.benchmarks.grid import Plan
 from metajudge.benchmarks.grid_run import run_plan
 
 from metajudge.report.html import to_html

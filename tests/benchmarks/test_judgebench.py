@@ -1,6 +1,5 @@
 import pytest
-from metajudge.benchmarks.benchmark import find_folder, open_recorded
-from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.benchmark import benchmark_named, find_folder, open_recorded
 
 from metajudge.errors import InputError
 from tests.doubles.judgebench import game, pair

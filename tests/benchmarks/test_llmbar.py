@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from metajudge.benchmarks.benchmark import open_recorded
-from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.benchmark import benchmark_named, open_recorded
 from metajudge.benchmarks.llmbar import AGREE, BOTH, FIRST, SWAPPED, UNREAD
 
 

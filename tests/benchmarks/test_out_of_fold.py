@@ -2,7 +2,7 @@ import json
 
 import pytest
 from metajudge.benchmarks.bench import Bench, Request
-from metajudge.benchmarks.out_of_fold import fit_out_of_fold
+from metajudge.benchmarks.probabilities import fit_out_of_fold
 from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.readers import open_judgments

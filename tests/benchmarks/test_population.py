@@ -1,7 +1,7 @@
 from collections import Counter
 
 from metajudge.benchmarks.bench import Bench, Request
-from metajudge.benchmarks.population import Population, stratified
+from metajudge.benchmarks.observations import Population, stratified
 
 from tests.benchmarks.benches import bench_of
 from tests.doubles.judgebench import CATEGORIES, game, pair

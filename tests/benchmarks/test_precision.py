@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
 from metajudge.benchmarks.findings import OVERALL
-from metajudge.benchmarks.observations import observed
-from metajudge.benchmarks.precision import coverage_curve, precision_rows, reliability
-from metajudge.benchmarks.records import Records
-from metajudge.benchmarks.selections import Score, Selection, keep_all
+from metajudge.benchmarks.observations import Records, observed
+from metajudge.benchmarks.precision import Score, Selection, coverage_curve, keep_all, precision_rows, reliability
 
 from metajudge.report.document import Absent
 from metajudge.types import Item, Judgment
@@ -18,7 +16,7 @@ def observations(correct, *, questions=None, categories=None, orders=None):
         item = Item(id=name, question=name, responses={"A": "", "B": ""}, label="A>B", category=category)
         verdict = "A>B" if right else "B>A"
         records.add(Judgment(id=f"j{number}", item=item, judge="owl", verdict=verdict, order=tuple(order)))
-    return observed(records, enumerate(records.judgments))
+    return observed(records, np.arange(len(correct)))
 
 
 def selection(kept, name="kept", kind="configuration"):

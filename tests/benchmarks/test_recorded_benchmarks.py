@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from metajudge.benchmarks.bench import ALL_JUDGES, Bench, Request
-from metajudge.benchmarks.benchmark import find_folder, open_recorded
-from metajudge.benchmarks.catalogue import benchmark_named
+from metajudge.benchmarks.benchmark import benchmark_named, find_folder, open_recorded
 from metajudge.benchmarks.findings import OVERALL
 
 DATA = os.environ.get("METAJUDGE_DATA")

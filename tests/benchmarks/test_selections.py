@@ -1,4 +1,4 @@
-from metajudge.benchmarks.selections import Score, keep_above, keep_share
+from metajudge.benchmarks.precision import Score, keep_above, keep_share
 
 
 def test_equal_scores_stay_together_so_the_order_of_lines_settles_nothing():

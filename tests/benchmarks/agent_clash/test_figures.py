@@ -7,9 +7,8 @@ import pytest
 import typer
 from metajudge.benchmarks.agent_clash.figures import PUBLISHED, agrees, beside
 from metajudge.benchmarks.agent_clash.records import load_study
-from metajudge.benchmarks.agent_clash.report import report_of
-from metajudge.benchmarks.agent_clash.study import recompute, to_json
-from metajudge.benchmarks.figure import Explanation, Figure
+from metajudge.benchmarks.agent_clash.report import recompute, report_of
+from metajudge.benchmarks.figure import Explanation, Figure, to_json
 
 from metajudge.cli import bench as bench_cli
 from metajudge.report.html import to_html

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from metajudge.benchmarks.agent_clash.figures import PUBLISHED, agrees
 from metajudge.benchmarks.agent_clash.records import load_study
-from metajudge.benchmarks.agent_clash.study import recompute
+from metajudge.benchmarks.agent_clash.report import recompute
 
 DATA = os.environ.get("METAJUDGE_DATA")
 pytestmark = pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA does not name the folder of recorded data")

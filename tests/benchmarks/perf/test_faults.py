@@ -57,7 +57,7 @@ def test_a_result_that_changes_without_a_word_is_found_out(campaign, monkeypatch
         outcomes.popitem()
         return outcomes
 
-    broken = fault_operations.Operation(VET.name, VET.prepare, VET.run, changed)
+    broken = fault_operations.Operation(VET.name, VET.prepare, VET.words, changed)
     cell = campaign.model_fault("500", broken)
     assert (cell.silent, cell.duplicates, cell.lost) == (1, 1, 1)
     assert not cell.sound

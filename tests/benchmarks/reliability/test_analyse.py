@@ -2,8 +2,8 @@
 
 import pytest
 from metajudge.benchmarks.figure import Figure
-from metajudge.benchmarks.reliability.analyse import analyse_records
-from metajudge.benchmarks.reliability.clash_records import evaluations_of, read_clash_records
+from metajudge.benchmarks.reliability.analysis import analyse_records
+from metajudge.benchmarks.reliability.records import evaluations_of, read_clash_records
 from metajudge.benchmarks.reliability.report import report_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 

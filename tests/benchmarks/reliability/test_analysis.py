@@ -34,7 +34,7 @@ def test_ties_lost_verdicts_and_errors_are_in_no_share_of_the_decided():
         evaluation("q2", "bbb"),
         evaluation("q3", "ab-"),
         evaluation("q4", "---"),
-        evaluation("q5", "---", status="error", reason="HTTP 500"),
+        evaluation("q5", "---", status="error"),
     ]
     found = analyse(rows, JUDGES, repeats=1)
     assert found["run1.status"].value == {"ok": 2, "tie": 1, "no_verdict": 1, "error": 1}

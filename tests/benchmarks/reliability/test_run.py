@@ -1,5 +1,5 @@
-from metajudge.benchmarks.reliability.analyse import analyse_records
-from metajudge.benchmarks.reliability.clash_records import evaluations_of
+from metajudge.benchmarks.reliability.analysis import analyse_records
+from metajudge.benchmarks.reliability.records import evaluations_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
 from tests.benchmarks.reliability.panels import panel
@@ -13,7 +13,7 @@ async def test_the_targeted_third_run_takes_what_the_rule_says():
     third = [record.item_id for record in done.records if record.repeat == 3]
     assert sorted(third) == sorted(done.third.chosen)
     assert done.third.unstable
-    found = analyse_records(done.records, Protocol(runs=2, targeted=True, third_size=12), done.third)
+    found = analyse_records(done.records, 2, done.third)
     assert found.figures["third.chosen"].n == len(third)
     assert found.figures["run1.n"].value == found.figures["run2.n"].value == 20
     assert any("targeted run took" in sentence for sentence in found.summary)
