@@ -18,7 +18,7 @@ from metajudge.monitor.sampling import Pick
 from metajudge.monitor.stored import promises
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
-from metajudge.readers.tables import JsonLineTable
+from metajudge.readers.tables import json_lines
 from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.store.protocol import Store
 from metajudge.types import digest, text_digest
@@ -187,9 +187,7 @@ def read_decisions(path: Path | str, *, target: float, delta: float) -> tuple[Wa
     """
     source = Source(Path(path), str(path))
     rows, rejects = split(
-        each(
-            source, JsonLineTable(source).rows(), lambda line: (line.number, LabelledDecision.model_validate(line.data))
-        )
+        each(source, json_lines(source).rows(), lambda line: (line.number, LabelledDecision.model_validate(line.data)))
     )
     if not rows:
         first = f": {rejects[0]}" if rejects else ""

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
+import orjson
+
 from metajudge.readers.cells import cell
 from metajudge.types import Category, Item, Judgment
 
@@ -44,9 +46,9 @@ class Alike:
             if value is None or kind is str:
                 found.append(value)
             elif kind in _NUMBERS:
-                found.append((kind, value))
-            elif kind is list and all(type(one) is str for one in value):
-                found.append(tuple(value))
+                found.append(repr(value) if kind is float else (kind, value))  # which tells 0.0 from -0.0
+            elif kind is list:
+                found.append(orjson.dumps(value, default=str))
             else:
                 return None
         return tuple(found)

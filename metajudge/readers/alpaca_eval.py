@@ -42,10 +42,6 @@ class AnnotationRow(BenchmarkLine):
     preference_version: str | None = None
 
 
-def is_annotation(record: dict[str, Any]) -> bool:
-    return record.keys() >= {"instruction", "output_1", "output_2", "preference", "annotator"}
-
-
 def judgments(entry: Line) -> list[Judgment]:
     """The judgment of a row."""
     row = AnnotationRow.model_validate(entry.data)

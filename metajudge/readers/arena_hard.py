@@ -13,6 +13,7 @@ the record is rejected, because the end of a response is ambiguous. Ids are ``qu
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +81,7 @@ class _Texts:
         return _Texts(self.question, self.second, self.first)
 
 
-def is_arena_hard(record: dict[str, Any]) -> bool:
+def is_arena_hard(record: Mapping[str, Any]) -> bool:
     return record.keys() >= {"model", "judge", "games"} and ("question_id" in record or "uid" in record)
 
 

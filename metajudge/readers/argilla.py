@@ -13,12 +13,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import AGENT
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import ANSWER_KEYS, QUESTION_KEYS, RecordedRun, RecordedScore, asked_and_answered
+from metajudge.readers.scored_runs import (
+    ANSWER_KEYS,
+    QUESTION_KEYS,
+    AssessedRun,
+    RecordedRun,
+    RecordedScore,
+    asked_and_answered,
+)
 
 FORMAT = "Argilla records"
 _NOT_SUBMITTED = ("draft", "discarded")

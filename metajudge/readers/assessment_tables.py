@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.replacing import replacing
 from metajudge.installation import install_command
+from metajudge.readers.lines import Reject, Source
+from metajudge.readers.typed_tables import arrow_table, parquet_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +77,7 @@ def table_of(lines: Sequence[bytes]) -> "pa.Table":
 
     columns = {
         name: compute.struct_field(read[place], list(inside)) if inside else read[place]
-        for name, (_, place, *inside) in _COLUMNS.items()
+        for name, (_, place, *inside) in COLUMNS.items()
         if place != "score_bounds"
     }
     bounds = read["score_bounds"].combine_chunks()
@@ -92,7 +94,7 @@ def table_of(lines: Sequence[bytes]) -> "pa.Table":
 def schema() -> "pa.Schema":
     """The columns of a table of assessments."""
     pa = arrow()
-    named = [(name, getattr(pa, kind)()) for name, (kind, *_) in _COLUMNS.items()]
+    named = [(name, getattr(pa, kind)()) for name, (kind, *_) in COLUMNS.items()]
     signals = [(f"signal.{name}", pa.float64()) for name in _signals()]
     return pa.schema([*named, ("agents", _agents(pa)), *signals, ("assessment", pa.string())])
 
@@ -101,27 +103,23 @@ def assessment_lines(path: Path) -> Iterator[bytes]:
     """The records of a table of assessments as lines of JSON.
 
     Raises:
-        ConfigurationError: pyarrow is not installed.
-        InputError: a file that cannot be read, or without the column ``assessment``.
+        InputError: a file that cannot be read, or without the column ``assessment``; an Arrow file without pyarrow.
     """
-    pa = arrow()
+    source = Source(path, str(path))
+    table = (parquet_table if path.suffix.lower() == ".parquet" else arrow_table)(source, "assessment")
     try:
-        if path.suffix.lower() == ".parquet":
-            from pyarrow import parquet
-
-            batches = parquet.ParquetFile(path).iter_batches(ROWS, columns=["assessment"])
-        else:
-            reader = pa.ipc.open_file(pa.memory_map(str(path)))
-            batches = (reader.get_batch(at).select(["assessment"]) for at in range(reader.num_record_batches))
-        for batch in batches:
-            yield from (text.encode() for text in batch.column(0).to_pylist() if text is not None)
-    except (OSError, KeyError, pa.ArrowException) as error:
+        for row in table.rows():
+            if isinstance(row, Reject):
+                raise InputError(row.reason)
+            if (text := row.data["assessment"]) is not None:
+                yield text.encode()
+    except (InputError, KeyError) as error:
         raise InputError(f"{path} cannot be read as a table of assessments: {error}") from None
 
 
 _TEXTS: Final = {name: ("string", name) for name in ("judgment_id", "item_id", "judge", "category", "status")}
 _VERSIONS: Final = {name: ("string", name) for name in ("rubric", "panel_digest", "judgment_digest")}
-_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     **_TEXTS,
     "accepted": ("bool_", "accepted"),
     "score": ("float64", "final_score"),
@@ -151,7 +149,7 @@ def _record(pa: Any) -> Any:
     signal = pa.struct([("value", pa.float64())])
     return pa.schema(
         [
-            *((path[0], getattr(pa, kind)()) for kind, *path in _COLUMNS.values() if path[0] not in _NESTED),
+            *((path[0], getattr(pa, kind)()) for kind, *path in COLUMNS.values() if path[0] not in _NESTED),
             ("score_bounds", pa.list_(pa.float64())),
             ("decision", pa.struct([("action", pa.string())])),
             ("failure", pa.struct([("kind", pa.string()), ("message", pa.string())])),

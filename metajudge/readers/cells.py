@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import orjson
 
+from metajudge.readers.lines import BadLine, require_characters
+
 TURNS: Final = "turns:"
 """Before a column's name: its cells are lists of texts, one for each turn of a conversation, perhaps as JSON text."""
 LONGEST_LITERAL: Final = 1_000_000
@@ -69,16 +71,19 @@ def _parsed(text: str) -> Any:
         found = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
+    try:
+        require_characters(found)
+    except (BadLine, TypeError, ValueError, RecursionError):  # Python writes more than JSON can
+        return text
     return found if isinstance(found, list | dict) else text
 
 
 def names_in(value: Any) -> tuple[str, ...]:
     """Names in a cell: a list, a JSON list as text, or divided by commas or > signs."""
     if isinstance(value, str) and value.strip().startswith("["):
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return (value,)
+        given, value = value, parsed(value)
+        if value is given:
+            return (given,)
     if isinstance(value, list):
         return tuple(map(str, value))
     return tuple(part.strip() for part in re.split(r"[,>]", value) if part.strip()) if isinstance(value, str) else ()

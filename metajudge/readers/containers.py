@@ -1,6 +1,5 @@
 """What a file is on the outside: a table of rows, one JSON object, or an archive; by its first bytes."""
 
-import zlib
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
@@ -8,15 +7,15 @@ from typing import Final
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Source, open_bytes
-from metajudge.readers.tables import CsvTable, JsonLineTable, JsonListTable, Table, looks_like_csv
+from metajudge.readers.lines import Source, head_of
+from metajudge.readers.tables import Table, csv_table, json_lines, json_list, looks_like_csv
 from metajudge.readers.typed_tables import (
-    ArrowTable,
-    DatasetTable,
-    ParquetTable,
-    WorkbookTable,
+    arrow_table,
     dataset_folders,
+    dataset_table,
     is_workbook,
+    parquet_table,
+    workbook_table,
 )
 
 HEAD_BYTES = 4096
@@ -55,14 +54,10 @@ def container_of(source: Source) -> Container:
         return Container.ARROW
     if signature == b"PK\x03\x04":
         return Container.WORKBOOK if is_workbook(source) else Container.ZIP
-    with open_bytes(source) as stream:
-        try:
-            head = stream.read(HEAD_BYTES)
-        except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{source.name} is a damaged gzip file: {error}") from error
+    head = head_of(source, HEAD_BYTES)
     if head.count(b"\0") * MOST_NULS > len(head):
         raise InputError(f"{source.name} is not text")
-    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    head = head.lstrip()
     if head.startswith(b"["):
         return Container.LINES if _is_line_of_its_own(head) else Container.LIST
     if not looks_like_csv(source.path, head):
@@ -96,12 +91,12 @@ def table_of(source: Source, container: Container | None = None) -> Table:
 
 
 _TABLES: Final[Mapping[Container, Callable[[Source], Table]]] = {
-    Container.CSV: CsvTable,
-    Container.PARQUET: ParquetTable,
-    Container.ARROW: ArrowTable,
-    Container.LIST: JsonListTable,
-    Container.LINES: JsonLineTable,
-    Container.WORKBOOK: WorkbookTable,
+    Container.CSV: csv_table,
+    Container.PARQUET: parquet_table,
+    Container.ARROW: arrow_table,
+    Container.LIST: json_list,
+    Container.LINES: json_lines,
+    Container.WORKBOOK: workbook_table,
 }
 
 
@@ -112,6 +107,6 @@ def tables_in(source: Source) -> list[Table]:
         InputError: it cannot be read.
     """
     if source.path.is_dir():
-        return [DatasetTable(Source(split, str(split))) for split in dataset_folders(source.path)]
+        return [dataset_table(Source(split, str(split))) for split in dataset_folders(source.path)]
     container = container_of(source)
     return [] if container is Container.ZIP else [table_of(source, container)]

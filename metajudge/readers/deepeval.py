@@ -11,21 +11,21 @@ error has no verdict. The judge is ``MODEL/METRIC``; each metric of a case is an
 neither ids nor times: ids are digests of the case and of what was measured, the same in both formats.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-import orjson
-
+from metajudge.readers.assessed_runs import AssessedRuns
 from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source
+from metajudge.readers.reader import inside
 from metajudge.readers.scales import grade_of
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.readers.stated_scores import reason_text
-from metajudge.types import Item, Judgment
 from metajudge.types.digests import digest
 
+FORMAT = "DeepEval test run"
 _CASES = ("testCases", "test_cases", "conversationalTestCases", "conversational_test_cases", "test_results")
 _METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
 _SHAPE = "a DeepEval test case"
@@ -38,46 +38,30 @@ def is_test_run(data: Mapping[str, Any]) -> bool:
     return bool(cases) and all(isinstance(case, dict) and any(key in case for key in _METRICS) for case in cases[:1])
 
 
-class DeepEvalRun:
+def deepeval_run(source: Source) -> AssessedRuns:
     """Reads a test run."""
+    return AssessedRuns(FORMAT, source, partial(_rows, source), _run, separate=False, shape=_SHAPE, repeats=True)
 
-    format = "DeepEval test run"
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def read(self) -> Iterator[FoundJudgment | Reject]:
-        others: set[str] = set()
-        graded = False
-        seen: Counter[str] = Counter()
-        for number, case in enumerate(_cases(read_object(self.source)), start=1):
-            if not isinstance(case, dict):
-                yield self.source.reject(number, "the test case is no object", b"")
+def _rows(source: Source) -> Iterator[Line | Reject]:
+    """A row for every metric of a case that a model graded."""
+    others: set[str] = set()
+    graded = False
+    for number, case in enumerate(_cases(read_object(source)), start=1):
+        if not isinstance(case, dict):
+            yield source.reject(number, "the test case is no object", b"")
+            continue
+        for metric in _metrics(case):
+            if not _model(metric):
+                others.add(_name(metric))
                 continue
-            for metric in _metrics(case):
-                if not _model(metric):
-                    others.add(_name(metric))
-                    continue
-                graded = True
-                yield self._found(number, case, metric, seen)
-        if not graded:
-            named = ", ".join(sorted(others)) or "none"
-            reason = f"no metric names the model that graded it (evaluationModel): its metrics are {named}"
-            yield Reject(self.source.name, 1, reason, "")
-
-    def _found(
-        self, number: int, case: dict[str, Any], metric: Mapping[str, Any], seen: Counter[str]
-    ) -> FoundJudgment | Reject:
-        try:
-            judgment = _judgment(case, metric)
-        except UNREADABLE as error:
+            graded = True
             said = {"name": case.get("name"), "metric": _name(metric), "score": metric.get("score")}
-            reason = f"{_name(metric)}: {why(error, _SHAPE)}"
-            return self.source.reject(number, reason, orjson.dumps(said, default=str)[:EXCERPT])
-        seen[judgment.id] += 1
-        if seen[judgment.id] > 1:
-            judgment = judgment.model_copy(update={"id": f"{judgment.id}/{seen[judgment.id]}"})
-        return FoundJudgment(judgment, self.source.name, number)
+            yield ShownRow(number, {"case": case, "metric": metric}, said, EXCERPT)
+    if not graded:
+        named = ", ".join(sorted(others)) or "none"
+        reason = f"no metric names the model that graded it (evaluationModel): its metrics are {named}"
+        yield Reject(source.name, 1, reason, "")
 
 
 def _cases(data: Mapping[str, Any]) -> list[Any]:
@@ -105,33 +89,39 @@ def _first(data: Mapping[str, Any], *names: str) -> Any:
     return next((data[name] for name in names if data.get(name) is not None), None)
 
 
-def _judgment(case: Mapping[str, Any], metric: Mapping[str, Any]) -> Judgment:
-    error, name, item = metric.get("error"), _name(metric), _item(case, metric)
-    if error is None:
-        verdict, missing = grade_of(metric.get("score"), "score")
-    else:
-        verdict, missing = None, f"the metric ended with an error: {reason_text(error).strip().partition(chr(10))[0]}"
-    measured = [_first(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
-    facts = [item.id, case.get("name"), [[_name(one), one.get("score"), one.get("reason")] for one in _metrics(case)]]
-    meta = {
-        "metric": name,
-        "judge_model": _model(metric),
-        "threshold": metric.get("threshold"),
-        "success": metric.get("success"),
-    }
-    return Judgment(
-        id=f"deepeval/{digest([*facts, measured])[:20]}/{name}",
-        item=item,
-        judge=f"{_model(metric)}/{name}",
-        verdict=verdict,
-        no_verdict=missing[:500] if missing else None,
-        rationale=reason_text(metric.get("reason")),
-        instruction=_instruction(metric),
-        meta={key: value for key, value in meta.items() if value is not None},
-    )
+def _run(row: Line) -> AssessedRun:
+    """A metric of a case."""
+    case, metric = row.data["case"], row.data["metric"]
+    name = _name(metric)
+    with inside(name, _SHAPE):
+        error, run = metric.get("error"), _case(case, metric)
+        if error is None:
+            verdict, missing = grade_of(metric.get("score"), "score")
+        else:
+            first = reason_text(error).strip().partition("\n")[0]
+            verdict, missing = None, f"the metric ended with an error: {first}"
+        measured = [_first(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
+        said = [[_name(one), one.get("score"), one.get("reason")] for one in _metrics(case)]
+        score = RecordedScore(
+            id=f"deepeval/{digest([run.id, case.get('name'), said, measured])[:20]}/{name}",
+            judge=f"{_model(metric)}/{name}",
+            value=verdict,
+            error=missing[:500] if missing else None,
+            comment=reason_text(metric.get("reason")),
+            instruction=_instruction(metric),
+            meta={
+                "metric": name,
+                "judge_model": _model(metric),
+                "threshold": metric.get("threshold"),
+                "success": metric.get("success"),
+            },
+            about="",
+            place=name,
+        )
+    return AssessedRun(run, [score])
 
 
-def _item(case: Mapping[str, Any], metric: Mapping[str, Any]) -> Item:
+def _case(case: Mapping[str, Any], metric: Mapping[str, Any]) -> RecordedRun:
     turns, asked, answered = case.get("turns"), case.get("input"), _first(case, "actualOutput", "actual_output")
     if isinstance(turns, list) and turns:
         asked, answered = _spoken(turns)
@@ -139,14 +129,18 @@ def _item(case: Mapping[str, Any], metric: Mapping[str, Any]) -> Item:
         raise BadLine(f"the test case {case.get('name')!r} has no {'input' if asked is None else 'actualOutput'}")
     passages = _first(case, "retrievalContext", "retrieval_context") or case.get("context") or ()
     listed = "".join(f"\n- {text_of(one)}" for one in passages)
-    content = {
+    content: dict[str, Any] = {
         "question": text_of(asked) + (f"\n\nContext:{listed}" if listed else ""),
         "responses": {"A": text_of(answered)},
         "reference": reason_text(_first(case, "expectedOutput", "expected_output")) or None,
     }
-    spoken = [{"role": role, "content": text} for role, text in messages(asked, {})]
-    name = f"deepeval/{digest([content, _name(metric)])[:20]}"
-    return Item.model_validate({"id": name, **content, "conversation": spoken})
+    return RecordedRun(
+        id=f"deepeval/{digest([content, _name(metric)])[:20]}",
+        question=content["question"],
+        answer=text_of(answered),
+        reference=content["reference"],
+        conversation=messages(asked, {}),
+    )
 
 
 def _spoken(turns: list[Any]) -> tuple[list[dict[str, Any]], Any]:

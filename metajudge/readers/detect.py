@@ -1,26 +1,26 @@
 """Which format an input has, by its content."""
 
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from enum import Enum
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
+from metajudge.readers.assessed_runs import joined
 from metajudge.readers.containers import Container, container_of, table_of
-from metajudge.readers.json_object import SPREAD, entries_of, read_object, wrapped_table
+from metajudge.readers.formats import APART, OWN, Format, Part, format_of, object_reader
+from metajudge.readers.json_object import SPREAD, read_object, wrapped_table
 from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import Line, Reject, Source, open_bytes
+from metajudge.readers.lines import DamagedError, Line, Reject, Source, open_bytes
 from metajudge.readers.mapping import FieldMap, check_columns, own_columns
-from metajudge.readers.reader import LineReader, Reader
+from metajudge.readers.reader import Reader
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.shapes import APART, Shape, shape_of
-from metajudge.readers.tables import JsonLineTable, JsonListTable, RecordTable, Table
-from metajudge.readers.typed_tables import DatasetTable, dataset_folders
+from metajudge.readers.tables import LINES, Table, json_lines, json_list, records_in
+from metajudge.readers.typed_tables import dataset_folders, dataset_table
 
 SNIFFED_LINES = 1_000
 """How many lines are looked at for a record of a known format."""
@@ -32,6 +32,15 @@ EXPECTED = (
     "Inspect, promptfoo, DeepEval, Ragas, lm-evaluation-harness, OpenAI Evals, LangSmith, Langfuse, MLflow, Phoenix, "
     "Argilla or Label Studio, or any table with a mapping (`metajudge import FILE` asks for one)"
 )
+
+
+class Other(Enum):
+    """What a file is whose records are of no format."""
+
+    OBJECT = "one JSON object"
+    TABLE = "a table"
+    EMPTY = "nothing"
+    UNKNOWN = "something else"
 
 
 def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
@@ -61,7 +70,7 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         from metajudge.readers import inspect_log
 
         if inspect_log.is_inspect_archive(source):
-            return inspect_log.InspectLog(source, archive=True)
+            return inspect_log.inspect_log(source)
         open_bytes(source).close()  # says what it is instead
     if container is Container.CSV and (mapping is None or not mapping.columns):
         from metajudge.readers import promptfoo_table
@@ -74,24 +83,33 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         if is_result_path(source.path.resolve()):
             return ResultFile(source)
     table = table_of(source, container)
-    shape, found = _sniff(table)
-    if shape in (Shape.UNKNOWN, Shape.OBJECT) and (inner := wrapped_table(table, is_written_whole, mapping)):
-        table, (shape, found) = inner, _sniff(inner)
-    if shape is Shape.JUDGMENTS:
+    found, said = _sniff(table)
+    if found in (Other.UNKNOWN, Other.OBJECT) and (inner := wrapped_table(table, is_written_whole, mapping)):
+        table, (found, said) = inner, _sniff(inner)
+    if found is OWN:
         return JudgmentLines(source, _own_records(table, container))
     mapped = mapping if mapping is not None and mapping.columns else None
-    if mapped is None and shape in (Shape.UNKNOWN, Shape.TABLE, Shape.ALPACA_EVAL, Shape.ASSESSED):
+    plain = found in (Other.UNKNOWN, Other.TABLE)
+    if mapped is None and (plain or (isinstance(found, Format) and found.by_columns)):
         kept = _kept(source, mapping)
-        mapped = kept if shape is not Shape.ASSESSED or (kept is not None and _fits(kept, table)) else None
-    if mapped is None and mapping is not None and mapping.constants and shape in (Shape.UNKNOWN, Shape.TABLE):
+        mapped = kept if plain or (kept is not None and _fits(kept, table)) else None
+    if mapped is None and mapping is not None and mapping.constants and plain:
         named = mapping.model_copy(update={"columns": own_columns(table.columns())})
         mapped = None if named.missing() else named
     if mapped is not None:
         return _mapped(table, mapped)
     values = mapping.values if mapping is not None else {}
-    if shape is Shape.EMPTY:
-        raise InputError(f"{source.name} is empty; {EXPECTED}")
-    return _of_other_format(shape, table, values, found)
+    if isinstance(found, Format):
+        if found.part is not None:
+            raise InputError(f"{source.name} contains {APART[found.part]}")
+        if found.reader is not None:
+            return found.reader(table, values)
+    match found:
+        case Other.EMPTY:
+            raise InputError(f"{source.name} is empty; {EXPECTED}")
+        case Other.OBJECT:
+            return _object(source, values)
+    return _table(table, values, said)
 
 
 def _mapped(table: Table, mapping: FieldMap) -> Reader:
@@ -100,44 +118,13 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
     return MappedTable(table, mapping)
 
 
-def _of_other_format(shape: Shape, table: Table, values: Mapping[str, str], found: str) -> Reader:
-    from metajudge.readers import alpaca_eval, arena_hard, judgebench, promptfoo, realmistake, rewardbench2
-
-    source, lines = table.source, JsonLineTable(table.source).rows
-    makers: dict[Shape, Callable[[], Reader]] = {
-        Shape.OUTPUT: lambda: judgebench.judgebench_output(source),
-        Shape.ARENA_HARD: lambda: LineReader(arena_hard.FORMAT, source, lines, arena_hard.judgments),
-        Shape.ALPACA_EVAL: lambda: LineReader(alpaca_eval.FORMAT, source, table.rows, alpaca_eval.judgments),
-        Shape.PROMPTFOO: lambda: promptfoo.PromptfooResults(source, lines=True),
-        Shape.ASSESSED: lambda: _assessed(table, values),
-        Shape.DETECTIONS: lambda: LineReader(realmistake.FORMAT, source, lines, realmistake.judgments),
-        Shape.PASSES: lambda: LineReader(rewardbench2.FORMAT, source, lines, rewardbench2.Passes().judgments),
-        Shape.OBJECT: lambda: _object(source, values),
-        Shape.TABLE: lambda: _table(table, values, found),
-        Shape.UNKNOWN: lambda: _table(table, values, found),
-    }
-    if shape not in makers:
-        raise InputError(f"{source.name} {APART[shape]}")
-    return makers[shape]()
-
-
-def _assessed(table: Table, values: Mapping[str, str]) -> Reader:
-    """A reader for the format of the first record that has one; records of another format are rejects."""
-    from metajudge.readers.assessed_formats import format_of
-    from metajudge.readers.assessed_runs import AssessedRuns
-
-    rows = (row.data for row in table.rows() if isinstance(row, Line))
-    found = next(one for row in rows if (one := format_of(row)) is not None)
-    return AssessedRuns(found.name, table.source, table.rows, found.read, values)
-
-
 def _own_records(table: Table, container: Container) -> Table:
     """Records of our own, in which an infinite number is no word."""
     if container is Container.LIST:
-        return JsonListTable(table.source, infinite_is_text=False)
-    if isinstance(table, JsonLineTable):
-        return JsonLineTable(table.source, infinite_is_text=False)
-    return RecordTable(table) if container in (Container.PARQUET, Container.ARROW) else table
+        return json_list(table.source, infinite_is_text=False)
+    if table.format == LINES:
+        return json_lines(table.source, infinite_is_text=False)
+    return records_in(table) if container in (Container.PARQUET, Container.ARROW) else table
 
 
 def _fits(mapping: FieldMap, table: Table) -> bool:
@@ -160,24 +147,12 @@ def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:
-    from metajudge.readers import deepeval, inspect_log, langfuse, promptfoo
-    from metajudge.readers.assessed_formats import assessed_formats
-    from metajudge.readers.assessed_runs import AssessedRuns
-
     data = read_object(source)
-    for one in assessed_formats():
-        if (records := one.records(data)) is not None:
-            return AssessedRuns(one.name, source, partial(entries_of, records), one.read, values)
-    if inspect_log.is_inspect_log(data):
-        return inspect_log.InspectLog(source, archive=False)
-    if promptfoo.is_promptfoo_output(data):
-        return promptfoo.PromptfooResults(source, lines=False)
-    if langfuse.is_trace(data):
-        return langfuse.LangfuseTrace(source, data, values)
-    if deepeval.is_test_run(data):
-        return deepeval.DeepEvalRun(source)
-    keys = ", ".join(list(data)[:8])
-    raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
+    found = object_reader(source, data, values)
+    if found is None:
+        keys = ", ".join(list(data)[:8])
+        raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
+    return found
 
 
 def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
@@ -188,7 +163,7 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
 
     columns = table.columns()
     if langsmith.is_test_results(columns):
-        return langsmith.LangSmithTestResults(table, values)
+        return langsmith.test_results(table, values)
     if {"input", "output_1", "output_2", "results"} <= set(columns):
         return ResultFile(table.source)  # which says that only its folders name the judge
     own = own_columns(columns)
@@ -196,7 +171,7 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
     if own.keys() >= {"verdict", "question", "judge"} and not direct.missing():
         return _mapped(table, direct)
     name = table.source.name
-    if table.format == "JSONL" and not columns:
+    if table.format == LINES and not columns:
         raise InputError(f"{name} contains no judgment that can be read: {found}; {EXPECTED}")
     rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
     guess = guess_mapping(columns, rows)
@@ -217,24 +192,18 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     if splits:
         return [_dataset(Source(split, str(Path(name) / split.relative_to(path))), mapping) for split in splits]
     readers: list[Reader] = []
-    apart: dict[Shape, list[Source]] = {shape: [] for shape in APART}
+    parts: dict[Part, list[Source]] = {}
     files = _files(path, name)
     for source in files:
-        shape = _sniff_quietly(source)
-        if shape in apart:
-            apart[shape].append(source)
-        elif shape is Shape.TABLE and ((mapping is not None and mapping.columns) or _kept(source, mapping) is not None):
+        found = _sniff_quietly(source)
+        if isinstance(found, Format) and found.part:
+            parts.setdefault(found.part, []).append(source)
+        elif found is Other.TABLE and ((mapping is not None and mapping.columns) or _kept(source, mapping) is not None):
             readers.append(_file(source, mapping))
-        elif shape not in (Shape.UNKNOWN, Shape.TABLE, Shape.EMPTY):
+        elif isinstance(found, Format) or found is Other.OBJECT:
             with suppress(InputError):  # a format that is not known after all
-                readers.append(_file(source, mapping if shape is not Shape.OBJECT else None))
-    readers += _paired(name, apart)
-    items, verdicts = apart[Shape.MTBENCH_ITEMS], apart[Shape.MTBENCH_VERDICTS]
-    if items or verdicts:
-        from metajudge.readers.mtbench import mtbench_folder
-
-        readers.append(mtbench_folder(path, name, items, verdicts))
-    readers += _scored(path, name, apart, mapping.values if mapping is not None else {})
+                readers.append(_file(source, mapping if isinstance(found, Format) else None))
+    readers += _joined(path, name, parts, mapping.values if mapping is not None else {})
     readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
@@ -243,58 +212,50 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
 
 
 def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
-    table = DatasetTable(source)
+    table = dataset_table(source)
     mapped = mapping if mapping is not None and mapping.columns else _kept(source, mapping)
     if mapped is not None:
         return _mapped(table, mapped)
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
-    shape = shape_of(first.data)
-    if shape is Shape.JUDGMENTS:
-        return JudgmentLines(source, RecordTable(table))
-    if shape in (Shape.ALPACA_EVAL, Shape.ASSESSED):
-        return _of_other_format(shape, table, mapping.values if mapping is not None else {}, "")
-    return _table(table, mapping.values if mapping is not None else {}, "")
+    found, values = format_of(first.data), mapping.values if mapping is not None else {}
+    if found is OWN:
+        return JudgmentLines(source, records_in(table))
+    if found is not None and found.by_columns and found.reader is not None:
+        return found.reader(table, values)
+    return _table(table, values, "")
 
 
-def _paired(name: str, apart: Mapping[Shape, list[Source]]) -> Iterator[Reader]:
-    """Files of judgments with the files of pairs beside them."""
-    from metajudge.readers import judgebench, llmbar
+def _joined(path: Path, name: str, parts: Mapping[Part, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
+    """Readers of formats of which each record needs one in another file of a folder."""
+    from metajudge.readers import judgebench, langfuse, langsmith, llmbar, mtbench, phoenix
 
-    pairs = apart[Shape.PAIRS]
-    games = apart[Shape.GAMES] + apart[Shape.EVALUATIONS]
-    if games and not pairs:
+    def of(part: Part) -> list[Source]:
+        return parts.get(part, [])
+
+    games = of(Part.GAMES) + of(Part.EVALUATIONS)
+    if games and not of(Part.PAIRS):
         raise InputError(
             f"{name} contains judgments ({games[0].path.name}), but not the pairs they name (item_id, question, "
             "response_a, response_b)"
         )
     for source in sorted(games, key=lambda one: one.name):
-        is_judgebench = source in apart[Shape.GAMES]
-        yield judgebench.games(pairs, source) if is_judgebench else llmbar.evaluations(pairs, source)
-
-
-def _scored(path: Path, name: str, apart: Mapping[Shape, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
-    """Files of scores with the runs they are about, beside them or in the folders of Langfuse's export."""
-    from metajudge.readers import langfuse, langsmith, phoenix
-    from metajudge.readers.scored_runs import ScoredRuns
-
-    def joined(
-        format_name: str, part: Shape, scores: list[Source], runs: list[Source], tool: ModuleType, *, separate: bool
-    ) -> Iterator[Reader]:
-        for source in scores:
+        yield (judgebench.games if source in of(Part.GAMES) else llmbar.evaluations)(of(Part.PAIRS), source)
+    if of(Part.ITEMS) or of(Part.VERDICTS):
+        yield mtbench.mtbench_folder(path, name, of(Part.ITEMS), of(Part.VERDICTS))
+    scores = of(Part.SCORES) + _below(path, name, langfuse.SCORE_FOLDERS)
+    traces = of(Part.TRACES) + _below(path, name, langfuse.RUN_FOLDERS) if scores else []
+    for tool, title, part, given, runs in (
+        (phoenix, phoenix.FORMAT, Part.ANNOTATIONS, of(Part.ANNOTATIONS), of(Part.SPANS)),
+        (langsmith, "LangSmith feedback", Part.FEEDBACK, of(Part.FEEDBACK), of(Part.RUNS)),
+        (langfuse, "Langfuse scores", Part.SCORES, scores, traces),
+    ):
+        for source in given:
             if not runs:
-                raise InputError(f"{name} ({source.path.name}) {APART[part]}")
-            tables, rows = [table_of(one) for one in runs], table_of(source).rows
-            parts = (tool.run_of, tool.score_of)
-            yield ScoredRuns(format_name, tables, source, rows, *parts, values, separate=separate)
-
-    annotations, feedback = apart[Shape.ANNOTATIONS], apart[Shape.FEEDBACK]
-    yield from joined(phoenix.FORMAT, Shape.ANNOTATIONS, annotations, apart[Shape.SPANS], phoenix, separate=True)
-    yield from joined("LangSmith feedback", Shape.FEEDBACK, feedback, apart[Shape.RUNS], langsmith, separate=False)
-    scores = [*apart[Shape.SCORES], *_below(path, name, langfuse.SCORE_FOLDERS)]
-    traces = [*apart[Shape.TRACES], *_below(path, name, langfuse.RUN_FOLDERS)] if scores else []
-    yield from joined("Langfuse scores", Shape.SCORES, scores, traces, langfuse, separate=False)
+                raise InputError(f"{name} ({source.path.name}) contains {APART[part]}")
+            tables, separate = [table_of(one) for one in runs], tool is phoenix
+            yield joined(title, tables, tool.run_of, table_of(source), tool.score_of, values, separate=separate)
 
 
 def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
@@ -306,7 +267,12 @@ def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
         if folder.is_dir()
         for source in _files(folder, str(Path(name) / folder.relative_to(path)))
     ]
-    return [source for source in sources if _sniff_quietly(source) in (Shape.SCORES, Shape.TRACES, Shape.RUNS)]
+    sniffed = ((source, _sniff_quietly(source)) for source in sources)
+    return [
+        one
+        for one, found in sniffed
+        if isinstance(found, Format) and found.part in (Part.SCORES, Part.TRACES, Part.RUNS)
+    ]
 
 
 def _files(path: Path, name: str) -> list[Source]:
@@ -324,55 +290,51 @@ def _result_files(path: Path, name: str) -> list[Reader]:
     return [ResultFile(Source(found, str(Path(name) / found.relative_to(path)))) for found in files]
 
 
-def _sniff_quietly(source: Source) -> Shape:
-    """The shape of a file in a folder: what cannot be read is no input."""
+def _sniff_quietly(source: Source) -> Format | Other:
+    """What a file in a folder is: one of another kind is no input, a damaged one is not left out."""
     try:
         container = container_of(source)
         if container is Container.ZIP:
             from metajudge.readers import inspect_log
 
-            return Shape.OBJECT if inspect_log.is_inspect_archive(source) else Shape.UNKNOWN
+            return Other.OBJECT if inspect_log.is_inspect_archive(source) else Other.UNKNOWN
         if container is Container.CSV:
             from metajudge.readers import promptfoo_table
 
             if promptfoo_table.is_promptfoo_table(source):
-                return Shape.PROMPTFOO
+                return Other.OBJECT
         return _sniff(table_of(source, container))[0]
+    except DamagedError:
+        raise
     except InputError:
-        return Shape.UNKNOWN
+        return Other.UNKNOWN
 
 
-def _sniff(table: Table) -> tuple[Shape, str]:
-    """A table's shape by its first record of a known one, and what else was found."""
-    found, rows = "", 0
-    lines = table.format == "JSONL"
+def _sniff(table: Table) -> tuple[Format | Other, str]:
+    """What a table is by its first record of a known format, and what else was found."""
+    said, rows = "", 0
+    lines = table.format == LINES
     for number, row in enumerate(table.rows()):
         if isinstance(row, Line):
-            shape = shape_of(row.data)
-            if lines and shape is Shape.UNKNOWN and number == 0 and is_written_whole(row.data):
-                return Shape.OBJECT, ""
-            if shape is not Shape.UNKNOWN:
-                return shape, ""
+            found = format_of(row.data)
+            if found is not None:
+                return found, ""
+            if lines and number == 0 and is_written_whole(table.source, row.data):
+                return Other.OBJECT, ""
             rows += bool(row.data)
         elif lines and number == 0 and row.line == 1 and _is_whole_object(row, table):
-            return Shape.OBJECT, ""
-        found = found or _description(row, "line" if lines else "row")
+            return Other.OBJECT, ""
+        said = said or _description(row, "line" if lines else "row")
         if number >= SNIFFED_LINES:
             break
     if rows and not lines:
-        return Shape.TABLE, ""
-    return (Shape.UNKNOWN, found) if found else (Shape.EMPTY, "")
+        return Other.TABLE, ""
+    return (Other.UNKNOWN, said) if said else (Other.EMPTY, "")
 
 
-def is_written_whole(data: dict[str, Any]) -> bool:
+def is_written_whole(source: Source, data: Mapping[str, Any]) -> bool:
     """Whether another tool writes such an object as a whole file."""
-    from metajudge.readers import deepeval, inspect_log, langfuse, promptfoo
-    from metajudge.readers.assessed_formats import assessed_formats
-
-    written = (inspect_log.is_inspect_log, promptfoo.is_promptfoo_output, langfuse.is_trace, deepeval.is_test_run)
-    return any(recognises(data) for recognises in written) or any(
-        one.records(data) is not None for one in assessed_formats()
-    )
+    return object_reader(source, data, {}) is not None
 
 
 def _is_whole_object(first: Reject, table: Table) -> bool:
@@ -385,9 +347,11 @@ def _is_whole_object(first: Reject, table: Table) -> bool:
         return False
     try:
         data = read_object(table.source)
-    except InputError:
+    except InputError as error:
+        if spread and isinstance(error, DamagedError):
+            raise
         return False
-    return spread or is_written_whole(data)
+    return spread or is_written_whole(table.source, data)
 
 
 def _description(line: Line | Reject, what: str) -> str:

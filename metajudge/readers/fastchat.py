@@ -14,10 +14,9 @@ is rejected. Of the second turn the whole conversation is the question and the a
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.conversations import Conversation, Turn
 from metajudge.readers.lines import BadLine
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.readers.stated_scores import time_text
 
 PAIRS = "FastChat pair judgments"
@@ -32,16 +31,6 @@ class _Shown(NamedTuple):
 
     sides: tuple[Conversation, ...]
     reference: str | None
-
-
-def is_pair(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a judgment of a pair."""
-    return record.keys() >= {"question_id", "model_1", "model_2", "g1_winner", "g2_winner", "judge"}
-
-
-def is_grade(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a single grade."""
-    return record.keys() >= {"question_id", "model", "judge", "user_prompt", "judgment", "score"}
 
 
 def pair_of(row: Mapping[str, Any]) -> AssessedRun:

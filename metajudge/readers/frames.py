@@ -18,23 +18,24 @@ import orjson
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import install_command
 from metajudge.readers import FieldMap
-from metajudge.readers.assessment_tables import arrow
+from metajudge.readers.assessment_tables import COLUMNS, arrow
 from metajudge.readers.assessment_tables import table_of as assessment_table
-from metajudge.readers.cells import key_of
-from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.cells import cell, key_of
+from metajudge.readers.lines import Reject, Source, TableRow
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapped_labels import labels_text
 from metajudge.readers.mapping import ARGUMENTS, own_columns, parse_map
 from metajudge.readers.people import ByPeople, PeopleCount, PeopleIndex
 from metajudge.readers.scales import scale_text
-from metajudge.readers.typed_tables import TableRow, plain
+from metajudge.readers.tables import Table
+from metajudge.readers.typed_tables import plain
 from metajudge.readers.vocabulary import NONE, NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking, digest
 
 if TYPE_CHECKING:
+    import pyarrow
     from datasets import Dataset
     from pandas import DataFrame
-    from pyarrow import Table
 
 Mapped = FieldMap | Mapping[str, str] | str | None
 """A mapping as :func:`~metajudge.readers.parse_map` makes it, a dict of field -> column, or the text of ``--map``."""
@@ -67,7 +68,7 @@ def from_pandas(
     """
     names = [str(name) for name in frame.columns]
     rows = (dict(zip(names, cells, strict=True)) for cells in frame.itertuples(index=False, name=None))
-    return _judgments(_FrameTable("DataFrame", names, rows), mapping, judge, values)
+    return _judgments(_frame("DataFrame", names, rows), mapping, judge, values)
 
 
 def to_pandas(records: "Iterable[Judgment] | Iterable[Assessment]") -> "DataFrame":
@@ -91,7 +92,7 @@ def from_dataset(
 ) -> list[Judgment]:
     """Judgments from a Hugging Face dataset, one a row; arguments and errors as for :func:`from_pandas`."""
     names = list(dataset.column_names)
-    return _judgments(_FrameTable("Dataset", names, iter(dataset)), mapping, judge, values)
+    return _judgments(_frame("Dataset", names, iter(dataset)), mapping, judge, values)
 
 
 def to_dataset(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Dataset":
@@ -106,14 +107,14 @@ def to_dataset(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Dataset
 
 
 def from_arrow(
-    table: "Table", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
+    table: "pyarrow.Table", mapping: Mapped = None, *, judge: str | None = None, values: Mapping[Any, Any] | None = None
 ) -> list[Judgment]:
     """Judgments from an Arrow table, one a row; arguments and errors as for :func:`from_pandas`."""
     rows = (row for batch in table.to_batches(max_chunksize=AT_ONCE) for row in batch.to_pylist())
-    return _judgments(_FrameTable("Table", table.column_names, rows), mapping, judge, values)
+    return _judgments(_frame("Table", table.column_names, rows), mapping, judge, values)
 
 
-def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Table":
+def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "pyarrow.Table":
     """An Arrow table of judgments, or of assessments: one row each, in their order.
 
     Judgments have the columns of :func:`to_pandas`, all of them texts. Assessments have those of
@@ -122,7 +123,7 @@ def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Table":
     Raises:
         ConfigurationError: pyarrow is not installed.
     """
-    pyarrow = arrow()
+    package = arrow()
     tables, others, source = [], list[Judgment](), iter(records)
     while part := list(islice(source, AT_ONCE)):
         lines = [one.model_dump_json().encode() for one in part if isinstance(one, Assessment)]
@@ -130,10 +131,10 @@ def to_arrow(records: "Iterable[Judgment] | Iterable[Assessment]") -> "Table":
             tables.append(assessment_table(lines))
         others += [one for one in part if isinstance(one, Judgment)]
     if tables:
-        return pyarrow.concat_tables(tables)
+        return package.concat_tables(tables)
     rows = _rows(others)
-    return pyarrow.table(
-        {name: pyarrow.array([row.get(name) for row in rows], pyarrow.string()) for name in _columns(rows)}
+    return package.table(
+        {name: package.array([row.get(name) for row in rows], package.string()) for name in _columns(rows)}
     )
 
 
@@ -154,7 +155,7 @@ def read_rows(
     """
     given = [dict(row) for row in rows]
     names = list(dict.fromkeys(name for row in given for name in row))
-    table = _FrameTable("Dataset", names, iter(given))
+    table = _frame("Dataset", names, iter(given))
     reader = _reader(table, mapping, judge, values)
     own = "id" in reader.mapping.columns
     found: list[Judgment | str] = ["a person gave it: it is no verdict"] * len(given)
@@ -171,28 +172,14 @@ def _named_by_content(judgment: Judgment) -> Judgment:
     return judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
 
 
-class _FrameTable:
+def _frame(name: str, columns: Iterable[str], rows: Iterator[Mapping[str, Any]]) -> Table:
     """Rows in memory, as a table that a mapping reads."""
-
-    def __init__(self, name: str, columns: Sequence[str], rows: Iterator[dict[str, Any]]) -> None:
-        self.format = name
-        self.source = Source(Path(name), name)
-        self._columns = tuple(columns)
-        self._rows = [
-            TableRow(number, data)
-            for number, data in enumerate(({key: _cell(cell) for key, cell in row.items()} for row in rows), start=1)
-        ]
-
-    def columns(self) -> tuple[str, ...]:
-        return self._columns
-
-    def rows(self) -> Iterator[Line]:
-        return iter(self._rows)
+    held = [TableRow(number, {key: _cell(one) for key, one in row.items()}) for number, row in enumerate(rows, start=1)]
+    names = tuple(columns)
+    return Table(name, Source(Path(name), name), lambda: iter(held), lambda: names)
 
 
-def _judgments(
-    table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None
-) -> list[Judgment]:
+def _judgments(table: Table, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None) -> list[Judgment]:
     reader = _reader(table, mapping, judge, values)
     index, people = PeopleIndex([reader]), PeopleCount()
     seen: dict[str, tuple[int, Judgment]] = {}
@@ -216,7 +203,7 @@ def _judgments(
     return [judgment for _, judgment in seen.values()]
 
 
-def _reader(table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None) -> MappedTable:
+def _reader(table: Table, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None) -> MappedTable:
     if values is not None and not isinstance(values, Mapping):
         raise InputError(
             f'values is a {type(values).__name__}: give a dict of meanings, such as {{1: "A", "C": "tie"}}'
@@ -229,7 +216,7 @@ def _reader(table: _FrameTable, mapping: Mapped, judge: str | None, values: Mapp
     return MappedTable(table, whole, wording=ARGUMENTS)
 
 
-def _mapping(table: _FrameTable, given: Mapped) -> FieldMap:
+def _mapping(table: Table, given: Mapped) -> FieldMap:
     if given is None:
         return FieldMap(columns=own_columns(table.columns()))
     if isinstance(given, FieldMap):
@@ -315,31 +302,10 @@ def _category(category: Category) -> str:
 
 
 def _assessment_row(assessment: Assessment) -> dict[str, Any]:
-    low, high = assessment.score_bounds or (None, None)
-    failure, decision = assessment.failure, assessment.decision
-    row: dict[str, Any] = {
-        "judgment_id": assessment.judgment_id,
-        "item_id": assessment.item_id,
-        "judge": assessment.judge,
-        "category": assessment.category,
-        "status": assessment.status.value,
-        "accepted": assessment.kept,
-        "score": assessment.final_score,
-        "score_low": low,
-        "score_high": high,
-        "probability": assessment.probability,
-        "decision": None if decision is None else decision.action.value,
-        "failure": None if failure is None else failure.kind.value,
-        "failure_message": None if failure is None else failure.message,
-        "strategy": assessment.strategy,
-        "threshold": assessment.threshold,
-        "rubric": assessment.rubric,
-        "panel_digest": assessment.panel_digest,
-        "judgment_digest": assessment.judgment_digest,
-        "calls": assessment.calls,
-        "cost_usd": assessment.cost_usd,
-        "metajudge_version": assessment.metajudge_version,
-    }
+    record = assessment.model_dump(mode="json")
+    low, high = record["score_bounds"] or (None, None)
+    row = {name: cell(record, ".".join(path)) for name, (_, *path) in COLUMNS.items()}
+    row |= {"score_low": low, "score_high": high, "accepted": assessment.kept}
     row |= {f"agent.{agent.agent}": agent.score for agent in assessment.agents}
     row |= {f"signal.{name}": signal.value for name, signal in (assessment.signals or {}).items()}
     return row

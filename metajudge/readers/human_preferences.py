@@ -10,8 +10,6 @@ Opus 4.5, sections 8.1 and 9.1): a clear winner and one turn; for Arena-100k als
 English, and at least 30 characters a response. Every row left out is counted with its reason.
 """
 
-import ast
-import json
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -22,6 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from metajudge.errors import InputError
+from metajudge.readers.cells import nested
 from metajudge.readers.items import open_items
 from metajudge.readers.lines import Line, Reject, Source, read_lines
 from metajudge.readers.reader import each, split
@@ -118,14 +117,10 @@ class _Battle(BaseModel):
     @classmethod
     def _unpacked(cls, value: Any) -> Any:
         """Conversations stored as text: JSON, or the literal that some exports write."""
-        if not isinstance(value, str):
-            return value
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-        raise ValueError("is text that contains no list of messages")
+        found = nested(value)
+        if isinstance(found, str):
+            raise ValueError("is text that contains no list of messages")
+        return found
 
     def item(self, name: str, models: Mapping[str, str]) -> Item:
         return Item.model_validate(

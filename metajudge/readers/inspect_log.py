@@ -23,23 +23,27 @@ several values a verdict a value.
 import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import orjson
-
 from metajudge.errors import InputError
+from metajudge.readers.assessed_runs import AssessedRuns
 from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import parsed_object, read_member, read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source
-from metajudge.readers.people import ByPeople, PersonScore, Target
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source
+from metajudge.readers.people import PersonScore
+from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.readers.stated_scores import reason_text
 from metajudge.readers.vocabulary import MOST_CHARACTERS
-from metajudge.types import Category, Grade, Item, Judgment
+from metajudge.types import Category, Grade
 from metajudge.types.digests import digest
 
+FORMAT = "Inspect log"
+_SHAPE = "an Inspect sample"
 STANDARD = "model_graded_qa"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
 _SAME = "UNCHANGED"
@@ -263,7 +267,7 @@ def _base(name: str) -> str:
     return name.split("/")[-1].rstrip("0123456789")
 
 
-def is_inspect_log(data: dict[str, Any]) -> bool:
+def is_inspect_log(data: Mapping[str, Any]) -> bool:
     return isinstance(data.get("eval"), dict) and "task" in data["eval"] and ("samples" in data or "status" in data)
 
 
@@ -277,118 +281,124 @@ def is_inspect_archive(source: Source) -> bool:
     return bool(names & {"header.json", "_journal/start.json"})
 
 
-class InspectLog:
-    """Reads one log.
+def inspect_log(source: Source) -> AssessedRuns:
+    """Reads one log; scores that answer different instructions are items apart."""
+    return AssessedRuns(FORMAT, source, partial(_rows, source), _run, shape=_SHAPE)
 
-    Attributes:
-        separate: scores that answer different instructions are items apart.
-    """
 
-    format = "Inspect log"
-    separate = True
-
-    def __init__(self, source: Source, *, archive: bool) -> None:
-        self.source = source
-        self._archive = archive
-
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        others: set[str] = set()
-        graded = unscored = False
-        status = None
-        for number, (head, sample) in enumerate(self._samples(), start=1):
-            status = head.get("status")
-            problem = _problem(sample)
-            if problem is not None or not isinstance(sample, dict):
-                yield Reject(self.source.name, number, problem or "", "")
-                continue
-            scores = sample.get("scores") or {}
-            others |= {name for name, score in scores.items() if not is_graded(name, score)}
-            unscored = unscored or not scores
-            for found in self._of_sample(number, head, sample):
-                graded = graded or not isinstance(found, ByPeople)
-                yield found
-        if not graded and (others or unscored or status is None):
-            yield Reject(self.source.name, 1, self._nothing(others, unscored=unscored), "")
-
-    def targets(self) -> Iterator[Target]:
-        """What every score and correction is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
-        for number, (head, sample) in enumerate(self._samples(), start=1):
-            if not isinstance(sample, dict) or _problem(sample) is not None:
-                continue
-            try:
-                found = [(said, _item(head, sample, said.answer)) for said in said_in(sample, head["eval"])]
-                people = _people(head, sample)
-            except UNREADABLE:
-                continue
-            yield from (Target(item.id, said.aspect) for said, item in found)
-            for person in people:
-                if person.target is not None:
-                    yield Target(person.target, person.name, ByPeople(person, self.source.name, number))
-
-    def _nothing(self, others: set[str], *, unscored: bool) -> str:
-        """Why a log contains no verdict of a model."""
-        if others:
-            return (
-                f"the log contains no score of a model: its scorers are {', '.join(sorted(others))}, which leave no "
-                "conversation of a grader; judgments are the scores of model_graded_qa and its like"
-            )
-        if unscored:
-            return "the samples of the log are not scored: `inspect score LOG` adds scores"
-        status = self._status()
-        if status == "success":
-            return "the log has no samples: it was written without them, or is the header alone"
-        return (
-            f"the log has the status {status!r} and no samples: the evaluation ended before any was finished; the log "
-            "says why under error, and `inspect eval-retry LOG` repeats it"
-        )
-
-    def _status(self) -> str:
-        if self._archive:
-            with zipfile.ZipFile(self.source.path) as archive:
-                if "header.json" not in archive.namelist():
-                    return "started"
-                return str(parsed_object(read_member(archive, "header.json", self.source), "header.json").get("status"))
-        return str(read_object(self.source).get("status"))
-
-    def _of_sample(
-        self, number: int, head: dict[str, Any], sample: dict[str, Any]
-    ) -> Iterator[FoundJudgment | Reject | ByPeople]:
+def _rows(source: Source) -> Iterator[Line | Reject]:
+    """A row for every verdict of a model, and one for what people changed in a sample."""
+    others: set[str] = set()
+    graded = unscored = False
+    status = None
+    for number, (head, sample) in enumerate(_samples(source), start=1):
+        status = head.get("status")
+        problem = _problem(sample)
+        if problem is not None or not isinstance(sample, dict):
+            yield Reject(source.name, number, problem or "", "")
+            continue
+        scores = sample.get("scores") or {}
+        others |= {name for name, score in scores.items() if not is_graded(name, score)}
+        unscored = unscored or not scores
         try:
             verdicts = [*said_in(sample, head["eval"])]
         except UNREADABLE as error:
-            yield self.source.reject(number, why(error, "an Inspect sample"), b"")
-            return
+            graded = True
+            yield source.reject(number, why(error, _SHAPE), b"")
+            continue
+        graded = graded or bool(verdicts)
         for said in verdicts:
-            try:
-                judgment = _judgment(head, sample, said)
-            except UNREADABLE as error:
-                reason = f"scores.{said.name}: {why(error, 'an Inspect sample')}"
-                short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
-                yield self.source.reject(number, reason, orjson.dumps(short, default=str)[: EXCERPT * 4])
-            else:
-                yield FoundJudgment(judgment, self.source.name, number, said.aspect)
-        yield from (ByPeople(one, self.source.name, number) for one in _people(head, sample))
+            short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
+            yield ShownRow(number, {"head": head, "sample": sample, "said": said}, short, EXCERPT * 4)
+        yield ShownRow(number, {"head": head, "sample": sample, "all": verdicts}, {}, 0)
+    if not graded and (others or unscored or status is None):
+        yield Reject(source.name, 1, _nothing(source, others, unscored=unscored), "")
 
-    def _samples(self) -> Iterator[tuple[dict[str, Any], dict[str, Any] | InputError]]:
-        """Header and sample, one at a time."""
-        if not self._archive:
-            data = read_object(self.source)
-            samples = data.get("samples")
-            yield from ((data, _current(data, sample)) for sample in (samples if isinstance(samples, list) else ()))
-            return
-        try:
-            archive = zipfile.ZipFile(self.source.path)
-        except (OSError, zipfile.BadZipFile) as error:
-            raise InputError(f"{self.source.name} is a damaged zip archive: {error}") from None
-        with archive:
-            names = archive.namelist()
-            first = "header.json" if "header.json" in names else "_journal/start.json"
-            head = parsed_object(read_member(archive, first, self.source), f"{self.source.name}: {first}")
-            for name in sorted(dict.fromkeys(n for n in names if n.startswith("samples/") and n.endswith(".json"))):
-                try:
-                    yield head, parsed_object(read_member(archive, name, self.source), f"{self.source.name}: {name}")
-                except InputError as error:
-                    yield head, error
+
+def _run(row: Line) -> AssessedRun:
+    head, sample = row.data["head"], row.data["sample"]
+    if "all" in row.data:
+        return AssessedRun(None, (), _people(head, sample, row.data["all"]))
+    said: Said = row.data["said"]
+    with inside(f"scores.{said.name}", _SHAPE):
+        place, run = _place(head, sample), _graded(head, sample, said.answer)
+        verdict, missing = verdict_of(said)
+    others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
+    score = RecordedScore(
+        id="/".join([place, said.name, *said.part]),
+        judge=said.judge,
+        value=verdict,
+        error=missing,
+        comment=reason_text(said.explanation),
+        instruction=said.instruction,
+        meta={
+            "scorer": said.name,
+            "value": finite(said.value),
+            "scores": others or None,
+            "judge_model": None if said.standard else said.model,
+            "time": sample.get("completed_at"),
+        },
+        about=said.aspect,
+        place=f"scores.{said.name}",
+        keeps=("value",),
+    )
+    return AssessedRun(run, [score])
+
+
+def _nothing(source: Source, others: set[str], *, unscored: bool) -> str:
+    """Why a log contains no verdict of a model."""
+    if others:
+        return (
+            f"the log contains no score of a model: its scorers are {', '.join(sorted(others))}, which leave no "
+            "conversation of a grader; judgments are the scores of model_graded_qa and its like"
+        )
+    if unscored:
+        return "the samples of the log are not scored: `inspect score LOG` adds scores"
+    with _opened(source) as (head, _):
+        status = str(head.get("status", "started"))
+    if status == "success":
+        return "the log has no samples: it was written without them, or is the header alone"
+    return (
+        f"the log has the status {status!r} and no samples: the evaluation ended before any was finished; the log "
+        "says why under error, and `inspect eval-retry LOG` repeats it"
+    )
+
+
+Samples = Iterator[dict[str, Any] | InputError]
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[dict[str, Any], Samples]]:
+    """A log's header, and its samples, of an archive one at a time."""
+    if not zipfile.is_zipfile(source.path):
+        data = read_object(source)
+        samples = data.get("samples")
+        yield data, (_current(data, sample) for sample in (samples if isinstance(samples, list) else ()))
+        return
+    try:
+        archive = zipfile.ZipFile(source.path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{source.name} is a damaged zip archive: {error}") from None
+    with archive:
+        names = archive.namelist()
+
+        def member(name: str) -> dict[str, Any]:
+            return parsed_object(read_member(archive, name, source), f"{source.name}: {name}")
+
+        def sample(name: str) -> dict[str, Any] | InputError:
+            try:
+                return member(name)
+            except InputError as error:
+                return error
+
+        listed = sorted(dict.fromkeys(n for n in names if n.startswith("samples/") and n.endswith(".json")))
+        head = member("header.json" if "header.json" in names else "_journal/start.json")
+        yield head, (sample(name) for name in listed)
+
+
+def _samples(source: Source) -> Iterator[tuple[dict[str, Any], dict[str, Any] | InputError]]:
+    with _opened(source) as (head, samples):
+        yield from ((head, sample) for sample in samples)
 
 
 def _current(head: dict[str, Any], sample: Any) -> Any:
@@ -418,7 +428,7 @@ def _place(head: dict[str, Any], sample: dict[str, Any]) -> str:
     return f"{run['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(run.get('run_id', ''))[:8]}"
 
 
-def _item(head: dict[str, Any], sample: dict[str, Any], given: Any) -> Item:
+def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> RecordedRun:
     """What was graded.
 
     Args:
@@ -431,51 +441,37 @@ def _item(head: dict[str, Any], sample: dict[str, Any], given: Any) -> Item:
         answer = (sample.get("output") or {}).get("completion")
     if answer is None:
         raise BadLine("the score has no 'answer' and the sample no output")
-    target = sample.get("target")
+    target, question = sample.get("target"), text_of(sample["input"])
+    category = (sample.get("metadata") or {}).get("category")
+    reference = "\n".join(map(str, target)) if isinstance(target, list) else target
+    model = run.get("model") or None
     content = {
-        "question": text_of(sample["input"]),
+        "question": question,
         "responses": {"A": str(answer)},
-        "category": (sample.get("metadata") or {}).get("category"),
-        "reference": "\n".join(map(str, target)) if isinstance(target, list) else target,
-        "models": {"A": run["model"]} if run.get("model") else None,
+        "category": category,
+        "reference": reference,
+        "models": {"A": model} if model else None,
     }
-    spoken = [{"role": role, "content": text} for role, text in messages(sample["input"], {})]
-    name = f"{run['task']}/{sample['id']}/{digest(content)[:12]}"
-    return Item.model_validate({"id": name, **content, "conversation": spoken})
+    return RecordedRun(
+        id=f"{run['task']}/{sample['id']}/{digest(content)[:12]}",
+        question=question,
+        answer=str(answer),
+        category=category,
+        model=model,
+        reference=reference,
+        conversation=messages(sample["input"], {}),
+    )
 
 
-def _people(head: dict[str, Any], sample: dict[str, Any]) -> list[PersonScore]:
+def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> list[PersonScore]:
     """What people changed in a sample's scores."""
     found: list[PersonScore] = []
-    judged = {said.name: (said.asked, said.answer) for said in said_in(sample, head["eval"])}
+    judged = {said.name: (said.asked, said.answer) for said in verdicts}
     for name, score in (sample.get("scores") or {}).items():
         asked, answer = judged.get(name, (name, None))
         try:
-            item = _item(head, sample, answer)
+            item = _graded(head, sample, answer).id
         except UNREADABLE:
             continue  # its scores are rejects
-        found += edits_of(score, asked, item.id)
+        found += edits_of(score, asked, item)
     return found
-
-
-def _judgment(head: dict[str, Any], sample: dict[str, Any], said: Said) -> Judgment:
-    place, item = _place(head, sample), _item(head, sample, said.answer)
-    verdict, no_verdict = verdict_of(said)
-    others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
-    meta = {
-        "scorer": said.name,
-        "value": finite(said.value),
-        "scores": others or None,
-        "judge_model": None if said.standard else said.model,
-        "time": sample.get("completed_at"),
-    }
-    return Judgment(
-        id="/".join([place, said.name, *said.part]),
-        item=item,
-        judge=said.judge,
-        verdict=verdict,
-        no_verdict=no_verdict,
-        rationale=reason_text(said.explanation),
-        instruction=said.instruction,
-        meta={key: value for key, value in meta.items() if value is not None or key == "value"},
-    )

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from metajudge.errors import InputError
 from metajudge.readers.containers import tables_in
+from metajudge.readers.formats import format_of
 from metajudge.readers.guessing import guess_mapping
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source
 from metajudge.readers.mapped import MappedTable
 from metajudge.readers.mapping import ASKED, FieldMap, own_columns
 from metajudge.readers.reader import each
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Item, Judgment
@@ -169,7 +169,7 @@ def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | Non
     if is_item and len(tables) == 1:
         read = partial(each, table.source, read=lambda line: Item.model_validate(line.data))
         return _Input(f"{table.format} of items", lambda: _of_rows(table.source, read(table.rows())))
-    if shape_of(first.data) is not Shape.UNKNOWN:
+    if format_of(first.data) is not None:
         return None
     given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
     used = given or FieldMap(columns=own_columns(table.columns()))

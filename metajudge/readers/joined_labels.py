@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from metajudge.errors import InputError
 from metajudge.readers.cells import key_of
-from metajudge.readers.label_files import LabelRow, LabelRows, parse_labels_map, read_labels
+from metajudge.readers.label_files import LabelRow, LabelRows
 from metajudge.readers.mapping import quoted
 from metajudge.readers.people import NAMED, first_of, label_of, listed, with_labels
 from metajudge.readers.source import JudgmentSource
@@ -126,16 +126,14 @@ class JoinReport:
             "on": self.way.on,
             "columns": list(self.way.columns),
             "guessed": self.way.guessed,
-            "labels": self.labels,
-            "matched": self.matched,
-            "unmatched": self.unmatched,
-            "unreadable": self.unreadable,
-            "judgments": self.judgments,
-            "labelled": self.labelled,
-            "unlabelled": self.unlabelled,
-            "own": self.own,
-            "annotators": self.annotators,
+            **{name: getattr(self, name) for name in _COUNTS},
         }
+
+
+_COUNTS: Final = (
+    *("labels", "matched", "unmatched", "unreadable", "judgments", "labelled", "unlabelled", "own"),
+    "annotators",
+)
 
 
 def join(
@@ -424,19 +422,3 @@ def _counted(count: int, what: str) -> str:
 def _shown(value: Any) -> str:
     text = str(value.value) if isinstance(value, Label) else repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-__all__ = [
-    "WAYS",
-    "JoinReport",
-    "Joiner",
-    "LabelRow",
-    "LabelRows",
-    "On",
-    "Way",
-    "join",
-    "join_source",
-    "parse_labels_map",
-    "parse_on",
-    "read_labels",
-]

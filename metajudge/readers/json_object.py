@@ -6,7 +6,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
@@ -15,9 +14,9 @@ import orjson
 from metajudge.errors import InputError
 from metajudge.readers.conversations import is_chat
 from metajudge.readers.guessing import is_text_name
-from metajudge.readers.lines import Line, Reject, Source, open_bytes
+from metajudge.readers.lines import DAMAGE, BadLine, DamagedError, Line, Reject, Source, head_of, require_characters
 from metajudge.readers.mapping import FieldMap
-from metajudge.readers.tables import Table, columns_of_objects
+from metajudge.readers.tables import LINES, Table
 
 MAX_OBJECT_BYTES = 1 << 30
 """A longer object is refused: it would have to be held in memory."""
@@ -32,11 +31,7 @@ def read_object(source: Source) -> dict[str, Any]:
     Raises:
         InputError: it is longer than :data:`MAX_OBJECT_BYTES`, no JSON, or no object.
     """
-    try:
-        with open_bytes(source) as stream:
-            raw = stream.read(MAX_OBJECT_BYTES + 1)
-    except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"{source.name} is damaged or ends early ({error})") from None
+    raw = head_of(source, MAX_OBJECT_BYTES + 1)
     if len(raw) > MAX_OBJECT_BYTES:
         raise InputError(
             f"{source.name} is one JSON object of more than {MAX_OBJECT_BYTES // 2**30} GiB, which would have to be "
@@ -56,6 +51,9 @@ def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         try:
             data = json.loads(raw, parse_constant=lambda name: math.nan if name == "NaN" else name)
+            require_characters(data)
+        except BadLine as bad:
+            raise DamagedError(f"{name} {bad}") from None
         except (ValueError, RecursionError):
             raise InputError(f"{name} is no valid JSON: {error}") from None
     if not isinstance(data, dict):
@@ -81,7 +79,7 @@ def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
         return _unpacked(source, info) if info.compress_type == _ZSTANDARD else archive.read(name)
     except KeyError:
         raise InputError(f"{source.name} has no member {name}") from None
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
+    except (*DAMAGE, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise InputError(f"{source.name}: {name} is damaged ({error})") from None
 
 
@@ -109,42 +107,10 @@ SPREAD: Final = "half a JSON object"
 """How the reject of a first line begins, where an object is spread over lines."""
 
 
-@dataclass(slots=True)
-class WrappedTable:
-    """The objects of a list inside a file that is one JSON object, held in memory.
-
-    Attributes:
-        path: keys that lead to the list, with dots.
-        others: paths of further lists of objects, which are not read.
-    """
-
-    source: Source
-    path: str
-    entries: list[Any] = field(repr=False)
-    others: tuple[str, ...] = ()
-    format: str = ""
-
-    def __post_init__(self) -> None:
-        self.format = f"JSON list {self.path!r}"
-
-    def columns(self) -> tuple[str, ...]:
-        """The keys of the first objects."""
-        return columns_of_objects(self.rows())
-
-    def rows(self) -> Iterator[Line | Reject]:
-        """Every object of the list; ``number`` is 1 for the first one."""
-        for number, entry in enumerate(self.entries, start=1):
-            raw = orjson.dumps(entry, default=str)
-            if isinstance(entry, dict):
-                yield Line(number, raw, entry)
-            else:
-                yield self.source.reject(number, "the entry is no JSON object", raw)
-
-
 def wrapped_table(
-    table: Table, written: Callable[[dict[str, Any]], bool], mapping: FieldMap | None = None
-) -> WrappedTable | None:
-    """The longest list of objects in a file that is one JSON object, the first one of several as long.
+    table: Table, written: Callable[[Source, dict[str, Any]], bool], mapping: FieldMap | None = None
+) -> Table | None:
+    """The longest list of objects in a file that is one JSON object, held in memory; the first one of several as long.
 
     Args:
         table: of the file's lines.
@@ -154,7 +120,7 @@ def wrapped_table(
     Returns:
         None where the file is no single object, where the object is itself a row, or contains no list of objects.
     """
-    if table.format != "JSONL":
+    if table.format != LINES:
         return None
     first = list(islice(table.rows(), 2))
     spread = bool(first) and isinstance(first[0], Reject) and first[0].reason.startswith(SPREAD)
@@ -164,13 +130,19 @@ def wrapped_table(
         data = read_object(table.source)
     except InputError:
         return None
-    if written(data) or (not spread and _is_row(data, mapping)):
+    if written(table.source, data) or (not spread and _is_row(data, mapping)):
         return None
     found = dict(_lists(data, "", DEPTH))
     if not found:
         return None
     longest = max(found, key=lambda path: len(found[path]))
-    return WrappedTable(table.source, longest, found[longest], tuple(one for one in found if one != longest))
+
+    def rows() -> Iterator[Line | Reject]:
+        for line in entries_of(found[longest]):
+            is_object = isinstance(line.data, dict)
+            yield line if is_object else table.source.reject(line.number, "the entry is no JSON object", line.raw)
+
+    return Table(f"JSON list {longest!r}", table.source, rows)
 
 
 def _is_row(data: Mapping[str, Any], mapping: FieldMap | None) -> bool:

@@ -2,19 +2,19 @@
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 import orjson
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
-from metajudge.readers.alike import Alike, Said, retold
+from metajudge.readers.alike import Alike, retold
 from metajudge.readers.lines import RawLine, Reject, Source, is_plain, open_bytes, parsed_line, raw_lines
 from metajudge.readers.reader import FoundJudgment, attempt, each
-from metajudge.readers.tables import JsonLineTable, Table
+from metajudge.readers.tables import LINES, Table, json_lines
 from metajudge.types import Category, Item, Judgment
 
 
@@ -25,10 +25,10 @@ class JudgmentLines:
 
     def __init__(self, source: Source, table: Table | None = None) -> None:
         self.source = source
-        self._table = table or JsonLineTable(source, infinite_is_text=False)
+        self._table = table or json_lines(source, infinite_is_text=False)
 
     @staticmethod
-    def recognises(record: dict[str, Any]) -> bool:
+    def recognises(record: Mapping[str, Any]) -> bool:
         item = record.get("item")
         whole = isinstance(item, dict) or (isinstance(item, str) and item.lstrip().startswith("{"))
         return whole and ("judge" in record or "verdict" in record)
@@ -36,11 +36,11 @@ class JudgmentLines:
     @property
     def is_plain(self) -> bool:
         """Whether the file is uncompressed lines."""
-        return isinstance(self._table, JsonLineTable) and is_plain(self.source)
+        return self._table.format == LINES and is_plain(self.source)
 
     def count_lines(self) -> int | None:
         """The lines of the file, without parsing them; None where it is a table of another kind, or damaged."""
-        if not isinstance(self._table, JsonLineTable):
+        if self._table.format != LINES:
             return None
         try:
             with open_bytes(self.source) as stream:
@@ -68,10 +68,10 @@ class JudgmentLines:
         return parsed
 
 
-_USUAL = {"id", "item", "judge", "verdict", "rationale", "order"}
-"""Fields of most judgments."""
-_WITHOUT_ORDER = _USUAL - {"order"}
-"""Those of judgments of a single response, mostly."""
+_TEXTS: Final = ("id", "judge", "rationale")
+_SAYS: Final = ("verdict", "order")
+"""The fields of most judgments, beside the item."""
+_USUAL: Final = frozenset(("item", *_TEXTS, *_SAYS))
 
 
 class SharedItems:
@@ -85,8 +85,7 @@ class SharedItems:
         self._data: dict[str, Any] = {}
         self._plain = False
         self._item: Item | None = None
-        self._rules: tuple[Any, ...] | None = None
-        self._alike = Alike(())
+        self._alike = Alike(_SAYS)
 
     def judgment(self, data: dict[str, Any]) -> Judgment:
         """A checked judgment.
@@ -98,7 +97,10 @@ class SharedItems:
         shared = self._shared(item) if isinstance(item, dict) else None
         if shared is None:
             return Judgment.model_validate(data)
-        said = None if self._rules is None else _said(data, self._rules)
+        usual = data.keys() | {"order"} == _USUAL and all(type(data[name]) is str for name in _TEXTS)
+        # What is wrong about a label that is a category depends on the category.
+        alone = usual and not isinstance(shared.label, Category)
+        said = self._alike.said(data, shared) if alone else None
         known = self._alike.find(said)
         if known is not None and (made := retold(known, data["id"], shared, data["judge"], data["rationale"])):
             return made
@@ -116,9 +118,6 @@ class SharedItems:
         except ValidationError:  # which is explained best as a part of the judgment
             return None
         self._data, self._plain, self._item = item, _is_plain(item), read
-        # What can be wrong about a verdict or an order depends on these alone, else on the item's labels, too.
-        alone = not isinstance(read.label, Category) and not read.labels
-        self._rules = (*read.responses, read.scale) if alone else None
         return read
 
     def _is_known(self, item: dict[str, Any]) -> bool:
@@ -130,32 +129,6 @@ class SharedItems:
         if self._plain:  # equal texts have equal types
             return list(item["responses"]) == list(known["responses"])
         return orjson.dumps(item) == orjson.dumps(known)
-
-
-def _said(data: dict[str, Any], rules: tuple[Any, ...]) -> Said | None:
-    """The verdict and the order of a record with the usual fields; None for any other, and where one is neither.
-
-    Args:
-        rules: names and scale of the responses.
-    """
-    usual = data.keys() == _USUAL
-    if not usual and data.keys() != _WITHOUT_ORDER:
-        return None
-    verdict, order = data["verdict"], data.get("order")
-    kind = type(verdict)
-    if kind is list:
-        verdict = orjson.dumps(verdict)  # a ranking
-    elif kind is float:
-        verdict = repr(verdict)  # which tells 0.0 from -0.0
-    elif kind is not str and kind is not int:
-        return None
-    if not all(type(data[name]) is str for name in ("id", "judge", "rationale")):
-        return None
-    if not usual:
-        return rules, kind, verdict, None
-    if type(order) is not list or not all(type(one) is str for one in order):
-        return None
-    return rules, kind, verdict, tuple(order)
 
 
 def _is_plain(item: dict[str, Any]) -> bool:

@@ -8,7 +8,6 @@ name (``gpt-4o/vanilla``), because the same model under another prompt is anothe
 ``pair/judge/order``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -17,21 +16,23 @@ from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.pairs import (
     ORDERS,
     BenchmarkLine,
+    FolderReader,
     GameOrder,
     GameVerdict,
     JudgmentRow,
-    PairedJudgments,
     check_label,
     game_verdict,
     pair_of,
+    paired,
     shown_order,
     stated_marks,
     turned_back,
 )
 from metajudge.readers.reader import LineReader
-from metajudge.readers.tables import JsonLineTable
+from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment
 
+FORMAT = "JudgeBench output"
 STANDARD_PROMPT = "arena_hard"
 
 _CATEGORIES = {
@@ -45,19 +46,6 @@ _LABELS = {"vanilla": ("a", "b"), "panda_lm": ("1", "2"), "judge_lm": ("1", "2")
 """What a prompt calls the responses, where it is not A and B."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordedGame:
-    """A game as recorded: decision and mark in the order shown."""
-
-    judge_model: str
-    judge_prompt: str
-    order: GameOrder
-    decision: str | None = None
-    mark: str | None = None
-    text: str = ""
-    failed: bool = False
-
-
 class GameRow(JudgmentRow):
     """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
 
@@ -68,23 +56,18 @@ class GameRow(JudgmentRow):
     source_repo: str | None = None
 
 
-def is_game(record: dict[str, Any]) -> bool:
-    return record.keys() >= {"item_id", "judge_model", "order", "decision", "judgment_text"}
-
-
-def games(pairs: list[Source], judgments: Source) -> PairedJudgments[GameRow]:
+def games(pairs: list[Source], judgments: Source) -> FolderReader:
     """A reader of the folder layout."""
-    return PairedJudgments("JudgeBench folder", pairs, judgments, GameRow, _from_game)
+    return paired("JudgeBench folder", pairs, judgments, GameRow, _from_game)
 
 
 def _from_game(row: GameRow, item: Item) -> Judgment:
     check_label(row.label, row.order, item)
     kept = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
     meta = {name: value for name in kept if (value := getattr(row, name)) is not None}
-    game = _RecordedGame(
-        row.judge_model, row.judge_prompt, row.order, row.decision, row.verdict, row.judgment_text or ""
-    )
-    return _judgment(item, game, meta)
+    text, asked = row.judgment_text or "", (row.judge_model, row.judge_prompt, row.order)
+    outcome = game_verdict(row.decision, row.verdict, text, row.order)
+    return _judgment(item, asked, outcome, row.verdict, text, meta)
 
 
 class _Answer(BaseModel):
@@ -127,27 +110,23 @@ class OutputRow(BenchmarkLine):
         )
 
 
-def is_output(record: dict[str, Any]) -> bool:
-    return record.keys() >= {"pair_id", "question", "response_A", "response_B", "judgments"}
-
-
-def judgebench_output(source: Source) -> LineReader:
+def judgebench_output(table: Table) -> LineReader:
     """Reads an output file of the benchmark's runner."""
-    return LineReader("JudgeBench output", source, JsonLineTable(source).rows, lambda line: _from_output(line, source))
+    return LineReader(FORMAT, table.source, table.rows, lambda line: _from_output(line, table))
 
 
-def _judge_of_file(source: Source) -> str | None:
+def _judge_of_file(table: Table) -> str | None:
     """The judge in the name the runner gives its files: ``...,judge_name=NAME,judge_model=MODEL.jsonl``.
 
     The runner writes the ``/`` of a model's id as ``_``; where the name has one, a line of the file has to confirm it.
     """
-    stem = source.path.name.removesuffix(".gz").removesuffix(".jsonl")
+    stem = table.source.path.name.removesuffix(".gz").removesuffix(".jsonl")
     _, found, name = stem.rpartition("judge_model=")
     if not found or not name or "," in name:
         return None
     if "_" not in name:
         return name
-    models = (_judge_of_line(line) for line in JsonLineTable(source).rows() if isinstance(line, Line))
+    models = (_judge_of_line(line) for line in table.rows() if isinstance(line, Line))
     return next((model for model in models if model is not None and model.replace("/", "_") == name), None)
 
 
@@ -158,9 +137,9 @@ def _judge_of_line(line: Line) -> str | None:
         return None
 
 
-def _from_output(line: Line, source: Source) -> list[Judgment]:
+def _from_output(line: Line, table: Table) -> list[Judgment]:
     row = OutputRow.model_validate(line.data)
-    judge_model = row.judge or _judge_of_file(source)
+    judge_model = row.judge or _judge_of_file(table)
     if judge_model is None:
         raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")
     item = row.item()
@@ -174,39 +153,50 @@ def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game 
     meta: dict[str, Any] = {"dataset": "judgebench", "judge_prompt": row.judge_name}
     if row.source is not None:
         meta["subset"] = row.source
+    asked, text, mark = (judge_model, row.judge_name, order), "", None
     if game is None:
-        recorded = _RecordedGame(judge_model, row.judge_name, order, failed=True)
-        return _judgment(item, recorded, meta)
-    if game.judgment.scores is not None:
-        meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
-    text = game.judgment.response or ""
-    marks = stated_marks(text)
-    mark = marks[0] if len(marks) == 1 else None
-    return _judgment(item, _RecordedGame(judge_model, row.judge_name, order, game.decision, mark, text), meta)
-
-
-def _judgment(item: Item, game: _RecordedGame, meta: dict[str, Any]) -> Judgment:
-    standard = game.judge_prompt == STANDARD_PROMPT
-    judge = game.judge_model if standard else f"{game.judge_model}/{game.judge_prompt}"
-    if not standard:
-        meta = {**meta, "judge_model": game.judge_model}  # two prompts of one model count as one judge in the evidence
-    if game.failed:
         outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
     else:
-        outcome = game_verdict(game.decision, game.mark, game.text, game.order)
-    stated = turned_back(game.mark, game.order) if game.mark else None
+        if game.judgment.scores is not None:
+            meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
+        text = game.judgment.response or ""
+        marks = stated_marks(text)
+        mark = marks[0] if len(marks) == 1 else None
+        outcome = game_verdict(game.decision, mark, text, order)
+    return _judgment(item, asked, outcome, mark, text, meta)
+
+
+def _judgment(
+    item: Item,
+    asked: tuple[str, str, GameOrder],
+    outcome: GameVerdict,
+    mark: str | None,
+    text: str,
+    meta: dict[str, Any],
+) -> Judgment:
+    """A game as a judgment.
+
+    Args:
+        asked: the judge's model and prompt, and the order shown.
+        mark: the verdict that the judge wrote, as shown.
+    """
+    model, prompt, order = asked
+    judge = model if prompt == STANDARD_PROMPT else f"{model}/{prompt}"
+    if prompt != STANDARD_PROMPT:
+        meta = {**meta, "judge_model": model}  # two prompts of one model count as one judge in the evidence
+    stated = turned_back(mark, order) if mark else None
     if stated is not None and outcome.verdict is not None and stated.winner != outcome.verdict.winner:
         # The decision governs; what the judge wrote is kept for inspection.
         meta = {**meta, "stated_verdict": str(stated)}
     return Judgment(
-        id=f"{item.id}/{judge}/{game.order}",
+        id=f"{item.id}/{judge}/{order}",
         item=item,
         judge=judge,
         verdict=outcome.verdict,
         no_verdict=outcome.no_verdict,
-        rationale=game.text,
-        order=shown_order(game.order),
-        labels=_LABELS.get(game.judge_prompt),
+        rationale=text,
+        order=shown_order(order),
+        labels=_LABELS.get(prompt),
         meta=meta,
     )
 

@@ -18,6 +18,7 @@ from metajudge.files.tables import is_own, unescaped
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.containers import tables_in
 from metajudge.readers.detect import readers_of
+from metajudge.readers.formats import format_of
 from metajudge.readers.guessed_values import (
     ANNOTATORS,
     LABEL_TIMES,
@@ -30,7 +31,6 @@ from metajudge.readers.lines import Line, Reject, Source
 from metajudge.readers.mapped_labels import is_true
 from metajudge.readers.mapping import columns_there, quoted
 from metajudge.readers.people import ScoredByPeople
-from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.types import Judgment, Label
@@ -154,7 +154,7 @@ def _read(source: Source, mapping: Mapping[str, str]) -> LabelRows:
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} contains no row that can be read")
-    if shape_of(first.data) is not Shape.UNKNOWN and not mapping:
+    if format_of(first.data) is not None and not mapping:
         return _from_judgments(source)
     return _from_table(table, mapping)
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from metajudge.readers.argilla import run_of_fields
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, RecordedScore
 from metajudge.readers.stated_scores import reason_column, reason_text, time_text
 
 FORMAT = "Label Studio tasks"

@@ -21,13 +21,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from metajudge.readers.assessed_runs import AssessedRuns, scored_runs
 from metajudge.readers.conversations import text_of
 from metajudge.readers.json_object import entries_of
 from metajudge.readers.lines import BadLine, Source
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, ScoredRuns, asked_and_answered, number_or_text
+from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
 
+FORMAT = "Langfuse trace"
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
 _PEOPLE = "ANNOTATION"
@@ -118,7 +120,7 @@ def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
     return number
 
 
-class LangfuseTrace(ScoredRuns):
+def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str, str]) -> AssessedRuns:
     """Reads one trace with its scores.
 
     Args:
@@ -126,30 +128,36 @@ class LangfuseTrace(ScoredRuns):
         data: what it contains.
         values: category -> grade, as the user says.
     """
+    trace = data["trace"] if isinstance(data.get("trace"), dict) else data
+    observations = data.get("observations") or trace.get("observations")
+    whole = RecordedRun(
+        id=str(trace["id"]),
+        **asked_and_answered(trace.get("input"), trace.get("output")),
+        category=_text(trace.get("name")),
+    )
 
-    def __init__(self, source: Source, data: Mapping[str, Any], values: Mapping[str, str]) -> None:
-        trace = data["trace"] if isinstance(data.get("trace"), dict) else data
-        observations = data.get("observations") or trace.get("observations")
-        observations = observations if isinstance(observations, list) else []
-        whole = RecordedRun(
-            id=str(trace["id"]),
-            **asked_and_answered(trace.get("input"), trace.get("output")),
-            category=_text(trace.get("name")),
-        )
+    def of_trace(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+        score = score_of(row)
+        if isinstance(score, PersonScore):
+            return replace(score, target=score.target or whole.id)
+        return None if score is None else replace(score, run=score.run or whole.id)
 
-        def of_trace(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
-            score = score_of(row)
-            if isinstance(score, PersonScore):
-                return replace(score, target=score.target or whole.id)
-            return None if score is None else replace(score, run=score.run or whole.id)
+    def runs() -> list[RecordedRun]:
+        given = observations if isinstance(observations, list) else []
+        # A root observation represents its trace, but the trace itself is here.
+        found = [run_of(one) for one in given if isinstance(one, dict)]
+        return [whole, *(replace(run, aliases=()) for run in reversed(found) if run is not None)]
 
-        rows = partial(entries_of, data.get("scores") or trace.get("scores"))
-        super().__init__("Langfuse trace", (), source, rows, run_of, of_trace, values, shape="a Langfuse score")
-        found = (run_of(one) for one in observations if isinstance(one, dict))
-        self._loaded = {run.id: run for run in found if run is not None} | {whole.id: whole}, []
-
-    def _without_run(self, name: str | None) -> str:
-        return f"the trace contains no observation {name!r}"
+    return scored_runs(
+        FORMAT,
+        runs,
+        partial(entries_of, data.get("scores") or trace.get("scores")),
+        source,
+        of_trace,
+        lambda name: f"the trace contains no observation {name!r}",
+        values,
+        shape="a Langfuse score",
+    )
 
 
 def _get(row: Mapping[str, Any], *names: str) -> Any:

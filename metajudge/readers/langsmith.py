@@ -13,40 +13,31 @@ feedback does not name the evaluator's model. A score is the grade; where it is 
 grade, where ``--map-values`` says which). Feedback by ``metajudge push`` is neither.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from metajudge.readers.assessed_runs import AssessedRuns
 from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import text_of
-from metajudge.readers.lines import Line, Reject
+from metajudge.readers.lines import Line
 from metajudge.readers.mapped import stem_of
 from metajudge.readers.own_notes import KEY, NAME, is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
 from metajudge.readers.scored_runs import (
+    AssessedRun,
     RecordedRun,
     RecordedScore,
     asked_and_answered,
-    judgment_of,
     number_or_text,
     reference_text,
 )
 from metajudge.readers.tables import Table
-from metajudge.readers.vocabulary import Vocabulary
 
 _PEOPLE = "app"
 _FEEDBACK = "feedback."
 _OURS = f"{_FEEDBACK}{NAME}"
-
-
-def is_feedback(record: Mapping[str, Any]) -> bool:
-    return record.keys() >= {"run_id", "key", "score"}
-
-
-def is_run(record: Mapping[str, Any]) -> bool:
-    return record.keys() >= {"id", "inputs", "outputs"}
 
 
 def is_test_results(columns: Sequence[str]) -> bool:
@@ -104,42 +95,28 @@ def _score(row: Mapping[str, Any]) -> float | str | bool | None:
     return value if isinstance(value, str | bool) else orjson.dumps(value).decode()
 
 
-class LangSmithTestResults:
+def test_results(table: Table, values: Mapping[str, str]) -> AssessedRuns:
     """Reads an experiment's table: a judgment for every feedback column of a row that is not empty."""
 
-    format = "LangSmith test results"
-
-    def __init__(self, table: Table, values: Mapping[str, str]) -> None:
-        self._table = table
-        self._vocabulary = Vocabulary(values, categories=True)
-
-    def read(self) -> Iterator[FoundJudgment | Reject]:
-        source = self._table.source
-        for row in self._table.rows():
-            if isinstance(row, Reject):
-                yield row
-                continue
-            run = self._run(row)
-            for name in [column for column in row.data if column.startswith(_FEEDBACK) and column != _OURS]:
-                value = number_or_text(row.data[name])
-                if value is None:
-                    continue
-                key = name.removeprefix(_FEEDBACK)
-                score = RecordedScore(id=f"{run.id}/{key}", judge=key, value=value, meta={"source": "experiment"})
-                try:
-                    yield FoundJudgment(judgment_of(score, run, self._vocabulary), source.name, row.number)
-                except UNREADABLE as error:
-                    yield source.reject(row.number, f"{name}: {why(error)}", row.raw)
-
-    def _run(self, row: Line) -> RecordedRun:
-        stem = stem_of(self._table.source.name)
-        return RecordedRun(
-            id=str(row.data.get("id") or row.data.get("run_id") or f"{stem}:{row.number}"),
+    def run_of(row: Line) -> AssessedRun:
+        name = str(row.data.get("id") or row.data.get("run_id") or f"{stem_of(table.source.name)}:{row.number}")
+        run = RecordedRun(
+            id=name,
             **asked_and_answered(
                 _under(row, "input.") or _under(row, "inputs.") or None, _under(row, "outputs.") or None
             ),
             reference=reference_text(_under(row, "reference.") or None),
         )
+        scores = []
+        for column in row.data:
+            value = number_or_text(row.data[column]) if column.startswith(_FEEDBACK) and column != _OURS else None
+            if value is not None:
+                key, meta = column.removeprefix(_FEEDBACK), {"source": "experiment"}
+                named = RecordedScore(id=f"{name}/{key}", judge=key, value=value, meta=meta, about="", place=column)
+                scores.append(named)
+        return AssessedRun(run, scores)
+
+    return AssessedRuns("LangSmith test results", table.source, table.rows, run_of, values, separate=False)
 
 
 def _under(row: Line, prefix: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -23,7 +24,7 @@ MAX_DEPTH = 100
 EXCERPT = 1_000
 """Characters kept of a line that is too long to be held."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (gzip is read as it is)",
@@ -75,6 +76,42 @@ class Line:
     data: dict[str, Any]
 
 
+class TableRow(Line):
+    """A row of a table of typed cells. ``raw`` is the row as one JSON line, made only where it is reported."""
+
+    __slots__ = ()
+
+    def __init__(self, number: int, data: dict[str, Any]) -> None:
+        object.__setattr__(self, "number", number)
+        object.__setattr__(self, "data", data)
+
+    @property
+    def raw(self) -> bytes:
+        return orjson.dumps(self.data, option=orjson.OPT_NON_STR_KEYS, default=str)
+
+
+class ShownRow(TableRow):
+    """A part of a record, of which some fields are reported where it cannot be read.
+
+    Args:
+        shown: the fields.
+        most: bytes of them.
+    """
+
+    __slots__ = ("_most", "_shown")
+    _most: int
+    _shown: Any
+
+    def __init__(self, number: int, data: dict[str, Any], shown: Any, most: int) -> None:
+        super().__init__(number, data)
+        object.__setattr__(self, "_shown", shown)
+        object.__setattr__(self, "_most", most)
+
+    @property
+    def raw(self) -> bytes:
+        return orjson.dumps(self._shown, default=str)[: self._most]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A file to read: where it is, and what to call it in messages."""
@@ -88,6 +125,42 @@ class Source:
 
 class BadLine(Exception):  # noqa: N818 - a verdict on the input, turned into a Reject
     """Why a line contains no usable object; never leaves this package."""
+
+
+DAMAGE = (EOFError, OSError, zlib.error)
+"""What reading a compressed file raises where it is damaged or cut off."""
+
+
+class DamagedError(InputError):
+    """A file that cannot be read to its end, or contains what is no text: no other reader will do better."""
+
+
+def damaged(name: str, error: Exception) -> DamagedError:
+    """Why nothing can be read of a file that is damaged."""
+    return DamagedError(f"{name} is damaged or ends early ({error}): get a whole copy of it")
+
+
+@contextmanager
+def undamaged(source: Source) -> Iterator[None]:
+    """Says in one way that a file is damaged.
+
+    Raises:
+        InputError: in place of what :data:`DAMAGE` lists.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        raise damaged(source.name, error) from None
+
+
+def head_of(source: Source, size: int) -> bytes:
+    """The first bytes of a file, unpacked, without a mark of their order.
+
+    Raises:
+        InputError: it cannot be read, or is damaged.
+    """
+    with undamaged(source), open_bytes(source) as stream:
+        return stream.read(size).removeprefix(BOM)
 
 
 def open_bytes(source: Source) -> BinaryIO:
@@ -144,7 +217,7 @@ def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
                 too_long = len(raw) > MAX_LINE_BYTES
                 if too_long:
                     offset += _skip_line(stream, raw)
-            except (EOFError, OSError, zlib.error) as error:
+            except DAMAGE as error:
                 reason = f"the file is damaged or ends early; nothing after this line can be read ({error})"
                 yield Reject(source.name, number + 1, reason, "")
                 return
@@ -155,8 +228,8 @@ def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
                 reason = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
                 yield source.reject(number, reason, raw[:EXCERPT])
                 continue
-            if begin == 0 and raw.startswith(_BOM):
-                raw = raw[len(_BOM) :]
+            if begin == 0 and raw.startswith(BOM):
+                raw = raw[len(BOM) :]
             raw = raw.rstrip(b"\r\n")
             if raw and not raw.isspace():
                 yield RawLine(number, begin, raw)
@@ -225,16 +298,43 @@ def _parse_carefully(raw: bytes, nan_is_null: bool, infinite_is_text: bool) -> A
         raise BadLine(f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start} of the line") from None
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=constant)
-        json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(data, allow_nan=False)
+        require_characters(data)
     except json.JSONDecodeError as error:
         raise BadLine(_syntax(text, error)) from None
     except RecursionError:
         raise BadLine("nested too deeply") from None
-    except UnicodeEncodeError:
-        raise BadLine("contains half of a surrogate pair (\\ud800 to \\udfff), which is no character") from None
     except ValueError:
         raise BadLine("contains a number that is too large") from None
     return data
+
+
+def require_characters(data: Any) -> None:
+    """Refuses texts that no UTF-8 file can contain: JSON can write half of a surrogate pair as an escape.
+
+    Raises:
+        BadLine: with the place of the first one.
+    """
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        place = ".".join(next(_broken(data)))
+        where = f" in {place.encode(errors='replace').decode()}" if place else ""
+        raise BadLine(
+            f"contains half of a surrogate pair (\\ud800 to \\udfff){where}, which is no character; write the text anew"
+        ) from None
+
+
+def _broken(data: Any) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to each text with half of a surrogate pair."""
+    if isinstance(data, str):
+        if data != data.encode(errors="replace").decode():
+            yield ()
+        return
+    named = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in named:
+        yield from ((str(key),) for _ in _broken(key))
+        yield from ((str(key), *rest) for rest in _broken(value))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

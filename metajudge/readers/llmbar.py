@@ -20,25 +20,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import orjson
 from pydantic import BaseModel, Field
 
 from metajudge.errors import InputError
-from metajudge.readers.json_object import entries_of
-from metajudge.readers.lines import Line, Source, open_bytes
+from metajudge.readers.lines import Line, Source
 from metajudge.readers.pairs import (
     FIRST,
     ORDERS,
     SECOND,
+    FolderReader,
     GameOrder,
     JudgmentRow,
-    PairedJudgments,
     check_label,
     pair_of,
+    paired,
     shown_order,
     turned_back,
 )
 from metajudge.readers.reader import LineReader
+from metajudge.readers.tables import json_list
 from metajudge.types import Item, Judgment
 
 TWO_STAGE = frozenset({"Swap", "Swap_CoT"})
@@ -60,13 +60,9 @@ class EvaluatorRow(JudgmentRow):
     score_b: str | float | None = None
 
 
-def is_evaluation(record: dict[str, Any]) -> bool:
-    return record.keys() >= {"item_id", "judge_model", "judge_prompt", "stage", "order", "decision"}
-
-
-def evaluations(items: list[Source], judgments: Source) -> PairedJudgments[EvaluatorRow]:
+def evaluations(items: list[Source], judgments: Source) -> FolderReader:
     """A reader of the folder layout."""
-    return PairedJudgments("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
+    return paired("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
 
 
 def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
@@ -123,8 +119,6 @@ def _why_none(row: EvaluatorRow) -> str:
     return f"no verdict could be read from the judge's answer{finish}"
 
 
-MAX_FILE_BYTES = 256 * 1024 * 1024
-
 _SAID_BETTER = re.compile(r"[Oo]utput \(([ab])\) is better")
 
 
@@ -157,10 +151,10 @@ def is_result_path(path: Path) -> bool:
 
 
 class ResultFile(LineReader):
-    """Reads one result.json: one judge on one subset. The file is held in memory."""
+    """Reads one result.json: one judge on one subset."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__("LLMBar result.json", source, self._entries, self._judgments)
+        super().__init__("LLMBar result.json", source, json_list(source).rows, self._judgments)
         path = source.path.resolve()
         if not is_result_path(path):
             raise InputError(
@@ -178,19 +172,6 @@ class ResultFile(LineReader):
         label = _winner(str(entry.label))
         item = pair_of(name, entry.input, responses, category=self.subset, label=label)
         return [judgment_of(row, item) for row in self._evaluations(index, entry)]
-
-    def _entries(self) -> list[Line]:
-        with open_bytes(self.source) as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
-        if len(raw) > MAX_FILE_BYTES:
-            raise InputError(f"{self.source.name} is longer than {MAX_FILE_BYTES // 2**20} MiB")
-        try:
-            entries = orjson.loads(raw)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"{self.source.name} is no valid JSON: {error}") from error
-        if not isinstance(entries, list):
-            raise InputError(f"{self.source.name} contains no JSON list")
-        return entries_of(entries)
 
     def _evaluations(self, index: int, entry: _Entry) -> Iterator[EvaluatorRow]:
         stages = [stage for stage in entry.results if isinstance(stage, dict)]

@@ -15,10 +15,16 @@ named. Choices by likelihood are rejected: the model wrote no answer there.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.lines import BadLine
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, reference_text
-from metajudge.readers.stated_scores import is_program, reason_text, stated_columns
+from metajudge.readers.scored_runs import (
+    AssessedRun,
+    RecordedRun,
+    RecordedScore,
+    asked_and_answered,
+    reference_text,
+    score_in_column,
+)
+from metajudge.readers.stated_scores import stated_columns
 from metajudge.types import digest
 
 FORMAT = "lm-evaluation-harness samples"
@@ -29,11 +35,6 @@ _RECORD: Final = frozenset(
     ]
 )
 _CATEGORIES: Final = ("category", "subject", "subset", "domain", "topic")
-
-
-def is_sample(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a logged sample."""
-    return record.keys() >= {"doc_id", "doc", "target", "resps", "filtered_resps"}
 
 
 def run_of(row: Mapping[str, Any]) -> AssessedRun:
@@ -61,23 +62,8 @@ def _scores(row: Mapping[str, Any]) -> list[RecordedScore]:
     listed = row.get("metrics")
     names = listed if isinstance(listed, list) else [name for name in row if name not in _RECORD]
     filtered = row.get("filter")
-    found = []
-    for name, score in stated_columns(row, [str(one) for one in names]):
-        found.append(
-            RecordedScore(
-                judge=name if score.judge is None else f"{score.judge}/{name}",
-                value=score.value,
-                comment=reason_text(score.reason),
-                meta={
-                    "source": "CODE" if is_program(name) else None,
-                    "judge_model": score.judge,
-                    "filter": None if filtered in (None, "none") else filtered,
-                },
-                name=name,
-                error=score.error,
-            )
-        )
-    return found
+    meta = {"filter": None if filtered in (None, "none") else filtered}
+    return [score_in_column(name, score, meta=meta) for name, score in stated_columns(row, [str(one) for one in names])]
 
 
 def _prompt(arguments: Any) -> Any:

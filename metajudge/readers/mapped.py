@@ -78,7 +78,6 @@ class MappedTable(LineReader):
             table.source,
             table.rows,
             lambda row: [self._person_score(row) or self.judgment(row)],
-            named=lambda row, _: named_score(row.data) if self._scored_by_people else None,
         )
         columns = table.columns()
         textless = without_texts(table, mapping) if needed == JUDGED else None
@@ -112,6 +111,10 @@ class MappedTable(LineReader):
                 self.told.insert(0, no_texts(textless.response_ids))
             self._require_whole_verdicts(columns)
             self._require_known_values()
+
+    def named(self, row: Line) -> str | None:
+        """The name of a row's score, where rows say who gave it."""
+        return named_score(row.data) if self._scored_by_people else None
 
     @property
     def one_label_a_row(self) -> bool:

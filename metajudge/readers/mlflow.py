@@ -18,12 +18,11 @@ from typing import Any
 
 import orjson
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.cells import parsed
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, reference_text
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore, asked_and_answered, reference_text
 from metajudge.readers.stated_scores import reason_text
 
 FORMAT = "MLflow traces"

@@ -11,7 +11,7 @@ judge (``.../padded``). Verdicts derived from two separate grades are marked ``m
 ``alttest/llm_annotations.json`` in the same folder contains verdicts of six further judges, in one order, without text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,11 +22,11 @@ from metajudge.errors import InputError
 from metajudge.readers.conversations import Conversation, Turn
 from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, GameOrder, keep, shown_order, turned_back
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, FolderReader, GameOrder, shown_order, turned_back
 from metajudge.readers.people import ByPeople
-from metajudge.readers.reader import FoundJudgment, LineReader, each, split
-from metajudge.readers.tables import JsonLineTable
-from metajudge.readers.typed_tables import ParquetTable
+from metajudge.readers.reader import FoundJudgment
+from metajudge.readers.tables import json_lines
+from metajudge.readers.typed_tables import parquet_table
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 
 PROMPTS = frozenset({"bare", "rubric", "cot"})
@@ -108,17 +108,7 @@ class VerdictRow(BenchmarkLine):
     score_b: float | None = None
 
 
-def is_item(record: dict[str, Any]) -> bool:
-    """Whether a record is an item of this layout."""
-    return record.keys() >= {"item_id", "question_id", "turn", "answer_a", "answer_b", "votes", "voters"}
-
-
-def is_verdict(record: dict[str, Any]) -> bool:
-    """Whether a record is a judgment of this layout."""
-    return record.keys() >= {"judge_id", "template", "contexts", "verdict", "sample"}
-
-
-class MTBenchFolder:
+class MTBenchFolder(FolderReader):
     """Reads judgments that refer to items in another file, and the annotations beside them.
 
     Args:
@@ -127,43 +117,35 @@ class MTBenchFolder:
         annotations: ``llm_annotations.json``; None if missing.
     """
 
-    format = "MT-Bench folder"
-
     def __init__(self, items: Sequence[Source], judgments: Sequence[Source], annotations: Source | None = None) -> None:
-        self._items = items
-        self._judgments = judgments
         self._annotations = annotations
+        self._names: dict[str, str] = {}
+        tables, records = [parquet_table(one) for one in items], [json_lines(one) for one in judgments]
+        super().__init__("MT-Bench folder", tables, _item_of, records, _judgments, "item; the first one")
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        items: dict[str, Item] = {}
-        names: dict[str, str] = {}
-        for source in self._items:
-            yield from _read_items(source, items, names)
-        for source in self._judgments:
-            rows = JsonLineTable(source).rows
-            yield from LineReader(self.format, source, rows, lambda line: list(_judgments(line, items))).read()
+        yield from super().read()
         if self._annotations is not None:
-            yield from _annotated(self._annotations, items, names)
+            named = {name: self.items[item] for name, item in self._names.items()}
+            yield from _annotated(self._annotations, named)
+
+    def _take(self, line: Line) -> Item:
+        """Keeps an item, and its id by its name in the annotations."""
+        item, row = super()._take(line), line.data
+        self._names[f"{row['question_id']}__{row['model_a']}__{row['model_b']}__{row['turn']}"] = item.id
+        return item
 
 
-def _read_items(source: Source, items: dict[str, Item], names: dict[str, str]) -> list[Reject]:
-    """Adds a file's items by id, and their ids by the names of the annotations; gives what could not be read."""
-
-    def add(line: Line) -> None:
-        row = ItemRow.model_validate(line.data)
-        item = row.item()
-        keep(item, items, "item; the first one")
-        names[f"{row.question_id}__{row.model_a}__{row.model_b}__{row.turn}"] = item.id
-
-    return split(each(source, ParquetTable(source).rows(), add))[1]
+def _item_of(line: Line) -> Item:
+    return ItemRow.model_validate(line.data).item()
 
 
-def _judgments(line: Line, items: dict[str, Item]) -> Iterator[Judgment]:
+def _judgments(line: Line, items: Mapping[str, Item]) -> list[Judgment]:
     row = VerdictRow.model_validate(line.data)
-    for context in row.contexts:
-        if context.item_id not in items:
-            raise BadLine(f"no item with item_id {context.item_id!r} in the file of items")
-        yield _judgment(row, context, items[context.item_id])
+    unknown = next((one.item_id for one in row.contexts if one.item_id not in items), None)
+    if unknown is not None:
+        raise BadLine(f"no item with item_id {unknown!r} in the file of items")
+    return [_judgment(row, context, items[context.item_id]) for context in row.contexts]
 
 
 def _judgment(row: VerdictRow, context: _Context, item: Item) -> Judgment:
@@ -198,19 +180,19 @@ def _meta(row: VerdictRow, context: _Context) -> dict[str, Any]:
     return meta
 
 
-def _annotated(source: Source, items: dict[str, Item], names: dict[str, str]) -> Iterator[FoundJudgment | Reject]:
+def _annotated(source: Source, items: Mapping[str, Item]) -> Iterator[FoundJudgment | Reject]:
     """Verdicts of ``llm_annotations.json``: judge -> item -> ``model_a``, ``model_b`` or ``tie``."""
     number = 0
     for judge, verdicts in read_object(source).items():
         for name, mark in verdicts.items():
             number += 1
             raw = orjson.dumps({"judge": judge, "item": name, "verdict": mark})
-            if name not in names:
+            if name not in items:
                 yield source.reject(number, f"no item is named {name!r} in the file of items", raw)
             elif mark not in _ANNOTATED:
                 yield source.reject(number, f"the verdict {mark!r} is none of {', '.join(_ANNOTATED)}", raw)
             else:
-                yield FoundJudgment(_annotation(judge, items[names[name]], mark), source.name, number)
+                yield FoundJudgment(_annotation(judge, items[name], mark), source.name, number)
 
 
 def _annotation(judge: str, item: Item, mark: str) -> Judgment:

@@ -13,10 +13,10 @@ A grader that gives a score (``score_model``) is a grade, any other one the cate
 from collections.abc import Mapping
 from typing import Any, Final
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.scored_runs import (
     ANSWER_KEYS,
     QUESTION_KEYS,
+    AssessedRun,
     RecordedRun,
     RecordedScore,
     RunTexts,

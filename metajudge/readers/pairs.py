@@ -6,16 +6,16 @@ better. Of a folder, the pairs are held in memory, and the judgments, which name
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from metajudge.readers.lines import BadLine, Line, Reject, Source
 from metajudge.readers.people import ByPeople
 from metajudge.readers.reader import FoundJudgment, LineReader, each, split
-from metajudge.readers.tables import JsonLineTable
+from metajudge.readers.tables import Table, json_lines
 from metajudge.types import Category, Item, Judgment, Pairwise
 
 FIRST, SECOND = "A", "B"
@@ -185,57 +185,70 @@ class JudgmentRow(BenchmarkLine):
 R = TypeVar("R", bound=JudgmentRow)
 
 
-class PairedJudgments(Generic[R]):
-    """Reads judgments that refer to pairs in another file."""
+class FolderReader:
+    """Reads records that name items in other files; the items are held in memory, the records are streamed.
+
+    Args:
+        format_name: for people.
+        items: tables of items.
+        item_of: reads an item.
+        records: tables of judgments.
+        made: the judgments of a record on the items, by their ids.
+        first: what messages call the first of two items of one id.
+
+    Attributes:
+        items: by their ids, as far as they are read.
+    """
 
     def __init__(
         self,
         format_name: str,
-        pairs: Sequence[Source],
-        judgments: Source,
-        row: type[R],
-        judgment_of: Callable[[R, Item], Judgment],
+        items: Sequence[Table],
+        item_of: Callable[[Line], Item],
+        records: Sequence[Table],
+        made: Callable[[Line, Mapping[str, Item]], list[Judgment]],
+        first: str,
     ) -> None:
         self.format = format_name
-        self._pairs = pairs
-        self._judgments = judgments
-        self._row = row
-        self._judgment_of = judgment_of
+        self._items = items
+        self._item_of = item_of
+        self._records = records
+        self._made = made
+        self._first = first
+        self.items: dict[str, Item] = {}
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        items: dict[str, Item] = {}
-        for source in self._pairs:
-            yield from _read_pairs(source, items)
+        items = self.items = dict[str, Item]()
+        for table in self._items:
+            yield from split(each(table.source, table.rows(), self._take))[1]
+        for table in self._records:
+            yield from LineReader(self.format, table.source, table.rows, lambda line: self._made(line, items)).read()
 
-        def made(line: Line) -> Judgment:
-            row = self._row.model_validate(line.data)
-            if row.item_id not in items:
-                names = ", ".join(source.name for source in self._pairs)
-                raise BadLine(f"no pair with item_id {row.item_id!r} in {names}")
-            return self._judgment_of(row, items[row.item_id])
-
-        rows = JsonLineTable(self._judgments).rows
-        yield from LineReader(self.format, self._judgments, rows, lambda line: [made(line)]).read()
+    def _take(self, line: Line) -> Item:
+        item = self._item_of(line)
+        if self.items.setdefault(item.id, item) != item:
+            raise BadLine(f"item_id {item.id!r} was already used for another {self._first} is kept")
+        return item
 
 
-def is_pair(record: dict[str, Any]) -> bool:
-    return record.keys() >= {"item_id", "question", "response_a", "response_b"}
+def paired(
+    format_name: str,
+    pairs: Sequence[Source],
+    judgments: Source,
+    row: type[R],
+    judgment_of: Callable[[R, Item], Judgment],
+) -> FolderReader:
+    """A reader of judgments that refer to pairs in another file."""
 
+    def made(line: Line, items: Mapping[str, Item]) -> list[Judgment]:
+        given = row.model_validate(line.data)
+        if given.item_id not in items:
+            names = ", ".join(source.name for source in pairs)
+            raise BadLine(f"no pair with item_id {given.item_id!r} in {names}")
+        return [judgment_of(given, items[given.item_id])]
 
-def _read_pairs(source: Source, items: dict[str, Item]) -> list[Reject]:
-    """Adds a file's pairs to ``items``; gives what could not be read."""
+    def pair(line: Line) -> Item:
+        return _PairRow.model_validate(line.data).item()
 
-    def add(line: Line) -> None:
-        keep(_PairRow.model_validate(line.data).item(), items, "pair; the first pair")
-
-    return split(each(source, JsonLineTable(source).rows(), add))[1]
-
-
-def keep(item: Item, items: dict[str, Item], other: str) -> None:
-    """Adds an item to the others; ``other`` is what messages call another one and the first.
-
-    Raises:
-        BadLine: its id stands for another one.
-    """
-    if items.setdefault(item.id, item) != item:
-        raise BadLine(f"item_id {item.id!r} was already used for another {other} is kept")
+    tables = [json_lines(source) for source in pairs]
+    return FolderReader(format_name, tables, pair, [json_lines(judgments)], made, "pair; the first pair")

@@ -11,7 +11,7 @@ makes an item of its own (``ITEM/NAME``), because each has its own labels.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -120,14 +120,7 @@ class PeopleCount:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "count": self.count,
-            "names": dict(self.names),
-            "annotators": dict(self.annotators),
-            "first": self.first,
-            "matched": self.matched,
-            "unmatched": self.unmatched,
-        }
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 def says_who(columns: Iterable[str]) -> bool:

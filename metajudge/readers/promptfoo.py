@@ -16,24 +16,29 @@ and what was asserted of it, and its id a digest of both: an output with two rub
 output that came again (``--repeat``, another run, another grader) are verdicts on one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple
 
 import orjson
 
+from metajudge.readers.assessed_runs import AssessedRuns
 from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import messages, text_of
 from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, read_lines
-from metajudge.readers.people import ByPeople, PersonScore, Target
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source, read_lines
+from metajudge.readers.people import PersonScore
+from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.readers.stated_scores import reason_text
-from metajudge.types import Item, Judgment, Pairwise, Ranking, letters
+from metajudge.types import Pairwise, Ranking, letters
 from metajudge.types.digests import digest
 
+FORMAT = "promptfoo results"
 MODEL_GRADED = frozenset(
     [
         *("agent-rubric", "answer-relevance", "context-faithfulness", "context-recall", "context-relevance"),
@@ -58,12 +63,14 @@ _FAILURES = (
 _SHAPE = "a promptfoo result"
 
 
-def is_promptfoo_output(data: dict[str, Any]) -> bool:
+def is_output(data: Mapping[str, Any]) -> bool:
+    """Whether an object is a whole file of results."""
     results = data.get("results")
     return isinstance(results, dict) and isinstance(results.get("results"), list) and "stats" in results
 
 
-def is_promptfoo_result(record: dict[str, Any]) -> bool:
+def is_result(record: Mapping[str, Any]) -> bool:
+    """Whether a record is one result."""
     return record.keys() >= {"testIdx", "promptIdx", "testCase", "prompt", "gradingResult"}
 
 
@@ -73,102 +80,78 @@ def outputs_of(source: Source, *, lines: bool) -> dict[tuple[int, int], str] | N
     Raises:
         InputError: the file cannot be read.
     """
-    if not lines and not is_promptfoo_output(read_object(source)):
+    if not lines and not is_output(read_object(source)):
         return None
     found: dict[tuple[int, int], str] = {}
-    for one in PromptfooResults(source, lines=lines).results():
-        if isinstance(one, Reject) or not is_promptfoo_result(one[1]):
+    for one in _results(source, lines=lines):
+        if isinstance(one, Reject) or not is_result(one.data["result"]):
             return None
-        output = (one[1].get("response") or {}).get("output")
-        found[int(one[1]["testIdx"]), int(one[1]["promptIdx"])] = "" if output is None else text_of(output)
+        result = one.data["result"]
+        output = (result.get("response") or {}).get("output")
+        found[int(result["testIdx"]), int(result["promptIdx"])] = "" if output is None else text_of(output)
     ranks = {test: rank for rank, test in enumerate(sorted({test for test, _ in found}))}
     return {(ranks[test], prompt): text for (test, prompt), text in found.items()}
 
 
-class PromptfooResults:
+def promptfoo_results(source: Source, *, lines: bool = False, note: str = "") -> AssessedRuns:
     """Reads results: one JSON object, or one result a line."""
+    rows = partial(_rows, source, lines=lines)
+    return AssessedRuns(FORMAT + note, source, rows, _run_of, separate=False, shape=_SHAPE)
 
-    format = "promptfoo results"
-    separate = False
 
-    def __init__(self, source: Source, *, lines: bool) -> None:
-        self.source = source
-        self._lines = lines
+def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
+    """Each result, with what the file says about the whole run."""
+    if lines:
+        for line in read_lines(source):
+            yield line if isinstance(line, Reject) else Line(line.number, b"", {"result": line.data, "run": {}})
+        return
+    data = read_object(source)
+    for number, result in enumerate(data["results"]["results"], start=1):
+        if isinstance(result, dict):  # versions before 3 have neither number
+            yield Line(number, b"", {"result": {"testIdx": number - 1, "promptIdx": 0, **result}, "run": data})
+        else:
+            yield source.reject(number, "the entry of results.results is no object", b"")
 
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        best = _BestOf(self.source)
-        types: set[str] = set()
-        graded = False
-        for found in self.results():
-            if isinstance(found, Reject):
-                yield found
-                continue
-            number, result, run = found
-            try:
-                entries = list(_components(result.get("gradingResult")))
-            except UNREADABLE as error:
-                yield self.source.reject(number, why(error, _SHAPE), _excerpt(result, {}))
-                continue
-            types.update(one.kind for one in entries)
-            for count, one in enumerate(entries):
+
+def _rows(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
+    """A row for every assertion that a model graded, for the ratings of an output, and for every choice of a best."""
+    best: dict[tuple[str, str], list[_Shown]] = {}
+    types: set[str] = set()
+    for row in _results(source, lines=lines):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        number, result, run = row.number, row.data["result"], row.data["run"]
+        try:
+            entries = list(_components(result.get("gradingResult")))
+            for one in entries:
                 if one.kind == SELECT_BEST:
-                    best.add(number, result, one.data, run)
-                elif one.kind in MODEL_GRADED:
-                    graded = True
-                    yield self._graded(number, result, one, count, run)
-            yield from self._rated(number, result, entries)
-        for decided in best.judgments():
-            graded = True
-            yield decided
-        if types and not graded:
-            kinds = ", ".join(sorted(types))
-            reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
-            yield Reject(self.source.name, 1, reason, "")
-
-    def targets(self) -> Iterator[Target]:
-        """What every grade and rating is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
-        for found in self.results():
-            if isinstance(found, Reject):
-                continue
-            number, result, _ = found
-            try:
-                entries = list(_components(result.get("gradingResult")))
-                items = [_item(result, one).id for one in entries if one.kind in MODEL_GRADED]
-                ratings = _ratings(result, entries)
-            except UNREADABLE:
-                continue
-            yield from (Target(item, _RATING) for item in items)
-            for one in ratings:
-                if one.target is not None:
-                    yield Target(one.target, one.name, ByPeople(one, self.source.name, number))
-
-    def _rated(self, number: int, result: dict[str, Any], entries: "list[_Entry]") -> Iterator[ByPeople]:
-        try:
-            ratings = _ratings(result, entries)
-        except UNREADABLE:
-            return  # every grade of it is a reject
-        yield from (ByPeople(one, self.source.name, number) for one in ratings)
-
-    def _graded(
-        self, number: int, result: dict[str, Any], entry: "_Entry", count: int, run: dict[str, Any]
-    ) -> FoundJudgment | Reject:
-        try:
-            return FoundJudgment(_judgment(result, entry, count, run), self.source.name, number, _RATING)
+                    key = str(result["testIdx"]), str(one.data["assertion"].get("value"))
+                    best.setdefault(key, []).append(_Shown(number, result, one, run))
         except UNREADABLE as error:
-            return self.source.reject(number, why(error, _SHAPE), _excerpt(result, entry.data))
+            yield source.reject(number, why(error, _SHAPE), _excerpt(result, {}))
+            continue
+        types.update(one.kind for one in entries)
+        for count, one in enumerate(entries):
+            if one.kind in MODEL_GRADED:
+                data = {"graded": _Shown(number, result, one, run), "count": count}
+                yield ShownRow(number, data, _place_and_words(result, one.data), EXCERPT)
+        with suppress(*UNREADABLE):  # then every grade of it is a reject
+            yield Line(number, b"", {"ratings": _ratings(result, entries)})
+    for (test, _), shown in best.items():
+        first = shown[0]
+        words = _place_and_words(first.result, first.graded.data)
+        yield ShownRow(first.number, {"test": test, "best": shown}, words, EXCERPT)
+    if types and not types & (MODEL_GRADED | {SELECT_BEST}):
+        kinds = ", ".join(sorted(types))
+        reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
+        yield Reject(source.name, 1, reason, "")
 
-    def results(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]] | Reject]:
-        """Number, result, and what the file says about the whole run."""
-        if self._lines:
-            for line in read_lines(self.source):
-                yield line if isinstance(line, Reject) else (line.number, line.data, {})
-            return
-        data = read_object(self.source)
-        for number, result in enumerate(data["results"]["results"], start=1):
-            if isinstance(result, dict):
-                yield number, {"testIdx": number - 1, "promptIdx": 0, **result}, data  # versions before 3 have neither
-            else:
-                yield self.source.reject(number, "the entry of results.results is no object", b"")
+
+def _run_of(row: Line) -> AssessedRun:
+    if "ratings" in row.data:
+        return AssessedRun(None, (), row.data["ratings"])
+    return _best(row.data["test"], row.data["best"]) if "best" in row.data else _grade(**row.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,46 +181,52 @@ def _ratings(result: dict[str, Any], entries: list[_Entry]) -> list[PersonScore]
     rated = [one.data.get("pass") for one in entries if one.kind == HUMAN]
     if not rated:
         return []
-    items = {_item(result, one).id for one in entries if one.kind in MODEL_GRADED}
+    items = {_judged(result, one).id for one in entries if one.kind in MODEL_GRADED}
     target = items.pop() if len(items) == 1 else None
     return [PersonScore(_RATING, target=target, value=value) for value in rated]
 
 
-def _item(result: dict[str, Any], graded: _Entry) -> Item:
-    assertion = graded.data["assertion"]
+def _judged(result: dict[str, Any], graded: _Entry) -> RecordedRun:
+    """An output and what was asserted of it."""
+    assertion, spoken = graded.data["assertion"], messages(_prompt(result), {})
+    question, answer, model = text_of(_prompt(result)), _output(result), _model(result)
     content = {
-        "question": text_of(_prompt(result)),
-        "responses": {"A": _output(result)},
+        "question": question,
+        "responses": {"A": answer},
         "category": _category(result),
-        "models": {"A": _model(result)},
-        "conversation": [{"role": role, "content": text} for role, text in messages(_prompt(result), {})],
+        "models": {"A": model},
+        "conversation": [{"role": role, "content": text} for role, text in spoken],
     }
-    about = [assertion["type"], assertion.get("metric"), _instruction(graded.data)]
-    return Item.model_validate({"id": f"promptfoo/{digest([content, *about])[:20]}", **content})
+    name = digest([content, assertion["type"], assertion.get("metric"), _instruction(graded.data)])
+    return RecordedRun(
+        f"promptfoo/{name[:20]}", question, answer, category=_category(result), model=model, conversation=spoken
+    )
 
 
-def _judgment(result: dict[str, Any], graded: _Entry, count: int, run: dict[str, Any]) -> Judgment:
-    place, entry = _place(result, run), graded.data
+def _grade(graded: "_Shown", count: int) -> AssessedRun:
+    _, result, one, run = graded
+    place, entry = _place(result, run), one.data
     failure = _failure(entry)
     verdict, missing = grade_of(entry.get("score"), "score") if failure is None else (None, failure)
     grader = _grader(result, entry, run)
-    meta = {
-        "assertion": entry["assertion"]["type"],
-        "pass": entry.get("pass"),
-        "metric": entry["assertion"].get("metric"),
-        "time": _time(result, entry),
-    }
-    meta["judge_model"] = grader
-    return Judgment(
+    score = RecordedScore(
         id=f"{place}/{count}",
-        item=_item(result, graded),
-        judge=f"{grader or 'promptfoo'}/{graded.kind}",
-        verdict=verdict,
-        no_verdict=missing,
-        rationale=reason_text(entry.get("reason")),
+        judge=f"{grader or 'promptfoo'}/{one.kind}",
+        value=verdict,
+        error=missing,
+        comment=reason_text(entry.get("reason")),
         instruction=_instruction(entry),
-        meta={name: value for name, value in meta.items() if value is not None},
+        meta={
+            "assertion": entry["assertion"]["type"],
+            "pass": entry.get("pass"),
+            "metric": entry["assertion"].get("metric"),
+            "time": _time(result, entry),
+            "judge_model": grader,
+        },
+        about=_RATING,
+        place="",
     )
+    return AssessedRun(_judged(result, one), [score])
 
 
 def _failure(entry: dict[str, Any]) -> str | None:
@@ -266,69 +255,64 @@ def _time(result: dict[str, Any], entry: dict[str, Any]) -> str | None:
     return None
 
 
-def _excerpt(result: dict[str, Any], entry: dict[str, Any]) -> bytes:
+def _place_and_words(result: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
     """What is kept of a result that cannot be read: its place and what was said, and no configuration of providers."""
     place = {name: result.get(name) for name in ("id", "testIdx", "promptIdx")}
-    said = {name: entry.get(name) for name in ("score", "pass", "reason")}
-    return orjson.dumps(place | said, default=str)[:EXCERPT]
+    return place | {name: entry.get(name) for name in ("score", "pass", "reason")}
 
 
-class _BestOf:
+def _excerpt(result: dict[str, Any], entry: dict[str, Any]) -> bytes:
+    return orjson.dumps(_place_and_words(result, entry), default=str)[:EXCERPT]
+
+
+class _Shown(NamedTuple):
+    """A graded assertion of a result, with what the file says about the run."""
+
+    number: int
+    result: dict[str, Any]
+    graded: _Entry
+    run: dict[str, Any]
+
+
+def _best(test: str, shown: list[_Shown]) -> AssessedRun:
     """``select-best``: the outputs of one test side by side, of which the judge chose one."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._tests: dict[tuple[str, str], list[_Shown]] = {}
-
-    def add(self, number: int, result: dict[str, Any], entry: dict[str, Any], run: dict[str, Any]) -> None:
-        key = (str(result["testIdx"]), str(entry["assertion"].get("value")))
-        self._tests.setdefault(key, []).append((number, result, entry, run))
-
-    def judgments(self) -> Iterator[FoundJudgment | Reject]:
-        for (test, _), shown in self._tests.items():
-            number, first, entry, _ = shown[0]
-            try:
-                shown.sort(key=lambda one: int(one[1]["promptIdx"]))
-                yield FoundJudgment(self._judgment(test, shown), self._source.name, number)
-            except UNREADABLE as error:
-                reason = f"select-best of test {test}: {why(error, _SHAPE)}"
-                yield self._source.reject(number, reason, _excerpt(first, entry))
-
-    def _judgment(self, test: str, shown: "list[_Shown]") -> Judgment:
-        number, first, entry, run = shown[0]
-        winners = [index for index, (_, _, one, _) in enumerate(shown) if one.get("pass")]
+    with inside(f"select-best of test {test}", _SHAPE):
+        shown = sorted(shown, key=lambda one: int(one.result["promptIdx"]))
+        number, first, graded, run = shown[0]
+        entry = graded.data
+        winners = [index for index, one in enumerate(shown) if one.graded.data.get("pass")]
         failure = None if winners else _failure(entry)
         if len(shown) < 2 or (len(winners) != 1 and failure is None):
             raise BadLine(f"{len(winners)} of {len(shown)} outputs are chosen, not one of several")
         names = [letters(index) for index in range(len(shown))]
-        item = Item(
-            id=f"{_place(first, run)}/{SELECT_BEST}" if _named(first) else f"{_run(first, run)}/{test}",
+        name = f"{_place(first, run)}/{SELECT_BEST}" if _named(first) else f"{_run(first, run)}/{test}"
+        item = RecordedRun(
+            id=name,
             question=text_of(_prompt(first)),
-            responses={name: _output(result) for name, (_, result, _, _) in zip(names, shown, strict=True)},
+            answer=None,
+            answers={name: _output(one.result) for name, one in zip(names, shown, strict=True)},
             category=_category(first),
-            models={name: _model(result) for name, (_, result, _, _) in zip(names, shown, strict=True)},
+            models={name: _model(one.result) for name, one in zip(names, shown, strict=True)},
         )
         grader = _grader(first, entry, run)
-        return Judgment(
-            id=item.id if _named(first) else f"{item.id}/{SELECT_BEST}/{number}",
-            item=item,
+        score = RecordedScore(
+            id=name if _named(first) else f"{name}/{SELECT_BEST}/{number}",
             judge=f"{grader or 'promptfoo'}/{SELECT_BEST}",
-            verdict=None if failure is not None else _chosen(names, winners[0]),
-            no_verdict=failure,
-            rationale=reason_text(shown[winners[0]][2].get("reason")) if winners else "",
+            value=None if failure is not None else _chosen(names, winners[0]),
+            error=failure,
+            comment=reason_text(shown[winners[0]].graded.data.get("reason")) if winners else "",
             instruction=_instruction(entry),
-            meta={"assertion": SELECT_BEST} | ({"judge_model": grader} if grader else {}),
+            meta={"assertion": SELECT_BEST, "judge_model": grader or None},
+            about="",
+            place=f"select-best of test {test}",
         )
+    return AssessedRun(item, [score])
 
 
 def _chosen(names: list[str], winner: int) -> Pairwise | Ranking:
     others = [name for index, name in enumerate(names) if index != winner]
     best = names[winner]
     return Pairwise(best, others[0], 1) if len(others) == 1 else Ranking(((best,), tuple(others)))
-
-
-_Shown: TypeAlias = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]
-"""Number, result, graded assertion, and what the file says about the run."""
 
 
 def _place(result: dict[str, Any], run: dict[str, Any]) -> str:

@@ -15,17 +15,19 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import EXCERPT, BadLine, Reject, Source, open_bytes
-from metajudge.readers.promptfoo import PromptfooResults, failure_in, outputs_of
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, why
+from metajudge.readers.assessed_runs import AssessedRuns
+from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source, open_bytes, undamaged
+from metajudge.readers.promptfoo import failure_in, outputs_of, promptfoo_results
+from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.readers.tables import CsvRow, csv_rows
-from metajudge.types import Item, Judgment
 from metajudge.types.digests import digest
 
 _FIXED = ("Status", "Score", "Named Scores")
@@ -61,86 +63,73 @@ def is_promptfoo_table(source: Source) -> bool:
     return first is not None and bool(_outputs(first.cells))
 
 
-def promptfoo_table(source: Source) -> "PromptfooTable | PromptfooResults":
+def promptfoo_table(source: Source) -> AssessedRuns:
     """The reader of a table: of the same run's results beside it, where they are there."""
     for ending, lines in ((".json", False), (".jsonl", True)):
         beside = Source(source.path.with_suffix(ending), str(source.path.with_suffix(ending)))
         if beside.path.is_file() and _is_same_run(source, beside, lines=lines):
-            results = PromptfooResults(beside, lines=lines)
-            results.format = f"{results.format}, of the same run in {beside.name}"
-            return results
-    return PromptfooTable(source)
+            return promptfoo_results(beside, lines=lines, note=f", of the same run in {beside.name}")
+    return AssessedRuns("promptfoo table", source, partial(_graded, source), _run_of, separate=False, shape=_SHAPE)
 
 
-class PromptfooTable:
-    """Reads a table without the results it was made from."""
-
-    format = "promptfoo table"
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def read(self) -> Iterator[FoundJudgment | Reject]:
-        with open_bytes(self.source) as stream:
-            run = hashlib.file_digest(stream, "sha256").hexdigest()[:20]  # type: ignore[arg-type]
-        for number, found in self._graded(run):
-            yield found if isinstance(found, Reject) else FoundJudgment(found, self.source.name, number)
-
-    def _graded(self, run: str) -> Iterator[tuple[int, Reject | Judgment]]:
-        rows = _rows(self.source)
-        header = next(rows).cells
-        outputs = _outputs(header)
-        for number, (_, raw, row, fault) in enumerate(rows, start=2):
-            if isinstance(fault, UnicodeDecodeError) and len(row) == len(header):
-                yield number, self.source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
-                continue
-            if len(row) != len(header):
-                cells = f"the row has {len(row)} cells, the header {len(header)}"
-                reason = f"not CSV: {fault}" if isinstance(fault, csv.Error) else cells
-                yield number, self.source.reject(number, reason, _excerpt(row) if row else raw[:EXCERPT])
-                continue
-            variables = dict(zip(header[: outputs[0].place], row, strict=False))
-            for index, output in enumerate(outputs):
-                place = f"promptfoo/{run}/{number}/{index}"
-                for found in self._of_output(number, row, output, variables, place):
-                    yield number, found
-
-    def _of_output(
-        self, number: int, row: Sequence[str], output: _Output, variables: dict[str, str], place: str
-    ) -> Iterator[Reject | Judgment]:
-        cells = output.cells(row)
-        if not any(cells.values()):
-            return  # a test that this prompt was not run on
-        try:
-            if cells["Status"] == "ERROR":
-                raise BadLine(f"the output has the status ERROR: {cells[_LAST[0]] or cells[output.names[0]]}"[:300])
-            content, scores = _content(output.names[0], cells, variables), _scores(cells)
-        except UNREADABLE as error:
-            yield self.source.reject(number, why(error, _SHAPE), _excerpt(row))
-            return
-        for name, value in scores.items():
+def _graded(source: Source) -> Iterator[Line | Reject]:
+    """A row for every score of an output."""
+    with undamaged(source), open_bytes(source) as stream:
+        run = hashlib.file_digest(stream, "sha256").hexdigest()[:20]  # type: ignore[arg-type]
+    rows = _rows(source)
+    header = next(rows).cells
+    outputs = _outputs(header)
+    for number, (_, raw, row, fault) in enumerate(rows, start=2):
+        if isinstance(fault, UnicodeDecodeError) and len(row) == len(header):
+            yield source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
+            continue
+        if len(row) != len(header):
+            cells = f"the row has {len(row)} cells, the header {len(header)}"
+            reason = f"not CSV: {fault}" if isinstance(fault, csv.Error) else cells
+            yield source.reject(number, reason, _excerpt(row) if row else raw[:EXCERPT])
+            continue
+        variables = dict(zip(header[: outputs[0].place], row, strict=False))
+        for index, output in enumerate(outputs):
+            said = output.cells(row)
+            if not any(said.values()):
+                continue  # a test that this prompt was not run on
             try:
-                yield _judgment(place, content, cells, name, value, alone=len(scores) == 1)
+                if said["Status"] == "ERROR":
+                    raise BadLine(f"the output has the status ERROR: {said[_LAST[0]] or said[output.names[0]]}"[:300])
+                content, scores = _content(output.names[0], said, variables), _scores(said)
             except UNREADABLE as error:
-                yield self.source.reject(number, f"{name or 'Score'}: {why(error, _SHAPE)}", _excerpt(row))
+                yield source.reject(number, why(error, _SHAPE), _excerpt(row))
+                continue
+            for name, value in scores.items():
+                place = f"promptfoo/{run}/{number}/{index}" + (f"/{name}" if name else "")
+                data = {"place": place, "content": content, "cells": said, "name": name, "value": value}
+                yield ShownRow(number, {**data, "alone": len(scores) == 1}, row, EXCERPT)
 
 
-def _judgment(
-    place: str, content: dict[str, Any], cells: dict[str, str], name: str, value: Any, *, alone: bool
-) -> Judgment:
+def _run_of(row: Line) -> AssessedRun:
+    name, content, cells, alone = (row.data[key] for key in ("name", "content", "cells", "alone"))
     reason = cells[_LAST[0]]
     failure = failure_in(reason) if alone else None
-    verdict, missing = grade_of(value, name or "Score") if failure is None else (None, failure)
+    with inside(name or "Score", _SHAPE):
+        verdict, missing = grade_of(row.data["value"], name or "Score") if failure is None else (None, failure)
     said = {"metric": name, "reason": "" if alone else reason, "comment": cells[_LAST[1]]}
-    return Judgment(
-        id=f"{place}/{name}" if name else place,
-        item=Item.model_validate({"id": f"promptfoo/{digest([content, name])[:20]}", **content}),
+    score = RecordedScore(
+        id=row.data["place"],
         judge=f"promptfoo/{name}" if name else "promptfoo",
-        verdict=verdict,
-        no_verdict=missing,
-        rationale=reason if alone else "",
-        meta={key: text for key, text in said.items() if text},
+        value=verdict,
+        error=missing,
+        comment=reason if alone else "",
+        meta={key: text or None for key, text in said.items()},
+        about="",
+        place=name or "Score",
     )
+    run = RecordedRun(
+        id=f"promptfoo/{digest([content, name])[:20]}",
+        question=content["question"],
+        answer=content["responses"]["A"],
+        models=content["models"],
+    )
+    return AssessedRun(run, [score])
 
 
 def _scores(cells: dict[str, str]) -> dict[str, Any]:

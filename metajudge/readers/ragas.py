@@ -13,18 +13,23 @@ model was given them. An annotation's label is the output where it was accepted,
 the edited output.
 """
 
-import ast
 from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
-from metajudge.readers.assessed_runs import AssessedRun
+from metajudge.readers.cells import nested
 from metajudge.readers.conversations import is_chat
 from metajudge.readers.lines import BadLine
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, RunTexts, asked_and_answered, reference_text
-from metajudge.readers.stated_scores import JUDGES, VALUES, is_program, reason_text, stated, stated_columns
+from metajudge.readers.scored_runs import (
+    AssessedRun,
+    RecordedRun,
+    RecordedScore,
+    RunTexts,
+    asked_and_answered,
+    reference_text,
+    score_in_column,
+)
+from metajudge.readers.stated_scores import JUDGES, VALUES, reason_text, stated, stated_columns
 from metajudge.types import digest
 
 FORMAT = "Ragas scores"
@@ -65,19 +70,7 @@ def row_of(row: Mapping[str, Any]) -> AssessedRun:
     sample = {_OLD.get(name, name): value for name, value in row.items()}
     run = _run(sample)
     model = next((str(row[name]) for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
-    scores = []
-    for name, score in stated_columns(row, _metrics(row)):
-        by = score.judge or (None if is_program(name) else model)
-        scores.append(
-            RecordedScore(
-                judge=name if by is None else f"{by}/{name}",
-                value=score.value,
-                comment=reason_text(score.reason),
-                meta={"source": "CODE" if is_program(name) else None, "judge_model": by},
-                name=name,
-                error=score.error,
-            )
-        )
+    scores = [score_in_column(name, score, model) for name, score in stated_columns(row, _metrics(row))]
     return AssessedRun(run, scores)
 
 
@@ -148,11 +141,5 @@ def _texts(sample: Mapping[str, Any]) -> RunTexts:
 
 def _listed(value: Any) -> list[Any]:
     """A list in a cell, also as CSV writes it: as JSON or as Python does."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        for read in (orjson.loads, ast.literal_eval):
-            try:
-                found = read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            return found if isinstance(found, list) else []
-    return list(value) if isinstance(value, list) else []
+    found = nested(value)
+    return found if isinstance(found, list) else []

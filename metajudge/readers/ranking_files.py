@@ -7,15 +7,16 @@ it: ``12: 3,{1,4},2``.
 """
 
 import csv
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+import orjson
+
 from metajudge.errors import InputError
-from metajudge.readers.lines import Line, Reject, Source, open_bytes
+from metajudge.readers.lines import Line, Reject, Source, head_of
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.rankings import (
     QUESTIONS,
@@ -84,8 +85,7 @@ def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> Rank
 def _format_of(source: Source) -> Format:
     if Path(source.name.removesuffix(".gz")).suffix in PREFLIB_SUFFIXES:
         return "preflib"
-    with open_bytes(source) as stream:
-        head = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    head = head_of(source, 4096).lstrip()
     if head.startswith(b"{"):
         return "jsonl"
     return "preflib" if head.startswith(b"#") else "csv"
@@ -95,13 +95,12 @@ def _holds_bare_rankings(source: Source) -> bool:
     """Whether the first line is a JSON list of names or of groups of them."""
     if source.path.is_dir():
         return False
-    with open_bytes(source) as stream:
-        head = stream.readline(_LONGEST_RANKING).removeprefix(b"\xef\xbb\xbf").strip()
+    head = head_of(source, _LONGEST_RANKING).partition(b"\n")[0].strip()
     if not head.startswith(b"["):
         return False
     try:
-        entries = json.loads(head)
-    except (ValueError, RecursionError):
+        entries = orjson.loads(head)
+    except orjson.JSONDecodeError:
         return False
     return all(isinstance(name, str) for entry in entries for name in (entry if isinstance(entry, list) else [entry]))
 

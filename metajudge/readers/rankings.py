@@ -5,7 +5,6 @@ names one: ``A`` and ``B`` give a response's position in its item, and another m
 """
 
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,13 +12,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+import orjson
+
 from metajudge.errors import InputError
 from metajudge.readers.containers import Container, container_of
-from metajudge.readers.lines import Line, Reject, Source, open_bytes, read_lines
+from metajudge.readers.formats import OWN, format_of
+from metajudge.readers.lines import Line, Reject, Source, open_bytes, read_lines, undamaged
 from metajudge.readers.mapping import FieldMap
 from metajudge.readers.reader import each, split
 from metajudge.readers.saved_maps import saved_map
-from metajudge.readers.shapes import Shape, shape_of
 from metajudge.readers.source import open_judgments
 from metajudge.types import Category, Grade, Judgment, Pairwise, Ranking
 from metajudge.types.verdict import kind_of
@@ -98,13 +99,12 @@ def read_bare_rankings(source: Source) -> RankingFile:
 
 def _bare_ballot(line: bytes, number: int) -> FileBallot:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}") from None
     if not isinstance(value, list):
         raise InputError("the line is no list: the first line is a bare ranking, so every line must be one")
-    ranking = checked_ranking([group if isinstance(group, list) else [group] for group in value])
-    return FileBallot(ranking, Fraction(1), None, None, number)
+    return FileBallot(_listed(value), Fraction(1), None, None, number)
 
 
 def _json_ballot(data: dict[str, Any], line: int) -> FileBallot:
@@ -117,10 +117,14 @@ def _json_ballot(data: dict[str, Any], line: int) -> FileBallot:
     if isinstance(value, str):
         ranking = ranking_from_text(value)
     elif isinstance(value, list):
-        ranking = checked_ranking([group if isinstance(group, list) else [group] for group in value])
+        ranking = _listed(value)
     else:
         raise InputError(f"'{key}' is neither a list of candidates nor text such as 'B > A = C'")
     return FileBallot(ranking, weight_of(data.get("weight", 1)), _name(data, VOTERS), _name(data, QUESTIONS), line)
+
+
+def _listed(value: list[Any]) -> Groups:
+    return checked_ranking([group if isinstance(group, list) else [group] for group in value])
 
 
 def _name(data: dict[str, Any], keys: Sequence[str]) -> str | None:
@@ -194,8 +198,7 @@ def text_lines(source: Source) -> Iterator[str]:
     Raises:
         InputError: it is not UTF-8, or damaged.
     """
-    with open_bytes(source) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    with undamaged(source), open_bytes(source) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
         try:
             for line in text:
                 yield line.rstrip("\r\n")
@@ -203,8 +206,6 @@ def text_lines(source: Source) -> Iterator[str]:
             raise InputError(
                 f"{source.name} is not UTF-8 (byte 0x{error.object[error.start]:02x}): save it so"
             ) from None
-        except (EOFError, OSError) as error:
-            raise InputError(f"{source.name} is damaged or ends early ({error})") from None
 
 
 _BALLOT = ("ranking", "verdict")
@@ -225,10 +226,10 @@ def holds_judgments(source: Source) -> bool:
     if container is not Container.LINES:
         return container is not Container.CSV
     first = next((line.data for line in read_lines(source) if isinstance(line, Line)), {})
-    shape = shape_of(first)
-    if shape is Shape.JUDGMENTS or isinstance(first.get("item"), dict):
+    found = format_of(first)
+    if found is OWN or isinstance(first.get("item"), dict):
         return True
-    return shape is not Shape.UNKNOWN and not any(key in first for key in _BALLOT)
+    return found is not None and not any(key in first for key in _BALLOT)
 
 
 def are_slots(ids: tuple[str, ...]) -> bool:

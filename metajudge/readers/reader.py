@@ -1,6 +1,7 @@
 """What every reader offers: a stream of judgments and rejects, each with its place."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -69,7 +70,6 @@ class LineReader:
         rows: starts anew at each call.
         made: the judgments (or scores by people) of a row; raises what :func:`attempt` reports.
         shape: as for :func:`attempt`.
-        named: the name of the score that a row's judgment is; None where there is none.
     """
 
     def __init__(
@@ -79,28 +79,28 @@ class LineReader:
         rows: Callable[[], Iterable[Line | Reject]],
         made: Callable[[Line], Sequence[Judgment | PersonScore]],
         shape: str | None = None,
-        named: Callable[[Line, Judgment], str | None] | None = None,
     ) -> None:
         self.format = format_name
         self.source = source
         self._rows = rows
         self._made = made
         self._shape = shape
-        self._named = named
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        named = self._named
         for found in each(self.source, self._rows(), lambda row: (row, self._made(row)), self._shape):
             if isinstance(found, Reject):
                 yield found
                 continue
             number, (row, records) = found
             for record in records:
-                place = self.source.name, number
                 if isinstance(record, PersonScore):
-                    yield ByPeople(record, *place)
+                    yield ByPeople(record, self.source.name, number)
                 else:
-                    yield FoundJudgment(record, *place, None if named is None else named(row, record))
+                    yield FoundJudgment(record, self.source.name, number, self.named(row))
+
+    def named(self, row: Line) -> str | None:
+        """The name of the score that a row's judgment is; None where there is none."""
+        return None
 
 
 def why(error: Exception, shape: str | None = None) -> str:
@@ -129,6 +129,19 @@ def attempt(source: Source, line: Line, read: Callable[[Line], T], shape: str | 
         return read(line)
     except UNREADABLE as error:
         return source.reject(line.number, why(error, shape), line.raw)
+
+
+@contextmanager
+def inside(place: str, shape: str) -> Iterator[None]:
+    """Names a part of a record in whatever is wrong with it.
+
+    Raises:
+        BadLine: what :data:`UNREADABLE` lists.
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise BadLine(f"{place}: {why(error, shape)}" if place else why(error, shape)) from None
 
 
 def each(

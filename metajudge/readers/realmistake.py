@@ -8,6 +8,7 @@ The authors keep the texts out of such files. The question is therefore the name
 response models share, so that their responses stay one question; the response is :data:`WITHHELD`.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -64,7 +65,7 @@ class DetectionRow(BenchmarkLine):
         )
 
 
-def is_detection(record: dict[str, Any]) -> bool:
+def is_detection(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of this format."""
     metadata = record.get("metadata")
     return (

@@ -22,10 +22,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metajudge.readers.assessed_runs import AssessedRun
 from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.pairs import BenchmarkLine
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.types import Item, Judgment, Ranking
 
 FORMAT = "RewardBench 2 passes"
@@ -52,11 +51,6 @@ class PassRow(BenchmarkLine):
     permutation: Annotated[list[int], Field(min_length=4, max_length=4)]
     parsed_letter: str | None
     judgement_text: str | None = None
-
-
-def is_pass(record: dict[str, Any]) -> bool:
-    """Whether a record is a judge's choice in this format."""
-    return record.keys() >= {"subset", "row", "judge", "ordering", "permutation", "parsed_letter"}
 
 
 def is_reward(record: Mapping[str, Any]) -> bool:

@@ -1,21 +1,16 @@
-"""Scores of an observability tool, joined with the runs they are about.
+"""Runs of a tool, what was said of them, and how a score of a run becomes a judgment."""
 
-The runs' texts are held in memory, the scores are streamed. Scores by people are labels of the judges' scores of the
-same run (:mod:`metajudge.readers.people`).
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 
 from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import exchange, messages, text_of
-from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.people import ByPeople, PersonScore, Target
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, LineReader, each
-from metajudge.readers.tables import Table
+from metajudge.readers.lines import BadLine
+from metajudge.readers.people import PersonScore
+from metajudge.readers.stated_scores import StatedScore, is_program, reason_text
 from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Item, Judgment, Message
+from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Message, Pairwise, Ranking
 
 QUESTION_KEYS = ("question", "input", "query", "prompt", "messages", "text")
 ANSWER_KEYS = ("output", "answer", "response", "completion", "content", "messages", "text", "result")
@@ -83,10 +78,13 @@ class RecordedScore:
     Attributes:
         id: None where the export has none; it is then made of the file's name, the row and the judge.
         run: id of the run it is about; None where it is recorded with its run.
-        value: a number, a text or a boolean (a category), groups of ids (a ranking), or None.
-        name: of what was scored, where it is not the judge.
+        value: a number, a text or a boolean (a category), groups of ids (a ranking), a verdict as it is, or None.
+        name: of what was scored, where it is not the judge; it is noted in ``meta``.
         error: why the judge gave no value, where the export says so.
         order: ids of the responses in the order shown; None for the run's.
+        about: what scores by people of the same thing are called, where that is not ``name``; empty for none.
+        place: what messages call the score; None for ``name``.
+        keeps: what stays in ``meta`` where it is None.
     """
 
     id: str | None = None
@@ -98,107 +96,30 @@ class RecordedScore:
     name: str | None = None
     error: str | None = None
     order: tuple[str, ...] | None = None
+    instruction: str | None = None
+    about: str | None = None
+    place: str | None = None
+    keeps: tuple[str, ...] = ()
+
+    @property
+    def topic(self) -> str | None:
+        """What scores by people of the same thing are called; None for none."""
+        return (self.name or self.judge) if self.about is None else self.about or None
 
 
-class ScoredRuns:
-    """Reads scores that name their run.
+@dataclass(frozen=True, slots=True)
+class AssessedRun:
+    """A run, and what was said of it.
 
-    Args:
-        format_name: for people.
-        runs: tables of runs.
-        source: of the scores.
-        rows: of the scores; starts anew at each call.
-        run_of: reads a row of a run; None for rows that are none.
-        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
-        values: category -> grade, as the user says.
-        separate: each name of a score makes an item of its own.
-        shape: what a row of a score is taken for; None for one of the format.
+    Attributes:
+        run: question and answers; None where there are only scores by people, which name their item.
+        scores: by judges.
+        people: scores by people.
     """
 
-    def __init__(
-        self,
-        format_name: str,
-        runs: Sequence[Table],
-        source: Source,
-        rows: Callable[[], Iterable[Line | Reject]],
-        run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
-        score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
-        values: Mapping[str, str],
-        *,
-        separate: bool = False,
-        shape: str | None = None,
-    ) -> None:
-        self.separate = separate
-        self._shape = shape or f"a score in {format_name}"
-        self.format = format_name
-        self._runs = runs
-        self.source = source
-        self._rows = rows
-        self._run_of = run_of
-        self._score_of = score_of
-        self._vocabulary = Vocabulary(values, categories=True)
-        self._loaded: tuple[dict[str, RecordedRun], list[Reject]] | None = None
-
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        runs, rejects = self._recorded()
-        yield from rejects
-
-        def made(row: Line) -> list[Judgment | PersonScore]:
-            score = self._score_of(row.data)
-            if score is None:
-                return []
-            if isinstance(score, PersonScore):
-                return [replace(score, target=_resolved(score.target, runs))]
-            run = runs.get(score.run or "")
-            if run is None:
-                raise BadLine(self._without_run(score.run))
-            return [judgment_of(score, run, self._vocabulary)]
-
-        yield from LineReader(
-            self.format, self.source, self._rows, made, self._shape, lambda _, one: one.meta.get("name", one.judge)
-        ).read()
-
-    def _without_run(self, name: str | None) -> str:
-        names = ", ".join(table.source.name for table in self._runs)
-        return f"no run with id {name!r} in {names}" if name else "the score names no run"
-
-    def targets(self) -> Iterator[Target]:
-        """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
-        runs = self._recorded()[0]
-        for row in self._rows():
-            try:
-                score = None if isinstance(row, Reject) else self._score_of(row.data)
-            except UNREADABLE:
-                continue
-            if isinstance(row, Reject) or score is None:
-                continue
-            if isinstance(score, RecordedScore):
-                if score.run in runs:
-                    yield Target(runs[score.run].id, score.name or score.judge)
-                continue
-            target = _resolved(score.target, runs)
-            if target is not None:
-                yield Target(target, score.name, ByPeople(replace(score, target=target), self.source.name, row.number))
-
-    def _recorded(self) -> tuple[dict[str, RecordedRun], list[Reject]]:
-        """The runs by their names, and what could not be read of them; read once."""
-        if self._loaded is None:
-            runs: dict[str, RecordedRun] = {}
-            rejects: list[Reject] = []
-            for table in self._runs:
-                for found in each(table.source, table.rows(), lambda row: self._run_of(row.data), "a run"):
-                    if isinstance(found, Reject):
-                        rejects.append(found)
-                    elif (run := found[1]) is not None:
-                        for name in (run.id, *run.aliases):
-                            runs.setdefault(name, run)
-            self._loaded = runs, rejects
-        return self._loaded
-
-
-def _resolved(target: str | None, runs: Mapping[str, RecordedRun]) -> str | None:
-    """The id of a run by any of its names; the name itself where no such run is there."""
-    return target if target is None or target not in runs else runs[target].id
+    run: RecordedRun | None
+    scores: Sequence[RecordedScore] = ()
+    people: Sequence[PersonScore] = ()
 
 
 def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) -> Judgment:
@@ -209,7 +130,8 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
     """
     verdict: AnyVerdict | NoVerdict
     try:
-        verdict = vocabulary.read(score.value, run.response_ids, {})
+        is_read = isinstance(score.value, Pairwise | Ranking | Grade | Category)
+        verdict = score.value if is_read else vocabulary.read(score.value, run.response_ids, {})
     except InfiniteValueError as error:
         raise BadLine(str(error)) from None
     except UnknownValueError as error:
@@ -226,7 +148,31 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
         no_verdict=why,
         rationale=score.comment or "",
         order=score.order or (),
-        meta={name: value for name, value in {**named, **score.meta}.items() if value is not None},
+        instruction=score.instruction,
+        meta={name: one for name, one in {**named, **score.meta}.items() if one is not None or name in score.keeps},
+    )
+
+
+def score_in_column(
+    name: str, score: StatedScore, model: str | None = None, meta: Mapping[str, Any] | None = None
+) -> RecordedScore:
+    """A metric in a column of a row; its judge is the metric, after its model.
+
+    Args:
+        name: of the metric.
+        score: as stated.
+        model: that gave it where the score names none; a program's metric has none.
+        meta: what else is noted of it.
+    """
+    code = is_program(name)
+    by = score.judge or (None if code else model)
+    return RecordedScore(
+        judge=name if by is None else f"{by}/{name}",
+        value=score.value,
+        comment=reason_text(score.reason),
+        meta={"source": "CODE" if code else None, "judge_model": by, **(meta or {})},
+        name=name,
+        error=score.error,
     )
 
 

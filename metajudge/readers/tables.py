@@ -2,27 +2,30 @@
 
 import csv
 import re
-import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from metajudge.errors import InputError
 from metajudge.readers.cells import parsed
 from metajudge.readers.lines import (
+    BOM,
+    DAMAGE,
     EXCERPT,
     MAX_LINE_BYTES,
     BadLine,
     Line,
     Reject,
     Source,
+    TableRow,
+    damaged,
     open_bytes,
     parse_object,
     read_lines,
 )
-from metajudge.readers.typed_tables import TableRow
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -32,7 +35,6 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{},]', re.S)
 """A whole string, the opening quote of one that continues past the buffer, or one sign of structure."""
 
 _SPACE = b" \t\r\n"
-_BOM = b"\xef\xbb\xbf"
 
 
 def read_elements(source: Source, *, infinite_is_text: bool = False) -> Iterator[Line | Reject]:
@@ -56,14 +58,14 @@ def read_elements(source: Source, *, infinite_is_text: bool = False) -> Iterator
                     yield source.reject(number, str(bad).replace("the line ", "the entry "), raw)
                 else:
                     yield Line(number, raw, data)
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGE as error:
             reason = f"the file is damaged or ends early; nothing after this entry can be read ({error})"
             yield Reject(source.name, number + 1, reason, "")
 
 
 def _elements(stream: BinaryIO) -> Iterator[bytes]:
     """The bytes of each element of the outermost list. Raises EOFError: the list does not end, or text follows it."""
-    held = stream.read(_CHUNK).removeprefix(_BOM).lstrip(_SPACE)
+    held = stream.read(_CHUNK).removeprefix(BOM).lstrip(_SPACE)
     if not held.startswith(b"["):
         raise EOFError("no list")
     depth, begin, at, oversize = 1, 1, 1, False
@@ -105,88 +107,58 @@ def _joined(held: bytes, begin: int, at: int, oversize: bool, more: bytes) -> tu
     return rest + more, 0, at - begin, oversize
 
 
-class Table(Protocol):
-    """Rows in one format. ``rows`` starts anew at each call and keeps a bounded part of the file in memory.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows in one format.
 
     Attributes:
         format: what it is, for people.
         source: where it is; the name is used in messages.
+        rows: every row, anew at each call, with a bounded part of the file in memory; ``number`` is the line, or the
+            row where the format has no lines (1 for the first).
+        header: names of the columns; None for the keys of the first :data:`SURVEYED_ROWS` objects.
     """
 
     format: str
     source: Source
+    rows: Callable[[], Iterator[Line | Reject]]
+    header: Callable[[], tuple[str, ...]] | None = None
 
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns; of JSON, the keys of the first :data:`SURVEYED_ROWS` objects."""
-
-    def rows(self) -> Iterator[Line | Reject]:
-        """Every row; ``number`` is the line, or the row where the format has no lines (1 for the first)."""
+        """Names of the columns."""
+        return self.header() if self.header else _columns_of_objects(self.rows())
 
 
-class _JsonTable(ABC):
-    """Objects of a JSON file.
-
-    Args:
-        source: where it is.
-        infinite_is_text: as for :func:`~metajudge.readers.lines.read_lines`.
-    """
-
-    format = ""
-
-    def __init__(self, source: Source, *, infinite_is_text: bool = True) -> None:
-        self.source = source
-        self._infinite_is_text = infinite_is_text
-
-    def columns(self) -> tuple[str, ...]:
-        return columns_of_objects(self.rows())
-
-    @abstractmethod
-    def rows(self) -> Iterator[Line | Reject]: ...
+LINES: Final = "JSONL"
 
 
-class JsonLineTable(_JsonTable):
-    """One object a line."""
-
-    format = "JSONL"
-
-    def rows(self) -> Iterator[Line | Reject]:
-        return read_lines(self.source, nan_is_null=True, infinite_is_text=self._infinite_is_text)
+def json_lines(source: Source, *, infinite_is_text: bool = True) -> Table:
+    """One object a line; arguments as for :func:`~metajudge.readers.lines.read_lines`."""
+    return Table(LINES, source, partial(read_lines, source, nan_is_null=True, infinite_is_text=infinite_is_text))
 
 
-class JsonListTable(_JsonTable):
+def json_list(source: Source, *, infinite_is_text: bool = True) -> Table:
     """One JSON list of objects."""
-
-    format = "JSON list"
-
-    def rows(self) -> Iterator[Line | Reject]:
-        return read_elements(self.source, infinite_is_text=self._infinite_is_text)
+    return Table("JSON list", source, partial(read_elements, source, infinite_is_text=infinite_is_text))
 
 
-class RecordTable:
+def records_in(table: Table) -> Table:
     """Records of our own in a table with types, such as Parquet: as they were written as JSON.
 
     Such a table has every field in every row, null where a record has none, and may have objects as JSON text.
     """
 
-    def __init__(self, table: Table) -> None:
-        self.format = table.format
-        self.source = table.source
-        self._table = table
-
-    def columns(self) -> tuple[str, ...]:
-        return self._table.columns()
-
-    def rows(self) -> Iterator[Line | Reject]:
-        for row in self._table.rows():
+    def rows() -> Iterator[Line | Reject]:
+        for row in table.rows():
             if isinstance(row, Reject):
                 yield row
                 continue
-            data = row.data
-            if data.get("verdict") in ("inf", "-inf"):
-                yield self.source.reject(row.number, "verdict is an infinite number, which is no grade", row.raw)
+            if row.data.get("verdict") in ("inf", "-inf"):
+                reason = "verdict is an infinite number, which is no grade"
+                yield table.source.reject(row.number, reason, row.raw)
                 continue
             found: dict[str, Any] = {"verdict": None}
-            for name, cell in data.items():
+            for name, cell in row.data.items():
                 if name == "version" and cell == 1:  # the only one, which is the default
                     continue
                 is_json = name in _NESTED and isinstance(cell, str) and cell.startswith(("{", "["))
@@ -194,6 +166,8 @@ class RecordTable:
                 if value is not None:
                     found[name] = value
             yield TableRow(row.number, found)
+
+    return Table(table.format, table.source, rows, table.columns)
 
 
 _NESTED = frozenset(("item", "verdict", "order", "labels", "meta"))
@@ -206,7 +180,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
-def columns_of_objects(rows: Iterator[Line | Reject]) -> tuple[str, ...]:
+def _columns_of_objects(rows: Iterator[Line | Reject]) -> tuple[str, ...]:
     """The keys of the first objects, in order of their first appearance."""
     keys: dict[str, None] = {}
     for row in islice(rows, SURVEYED_ROWS):
@@ -257,7 +231,7 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[CsvRow]:
         while raw := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             if number == 1:
-                raw = raw.removeprefix(_BOM)
+                raw = raw.removeprefix(BOM)
             if not pieces or sum(map(len, pieces)) <= MAX_LINE_BYTES:
                 pieces.append(raw)
             try:
@@ -288,53 +262,53 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[CsvRow]:
                 faults.clear()
         except StopIteration:
             return
-        except (EOFError, OSError, zlib.error) as error:
+        except DAMAGE as error:
             yield CsvRow(first, b"", [], error)
 
 
-class CsvTable:
+def csv_table(source: Source) -> Table:
     """Rows of a CSV file with a header; see :func:`csv_rows`.
 
     A row with another number of cells than the header, with a quote in the wrong place or with bytes that are not
     UTF-8 is a :class:`Reject`. A quote that is never closed is reported where it opens.
     """
 
-    format = "CSV"
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def columns(self) -> tuple[str, ...]:
-        return self._header(csv_rows(self.source))
-
-    def rows(self) -> Iterator[Line | Reject]:
-        rows = csv_rows(self.source)
-        header = self._header(rows)
-        for number, raw, cells, fault in rows:
+    def rows() -> Iterator[Line | Reject]:
+        found = csv_rows(source)
+        header = _csv_header(source.name, found)
+        for number, raw, cells, fault in found:
             if fault is not None:
-                yield self.source.reject(
-                    number, _csv_fault(fault), raw[:EXCERPT] if isinstance(fault, csv.Error) else raw
-                )
+                yield source.reject(number, _csv_fault(fault), raw[:EXCERPT] if isinstance(fault, csv.Error) else raw)
             elif len(cells) == len(header) and any(cells):
                 yield Line(number, raw, dict(zip(header, cells, strict=True)))
             elif any(cells):
-                reason = f"the row has {len(cells)} cells, the header {len(header)}"
-                yield self.source.reject(number, reason, raw)
+                yield source.reject(number, f"the row has {len(cells)} cells, the header {len(header)}", raw)
 
-    def _header(self, rows: Iterator[CsvRow]) -> tuple[str, ...]:
-        name = self.source.name
-        _, raw, cells, fault = next(rows, CsvRow(1, b"", [], None))
-        if isinstance(fault, csv.Error):
-            raise InputError(f"{name}:1: the header cannot be read as CSV: {fault}")
-        if fault is not None and not isinstance(fault, UnicodeDecodeError):
-            raise InputError(f"{name} is a damaged gzip file: {fault}")
-        if not raw.strip():
-            raise InputError(f"{name} has no header: the first line of a CSV file names its columns")
-        header = tuple(cell.strip() for cell in cells)
-        repeated = sorted({cell for cell in header if header.count(cell) > 1})
-        if repeated:
-            raise InputError(f"{name} has several columns named {', '.join(map(repr, repeated))}: rename them")
-        return header
+    return Table("CSV", source, rows, lambda: _csv_header(source.name, csv_rows(source)))
+
+
+def _csv_header(name: str, rows: Iterator[CsvRow]) -> tuple[str, ...]:
+    _, raw, cells, fault = next(rows, CsvRow(1, b"", [], None))
+    if isinstance(fault, csv.Error):
+        raise InputError(f"{name}:1: the header cannot be read as CSV: {fault}")
+    if fault is not None and not isinstance(fault, UnicodeDecodeError):
+        raise damaged(name, fault)
+    if not raw.strip():
+        raise InputError(f"{name} has no header: the first line of a CSV file names its columns")
+    header = tuple(cell.strip() for cell in cells)
+    require_different(header, name)
+    return header
+
+
+def require_different(header: Sequence[str], name: str) -> None:
+    """Refuses a table with two columns of one name.
+
+    Raises:
+        InputError: with the names.
+    """
+    repeated = sorted({one for one in header if header.count(one) > 1})
+    if repeated:
+        raise InputError(f"{name} has several columns named {', '.join(map(repr, repeated))}: rename them")
 
 
 def _csv_fault(fault: Exception) -> str:

@@ -14,6 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,8 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
-from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.lines import DAMAGE, Line, Reject, Source, TableRow
+from metajudge.readers.tables import Table, require_different
 
 _FETCHED: Final = 256
 """Rows of Parquet that are Python objects together."""
@@ -32,62 +34,67 @@ ROWS: Final = 512
 """Rows of a record batch that are Python objects together."""
 
 
-class ParquetTable:
-    """Rows of a Parquet file; memory is bounded by a few of its row groups."""
+def parquet_table(source: Source, only: str = "*") -> Table:
+    """Rows of a Parquet file, perhaps of one column alone; memory is bounded by a few of its row groups."""
+    query = _QUERY.replace("*", only, 1)
+    path = _pattern(source)
 
-    format = "Parquet"
+    def columns() -> tuple[str, ...]:
+        with parquet_connection(source) as connection:
+            return tuple(name for name, *_ in connection.execute(_QUERY + " LIMIT 0", [path]).description)
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def columns(self) -> tuple[str, ...]:
-        with self._opened() as connection:
-            return tuple(name for name, *_ in connection.execute(_QUERY + " LIMIT 0", [self._path]).description)
-
-    def rows(self) -> Iterator[Line | Reject]:
+    def rows() -> Iterator[Line | Reject]:
         import duckdb
 
         number = 0
-        with self._opened() as connection:
+        with parquet_connection(source) as connection:
             try:
-                result = connection.execute(_QUERY, [self._path])
+                result = connection.execute(query, [path])
                 names = [name for name, *_ in result.description]
                 while batch := result.fetchmany(_FETCHED):
                     for cells in batch:
                         number += 1
                         yield TableRow(number, dict(zip(names, map(plain, cells), strict=True)))
-            except duckdb.Error as error:
+            except (duckdb.Error, UnicodeDecodeError) as error:
                 what = "the file is damaged"
                 if isinstance(error, duckdb.OutOfMemoryException):
                     what = f"a row group takes more than {_MEMORY} of memory: write the file with smaller ones"
                 reason = f"{what}; nothing after this row can be read ({_first_line(error)})"
-                yield Reject(self.source.name, number + 1, reason, "")
+                yield Reject(source.name, number + 1, reason, "")
 
-    @property
-    def _path(self) -> str:
-        # A path may be a pattern for DuckDB; here it is a name.
-        return re.sub(r"([*?\[])", r"[\1]", str(self.source.path))
+    return Table("Parquet", source, rows, columns)
 
-    def _opened(self) -> Any:
-        """A connection that can read this file and no other, whatever stands in it."""
-        import duckdb
 
-        # One thread keeps the order of the rows with one row group in flight.
-        settings: dict[str, Any] = {
-            "threads": 1,
-            "memory_limit": _MEMORY,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        connection = duckdb.connect(":memory:", config=settings)
-        try:
-            connection.execute("SET allowed_paths = $1", [[self._path, str(self.source.path)]])
-            connection.execute("SET enable_external_access = false")
-            connection.execute(_QUERY + " LIMIT 0", [self._path])
-        except duckdb.Error as error:
-            connection.close()
-            raise InputError(f"{self.source.name} cannot be read as Parquet: {_first_line(error)}") from None
-        return connection
+def _pattern(source: Source) -> str:
+    """A path as DuckDB takes it: what looks like a pattern is a name here."""
+    return re.sub(r"([*?\[])", r"[\1]", str(source.path))
+
+
+def parquet_connection(source: Source) -> Any:
+    """A connection that can read this file and no other, whatever stands in it.
+
+    Raises:
+        InputError: it is no Parquet file.
+    """
+    import duckdb
+
+    path = _pattern(source)
+    # One thread keeps the order of the rows with one row group in flight.
+    settings: dict[str, Any] = {
+        "threads": 1,
+        "memory_limit": _MEMORY,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        connection.execute("SET allowed_paths = $1", [[path, str(source.path)]])
+        connection.execute("SET enable_external_access = false")
+        connection.execute(_QUERY + " LIMIT 0", [path])
+    except duckdb.Error as error:
+        connection.close()
+        raise InputError(f"{source.name} cannot be read as Parquet: {_first_line(error)}") from None
+    return connection
 
 
 _QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
@@ -122,44 +129,23 @@ def plain(value: Any) -> Any:
     return value
 
 
-class TableRow(Line):
-    """A row of a table of typed cells. ``raw`` is the row as one JSON line, made only where it is reported."""
-
-    __slots__ = ()
-
-    def __init__(self, number: int, data: dict[str, Any]) -> None:
-        object.__setattr__(self, "number", number)
-        object.__setattr__(self, "data", data)
-
-    @property
-    def raw(self) -> bytes:
-        return orjson.dumps(self.data, option=orjson.OPT_NON_STR_KEYS, default=str)
-
-
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0]
 
 
-class ArrowTable:
-    """Rows of an Arrow file; batches are mapped into memory one at a time."""
+def arrow_table(source: Source, only: str = "") -> Table:
+    """Rows of an Arrow file, perhaps of one column alone; batches are mapped into memory one at a time."""
+    name = source.name
+    fault = f"{name} cannot be read as an Arrow file"
+    opened = partial(_opened, source.path, "open_file", f"{name} is an Arrow file", fault)
 
-    format = "Arrow"
+    def rows() -> Iterator[Line | Reject]:
+        file = opened()
+        wanted = [only] if only else file.schema.names
+        batches = (file.get_batch(at).select(wanted) for at in range(file.num_record_batches))
+        yield from _numbered(source, [(batches, "the file is damaged; nothing after this row can be read")])
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self._opened().schema.names)
-
-    def rows(self) -> Iterator[Line | Reject]:
-        file = self._opened()
-        batches = (file.get_batch(at) for at in range(file.num_record_batches))
-        yield from _numbered(self.source, [(batches, "the file is damaged; nothing after this row can be read")])
-
-    def _opened(self) -> Any:
-        name = self.source.name
-        fault = f"{name} cannot be read as an Arrow file"
-        return _opened(self.source.path, "open_file", f"{name} is an Arrow file", fault)
+    return Table("Arrow", source, rows, lambda: tuple(opened().schema.names))
 
 
 def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
@@ -171,26 +157,19 @@ def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, cells, strict=True))
 
 
-class DatasetTable:
-    """Rows of one split, in order; Arrow batches are mapped into memory one at a time."""
+def dataset_table(source: Source) -> Table:
+    """Rows of one split of a Hugging Face dataset, in order; Arrow batches are mapped into memory one at a time."""
+    form, files = "Hugging Face dataset on disk", _arrow_files(source)
 
-    format = "Hugging Face dataset on disk"
+    def opened(file: Path) -> Any:
+        fault = f"{source.name}: {file.name} cannot be read as an Arrow stream"
+        return _opened(file, "open_stream", f"{source.name} is a {form}", fault)
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._files = _arrow_files(source)
-
-    def columns(self) -> tuple[str, ...]:
-        return tuple(name for file in self._files[:1] for name in self._opened(file).schema.names)
-
-    def rows(self) -> Iterator[Line | Reject]:
+    def rows() -> Iterator[Line | Reject]:
         damage = "is damaged; the rest of it cannot be read"
-        return _numbered(self.source, ((self._opened(file), f"{file.name} {damage}") for file in self._files))
+        return _numbered(source, ((opened(file), f"{file.name} {damage}") for file in files))
 
-    def _opened(self, file: Path) -> Any:
-        name = self.source.name
-        fault = f"{name}: {file.name} cannot be read as an Arrow stream"
-        return _opened(file, "open_stream", f"{name} is a Hugging Face dataset on disk", fault)
+    return Table(form, source, rows, lambda: tuple(opened(files[0]).schema.names))
 
 
 def dataset_folders(path: Path) -> list[Path]:
@@ -229,7 +208,7 @@ def _numbered(source: Source, parts: Iterable[tuple[Iterable[Any], str]]) -> Ite
                 for data in plain_rows(batch):
                     number += 1
                     yield TableRow(number, data)
-        except (OSError, pyarrow.ArrowException) as error:
+        except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
             yield Reject(source.name, number + 1, f"{damage} ({error})", "")
 
 
@@ -254,74 +233,67 @@ def is_workbook(source: Source) -> bool:
         return False
 
 
-class WorkbookTable:
+def workbook_table(source: Source) -> Table:
     """Rows of a sheet; its first row that is not empty names the columns.
 
     Numbers without a fraction are whole numbers, times are ISO 8601 texts, and a formula gives the value that was
     saved with it. Rows are read one at a time; ``number`` is the row of the sheet.
 
-    Raises:
-        InputError: openpyxl is not installed, or the file cannot be read.
+    Reading raises InputError: openpyxl is not installed, or the file cannot be read.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.format = "Excel sheet"
+    def columns() -> tuple[str, ...]:
+        for _, cells in _sheet_rows(source):
+            return _sheet_header(source.name, cells)
+        raise InputError(f"{source.name} has no row: the first row of a sheet names its columns")
 
-    def columns(self) -> tuple[str, ...]:
-        """The cells of the header."""
-        for _, cells in self._rows():
-            return self._header(cells)
-        raise InputError(f"{self.source.name} has no row: the first row of a sheet names its columns")
-
-    def rows(self) -> Iterator[Line | Reject]:
-        """Every row below the header that is not empty."""
+    def rows() -> Iterator[Line | Reject]:
         header: tuple[str, ...] | None = None
-        for number, cells in self._rows():
+        for number, cells in _sheet_rows(source):
             if header is None:
-                header = self._header(cells)
+                header = _sheet_header(source.name, cells)
                 continue
             beyond = [cell for cell in cells[len(header) :] if cell not in (None, "")]
             values = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
             data = {name: "" if value is None else value for name, value in zip(header, values, strict=True) if name}
             raw = orjson.dumps(data, default=str)
             if beyond:
-                yield self.source.reject(number, f"the row has {len(beyond)} more cells than the header", raw)
+                yield source.reject(number, f"the row has {len(beyond)} more cells than the header", raw)
             else:
                 yield Line(number, raw, data)
 
-    def _header(self, cells: list[Any]) -> tuple[str, ...]:
-        names = tuple("" if cell is None else str(cell).strip() for cell in cells)
-        repeated = sorted({name for name in names if name and names.count(name) > 1})
-        if repeated:
-            raise InputError(
-                f"{self.source.name} has several columns named {', '.join(map(repr, repeated))}: rename them"
-            )
-        return names
+    return Table("Excel sheet", source, rows, columns)
 
-    def _rows(self) -> Iterator[tuple[int, list[Any]]]:
-        """Rows that are not empty, with their numbers, of the first sheet that has any."""
-        try:
-            import openpyxl
-        except ImportError:
-            raise InputError(
-                f"{self.source.name} is an Excel workbook: {install_command('inputs')}, or save the sheet as CSV"
-            ) from None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # on styles and validations, which are not read
-                book = openpyxl.load_workbook(self.source.path, read_only=True, data_only=True)
-                with closing(book):
-                    for sheet in book.worksheets:
-                        empty = True
-                        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-                            if any(cell not in (None, "") for cell in row):
-                                empty = False
-                                yield number, _trimmed([_plain(cell) for cell in row])
-                        if not empty:
-                            return
-        except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
-            raise InputError(f"{self.source.name} cannot be read as an Excel workbook: {error}") from None
+
+def _sheet_header(name: str, cells: list[Any]) -> tuple[str, ...]:
+    names = tuple("" if cell is None else str(cell).strip() for cell in cells)
+    require_different([one for one in names if one], name)
+    return names
+
+
+def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
+    """Rows that are not empty, with their numbers, of the first sheet that has any."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(
+            f"{source.name} is an Excel workbook: {install_command('inputs')}, or save the sheet as CSV"
+        ) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on styles and validations, which are not read
+            book = openpyxl.load_workbook(source.path, read_only=True, data_only=True)
+            with closing(book):
+                for sheet in book.worksheets:
+                    empty = True
+                    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+                        if any(cell not in (None, "") for cell in row):
+                            empty = False
+                            yield number, _trimmed([plain(_whole(cell)) for cell in row])
+                    if not empty:
+                        return
+    except (*DAMAGE, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+        raise InputError(f"{source.name} cannot be read as an Excel workbook: {error}") from None
 
 
 def _trimmed(cells: list[Any]) -> list[Any]:
@@ -331,11 +303,5 @@ def _trimmed(cells: list[Any]) -> list[Any]:
     return cells
 
 
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
-        return cell.isoformat()
-    if isinstance(cell, datetime.timedelta):
-        return str(cell)
-    return cell
+def _whole(cell: Any) -> Any:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell

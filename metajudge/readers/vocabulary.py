@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from metajudge.errors import InputError
-from metajudge.readers.cells import key_of
+from metajudge.readers.cells import key_of, parsed
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, Pairwise, Ranking, parse_verdict
 from metajudge.types.interval import Interval
 from metajudge.types.judgment import Scale, silent_reason
@@ -19,19 +19,8 @@ NONE: Final = "none"
 
 _TIES: Final = frozenset(
     [
-        "tie",
-        "tied",
-        "draw",
-        "equal",
-        "same",
-        "both",
-        "both_good",
-        "both_bad",
-        "bothgood",
-        "bothbad",
-        "tie_bothbad",
-        "tie_both_bad",
-        "equally_good",
+        *("tie", "tied", "draw", "equal", "same", "both", "both_good", "both_bad", "bothgood", "bothbad"),
+        *("tie_bothbad", "tie_both_bad", "equally_good"),
     ]
 )
 _NOUNS = r"(?:model|assistant|response|output|answer|candidate|system|option|chosen|completion)"
@@ -238,12 +227,7 @@ def _of_column(values: Mapping[str, str], column: str) -> dict[str, str]:
 def _written_out(value: Any) -> str | None:
     """The name in ``{"category": NAME}``, as data or as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith('{"category"'):
-        import json
-
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+        value = parsed(value)
     if isinstance(value, Mapping) and value.keys() == {"category"} and str(value["category"]).strip():
         return str(value["category"]).strip()
     return None
@@ -285,12 +269,7 @@ def _pair(mark: re.Match[str], ids: Sequence[str]) -> AnyVerdict | None:
 
 def _ranking_text(text: str, ids: Sequence[str]) -> AnyVerdict | None:
     if text.startswith("["):
-        import json
-
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
+        value = parsed(text)
         return _ranking(value, ids) if isinstance(value, list) else None
     if not 0 < text.replace(">>", ">").count(">") < len(ids):
         return None

@@ -68,18 +68,11 @@ def test_an_unread_prediction_is_no_verdict_and_an_unknown_one_a_bad_line(write:
 
 
 def choice(letter: str = "B", **changes: Any) -> dict[str, Any]:
-    data = {
-        "id": "5",
-        "subset": "Precise IF",
-        "results": 1.0,
-        "parsed_letter": letter,
-        "judgement_text": f"[[{letter}]]",
-        "phase": "P2a",
-        "judge": "org/judge",
-        "ordering": 6,
-        "permutation": [1, 0, 2, 3],
-        "row": 9,
-    }
+    data = (
+        {"id": "5", "subset": "Precise IF", "results": 1.0, "parsed_letter": letter}
+        | {"judgement_text": f"[[{letter}]]", "phase": "P2a", "judge": "org/judge", "ordering": 6}
+        | {"permutation": [1, 0, 2, 3], "row": 9}
+    )
     return {**data, **changes}
 
 
@@ -286,19 +279,12 @@ def test_a_line_whose_texts_are_unsure_is_rejected_and_the_others_stay(
 
 def annotation(preference: Any = 1, raw: Any = None, **changes: Any) -> dict[str, Any]:
     """An entry as ``annotations.json`` holds it."""
-    entry = {
-        "instruction": "Name a Broadway actor.",
-        "output_1": "Meryl Streep.",
-        "generator_1": "gpt4_1106_preview",
-        "dataset": "helpful_base",
-        "output_2": "Nobody.",
-        "generator_2": "Mistral-7B",
-        "annotator": "weighted_alpaca_eval_gpt4_turbo",
-        "preference": preference,
-        "price_per_example": 0.01,
-        "time_per_example": 0.17,
-        "raw_completion": raw,
-    }
+    entry = (
+        {"instruction": "Name a Broadway actor.", "output_1": "Meryl Streep."}
+        | {"generator_1": "gpt4_1106_preview", "dataset": "helpful_base", "output_2": "Nobody."}
+        | {"generator_2": "Mistral-7B", "annotator": "weighted_alpaca_eval_gpt4_turbo"}
+        | {"preference": preference, "price_per_example": 0.01, "time_per_example": 0.17, "raw_completion": raw}
+    )
     return {**entry, **changes}
 
 

@@ -1,6 +1,7 @@
 """Parquet and Arrow files, and datasets on disk."""
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,8 +11,15 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, typed_tables
 from metajudge.readers.frames import from_arrow, to_arrow
 from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.tables import Table
 from metajudge.readers.typed_tables import ROWS as BATCH
-from metajudge.readers.typed_tables import ArrowTable, DatasetTable, ParquetTable, dataset_folders
+from metajudge.readers.typed_tables import (
+    arrow_table,
+    dataset_folders,
+    dataset_table,
+    parquet_connection,
+    parquet_table,
+)
 from tests.doubles.crowds import crowd
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, MODELS, OTHERS
 from tests.readers.binary_tables import MAP, ROWS, parquet, pyarrow, write_dataset, write_parquet
@@ -26,7 +34,7 @@ def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path) -> None:
 
 def test_a_parquet_file_can_name_no_other_file_and_load_no_extension(tmp_path: Path) -> None:
     path, other = (write_parquet(tmp_path / name, ROWS) for name in ("x[1]*.parquet", "y.parquet"))
-    with ParquetTable(Source(path, "x"))._opened() as connection:
+    with parquet_connection(Source(path, "x")) as connection:
         for query in (f"FROM '{other}'", f"FROM read_text('{other}')", f"COPY (SELECT 1) TO '{tmp_path / 'new'}'"):
             with pytest.raises(duckdb.PermissionException, match="disabled by configuration"):
                 connection.execute(query)
@@ -41,7 +49,7 @@ def test_a_parquet_file_can_name_no_other_file_and_load_no_extension(tmp_path: P
 def test_a_row_group_that_does_not_fit_into_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_parquet(tmp_path / "x.parquet", [{"q": "long " * 400_000}] * 40, use_dictionary=False)
     monkeypatch.setattr(typed_tables, "_MEMORY", "20MB")
-    (only,) = ParquetTable(Source(path, "x")).rows()
+    (only,) = parquet_table(Source(path, "x")).rows()
     assert isinstance(only, Reject)
     assert "takes more than 20MB of memory: write the file with smaller ones" in only.reason
 
@@ -80,10 +88,10 @@ def write_arrow(path: Path, table, **options) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", [ArrowTable, ParquetTable])
-def test_rows_come_in_order_with_plain_values(tmp_path: Path, kind: type[ArrowTable | ParquetTable]) -> None:
-    write_arrow(tmp_path / "ArrowTable", pyarrow.Table.from_pylist(ROWS))
-    write_parquet(tmp_path / "ParquetTable", ROWS)
+@pytest.mark.parametrize("kind", [arrow_table, parquet_table])
+def test_rows_come_in_order_with_plain_values(tmp_path: Path, kind: Callable[[Source], Table]) -> None:
+    write_arrow(tmp_path / "arrow_table", pyarrow.Table.from_pylist(ROWS))
+    write_parquet(tmp_path / "parquet_table", ROWS)
     table = kind(Source(tmp_path / kind.__name__, "x"))
     assert table.columns() == ("q", "a", "b", "winner", "when", "x", "n")
     rows = [row for row in table.rows() if isinstance(row, Line)]
@@ -110,13 +118,13 @@ def test_a_cut_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = write_arrow(tmp_path / "x.arrow", pyarrow.Table.from_pylist([{"n": at} for at in range(10)]))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="x cannot be read as an Arrow file"):
-        ArrowTable(Source(path, "x")).columns()
+        arrow_table(Source(path, "x")).columns()
 
 
 def test_a_large_batch_is_not_held_as_objects(tmp_path: Path) -> None:
     rows = [{"n": number, "text": f"t{number}", "in": {"k": number}} for number in range(3 * BATCH)]
     path = write_arrow(tmp_path / "x.arrow", pyarrow.Table.from_pylist(rows))
-    read = ArrowTable(Source(path, "x")).rows()
+    read = arrow_table(Source(path, "x")).rows()
     first, held = next(read), sum(1 for one in gc.get_objects() if type(one) is dict and one.keys() == {"k"})
     assert held <= BATCH + len(rows)  # those of the list above among them
     assert [one.data for one in (first, *read)] == rows
@@ -136,7 +144,7 @@ def test_a_dataset_file_cut_off_gives_a_reject_after_what_can_be_read(tmp_path: 
     folder = write_dataset(tmp_path / "hf", [{"q": f"{n}"} for n in range(10)])
     file = folder / "data-00000-of-00001.arrow"
     file.write_bytes(file.read_bytes()[:-200])
-    *_, last = DatasetTable(Source(folder, "hf")).rows()
+    *_, last = dataset_table(Source(folder, "hf")).rows()
     assert isinstance(last, Reject)
     assert "is damaged" in last.reason
 
@@ -158,6 +166,6 @@ def test_what_datasets_wrote_is_read_without_flags(name: str) -> None:
 
 def test_parquet_keeps_the_order_over_many_row_groups(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "x.parquet", [{"n": number} for number in range(5_000)], row_group_size=100)
-    assert [row.data["n"] for row in ParquetTable(Source(path, "x")).rows() if isinstance(row, Line)] == list(
+    assert [row.data["n"] for row in parquet_table(Source(path, "x")).rows() if isinstance(row, Line)] == list(
         range(5_000)
     )

@@ -10,6 +10,7 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments
 from metajudge.types import Judgment
+from tests.readers.test_collector import Each
 
 Write = Callable[..., Path]
 
@@ -17,14 +18,6 @@ Write = Callable[..., Path]
 def row(number: int, *, item: str = "i", **changes: Any) -> dict[str, Any]:
     content = {"id": item, "question": "Q?", "responses": {"A": "x", "B": "y"}, **changes}
     return {"id": f"j{number}", "item": content, "judge": f"judge-{number}", "verdict": "A>B"}
-
-
-class Collector:
-    def __init__(self) -> None:
-        self.found: list[Judgment | Reject] = []
-
-    def add(self, record: Judgment | Reject) -> None:
-        self.found.append(record)
 
 
 def counts(source: JudgmentSource) -> tuple[object, ...]:
@@ -35,7 +28,7 @@ def read(*paths: Path, **options: Any) -> tuple[list[str], list[Reject], Judgmen
     source = open_judgments(paths, **options)
     found = list(source.scan())
     collecting = open_judgments(paths, **options)
-    assert collecting.collect(Collector).found == found
+    assert collecting.collect(Each).records == found
     assert counts(collecting) == counts(source)
     assert list(collecting.scan()) == found
     rejects = [one for one in found if isinstance(one, Reject)]
@@ -87,13 +80,13 @@ def test_what_may_differ_from_record_to_record_is_no_contradiction(write: Write)
 
 
 def test_what_a_collector_refuses_is_refused_for_what_stays_in_the_input_alone(write: Write) -> None:
-    class Picky(Collector):
+    class Picky(Each):
         def add(self, record: Judgment | Reject) -> None:
             super().add(record)
             if isinstance(record, Judgment) and record.item.question == "Q!":
                 raise InputError(f"{record.id} is refused")
 
     left_out = open_judgments([write("x", row(1), row(2, question="Q!"), row(3))])
-    assert [one.id for one in left_out.collect(Picky).found if isinstance(one, Judgment)] == ["j1", "j3"]
+    assert [one.id for one in left_out.collect(Picky).records if isinstance(one, Judgment)] == ["j1", "j3"]
     with pytest.raises(InputError, match="j1 is refused"):
         open_judgments([write("y", row(1, question="Q!"), row(2, question="Q!"))]).collect(Picky)

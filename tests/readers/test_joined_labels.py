@@ -8,7 +8,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, write_jsonl
-from metajudge.readers.joined_labels import join, join_source, parse_labels_map, parse_on, read_labels
+from metajudge.readers.joined_labels import join, join_source, parse_on
+from metajudge.readers.label_files import parse_labels_map, read_labels
 from metajudge.types import Category, Grade, Item, Judgment, Label, Pairwise
 from metajudge.types.label import answers
 

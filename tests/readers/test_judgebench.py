@@ -7,60 +7,39 @@ import pytest
 from metajudge.readers import open_judgments
 from metajudge.readers.judgebench import judgebench_output
 from metajudge.readers.lines import Reject, Source
+from metajudge.readers.tables import json_lines
 from metajudge.types import Judgment
 
 Write = Callable[..., Path]
 
 
 def pair(**changes: Any) -> dict[str, Any]:
-    data = {
-        "dataset": "judgebench",
-        "subset": "livebench-math",
-        "category": "Math",
-        "item_id": "p1",
-        "original_id": "7",
-        "response_model": "gpt-4o",
-        "question": "2 + 2?",
-        "response_a": "4",
-        "response_b": "5",
-        "label": "A>B",
-    }
+    data = (
+        {"dataset": "judgebench", "subset": "livebench-math", "category": "Math", "item_id": "p1"}
+        | {"original_id": "7", "response_model": "gpt-4o", "question": "2 + 2?", "response_a": "4"}
+        | {"response_b": "5", "label": "A>B"}
+    )
     return {**data, **changes}
 
 
 def game(order: str = "AB", **changes: Any) -> dict[str, Any]:
-    data = {
-        "dataset": "judgebench",
-        "subset": "livebench-math",
-        "category": "Math",
-        "item_id": "p1",
-        "response_model": "gpt-4o",
-        "source_repo": "ScalerLab/JudgeBench",
-        "judge_model": "o1",
-        "judge_prompt": "arena_hard",
-        "order": order,
-        "label": "A>B" if order == "AB" else "B>A",
-        "decision": "A>B",
-        "verdict": "A>>B",
-        "judgment_text": "Assistant A is right: [[A>>B]]",
-        "has_explanation": False,
-    }
+    data = (
+        {"dataset": "judgebench", "subset": "livebench-math", "category": "Math", "item_id": "p1"}
+        | {"response_model": "gpt-4o", "source_repo": "ScalerLab/JudgeBench", "judge_model": "o1"}
+        | {"judge_prompt": "arena_hard", "order": order, "label": "A>B" if order == "AB" else "B>A"}
+        | {"decision": "A>B", "verdict": "A>>B", "judgment_text": "Assistant A is right: [[A>>B]]"}
+        | {"has_explanation": False}
+    )
     return {**data, **changes}
 
 
 def output(**changes: Any) -> dict[str, Any]:
-    data = {
-        "pair_id": "p1",
-        "original_id": 7,
-        "source": "mmlu-pro-law",
-        "question": "2 + 2?",
-        "response_model": "gpt-4o",
-        "response_A": "4",
-        "response_B": "5",
-        "label": "A>B",
-        "judge_name": "arena_hard",
-        "judgments": [played("A>B", "So: [[A>>B]]"), played("B>A", "So: [[B>A]]")],
-    }
+    data = (
+        {"pair_id": "p1", "original_id": 7, "source": "mmlu-pro-law", "question": "2 + 2?"}
+        | {"response_model": "gpt-4o", "response_A": "4", "response_B": "5", "label": "A>B"}
+        | {"judge_name": "arena_hard"}
+        | {"judgments": [played("A>B", "So: [[A>>B]]"), played("B>A", "So: [[B>A]]")]}
+    )
     return {**data, **changes}
 
 
@@ -244,7 +223,7 @@ def test_several_marks_in_an_output_leave_the_strength_of_the_decision(write: Wr
 
 def test_output_lines_with_faults_are_rejected_whole(write: Write) -> None:
     path = write("x", output(label="A>D"), output(judgments=[{"decision": "A>B"}]), output(question=None))
-    found = list(judgebench_output(Source(path, "x")).read())
+    found = list(judgebench_output(json_lines(Source(path, "x"))).read())
     assert [str(entry) for entry in found] == [
         "x:1: label names 'D', but the item's responses are A, B",
         "x:2: missing field 'judgments.0.judgment'",

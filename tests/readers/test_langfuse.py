@@ -15,22 +15,12 @@ Write = Callable[..., Path]
 
 def score(id: str = "s1", **changes: Any) -> dict[str, Any]:
     """A row of ``scores/`` as the blob storage export documents it."""
-    row = {
-        "id": id,
-        "timestamp": "2026-05-29 13:46:19.963000",
-        "project_id": "p",
-        "environment": "default",
-        "trace_id": "t1",
-        "observation_id": None,
-        "session_id": None,
-        "dataset_run_id": None,
-        "name": "helpfulness",
-        "value": 0.75,
-        "source": "EVAL",
-        "comment": "Mostly helpful.",
-        "data_type": "NUMERIC",
-        "string_value": None,
-    }
+    row = (
+        {"id": id, "timestamp": "2026-05-29 13:46:19.963000", "project_id": "p", "environment": "default"}
+        | {"trace_id": "t1", "observation_id": None, "session_id": None, "dataset_run_id": None}
+        | {"name": "helpfulness", "value": 0.75, "source": "EVAL", "comment": "Mostly helpful."}
+        | {"data_type": "NUMERIC", "string_value": None}
+    )
     return {**row, **changes}
 
 

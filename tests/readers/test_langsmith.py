@@ -25,19 +25,11 @@ RUN = {
 
 def feedback(id: str = "f1", **changes: Any) -> dict[str, Any]:
     """A record as the page "Feedback data format" lists its fields."""
-    row = {
-        "id": id,
-        "created_at": "2026-05-05T23:23:11",
-        "modified_at": "2026-05-05T23:23:12",
-        "session_id": "s",
-        "run_id": "r1",
-        "key": "correctness",
-        "score": 1.0,
-        "value": None,
-        "comment": "Right.",
-        "correction": None,
-        "feedback_source": {"type": "model", "metadata": {}},
-    }
+    row = (
+        {"id": id, "created_at": "2026-05-05T23:23:11", "modified_at": "2026-05-05T23:23:12"}
+        | {"session_id": "s", "run_id": "r1", "key": "correctness", "score": 1.0, "value": None}
+        | {"comment": "Right.", "correction": None, "feedback_source": {"type": "model", "metadata": {}}}
+    )
     return {**row, **changes}
 
 

@@ -22,22 +22,12 @@ ITEM = {
 
 
 def evaluation(order: str = "AB", **changes: Any) -> dict[str, Any]:
-    data = {
-        "dataset": "llmbar",
-        "subset": "LLMBar/Natural",
-        "item_id": "LLMBar/Natural/0000",
-        "judge_model": "GPT-4",
-        "judge_prompt": "CoT",
-        "stage": 1,
-        "final": True,
-        "order": order,
-        "label": "B>A" if order == "BA" else "A>B",
-        "decision": "A>B",
-        "text_verdict": "A>B",
-        "judgment_text": "Therefore, Output (a) is better.",
-        "finish": "stop",
-        "has_explanation": False,
-    }
+    data = (
+        {"dataset": "llmbar", "subset": "LLMBar/Natural", "item_id": "LLMBar/Natural/0000"}
+        | {"judge_model": "GPT-4", "judge_prompt": "CoT", "stage": 1, "final": True, "order": order}
+        | {"label": "B>A" if order == "BA" else "A>B", "decision": "A>B", "text_verdict": "A>B"}
+        | {"judgment_text": "Therefore, Output (a) is better.", "finish": "stop", "has_explanation": False}
+    )
     return {**data, **changes}
 
 
@@ -226,5 +216,5 @@ def test_a_list_elsewhere_is_no_result_file(tmp_path: Path) -> None:
 def test_half_a_result_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = save(tmp_path, "CoT", [stage("1", "2")])
     path.write_text(path.read_text()[:-20])
-    with pytest.raises(InputError, match=r"result\.json is no valid JSON"):
+    with pytest.raises(InputError, match=r"result\.json:1: the file is damaged or ends early"):
         open_judgments([path])

@@ -11,7 +11,7 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, parse_map
 
-WRONG: tuple[Any, ...] = (None, 7, "", "x", True, [], [None], {}, {"a": None}, float("nan"))
+WRONG: tuple[Any, ...] = (None, 7, "", "x", "\ud800", True, [], [None], {}, {"a": None}, float("nan"))
 
 PROMPT = (
     "<|User Prompt|>\n?\n\n<|The Start of Assistant A's Answer|>\nx\n<|The End of Assistant A's Answer|>\n\n"

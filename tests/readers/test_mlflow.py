@@ -9,7 +9,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
-from metajudge.readers.joined_labels import join, read_labels
+from metajudge.readers.joined_labels import join
+from metajudge.readers.label_files import read_labels
 from metajudge.types import Category, Grade, Judgment
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from tests.readers.interop_files import INTEROP

@@ -13,21 +13,13 @@ from metajudge.types import Judgment, Pairwise
 
 
 def item(turn: int = 1, votes: tuple[str, ...] = ("a", "tie", "a"), **changes: Any) -> dict[str, Any]:
-    data = {
-        "item_id": f"q7-t{turn}-m1-m2",
-        "question_id": 7,
-        "turn": turn,
-        "category": "writing",
-        "model_a": "m1",
-        "model_b": "m2",
-        "question": "And shorter?" if turn == 2 else "Write a poem.",
-        "prior_turns": json.dumps([["Write a poem.", "first poem", "second poem"]] if turn == 2 else []),
-        "answer_a": "alpha",
-        "answer_b": "beta",
-        "human_label": "a",
-        "votes": json.dumps(votes),
-        "voters": json.dumps([f"expert_{n}" for n in range(len(votes))]),
-    }
+    data = (
+        {"item_id": f"q7-t{turn}-m1-m2", "question_id": 7, "turn": turn, "category": "writing"}
+        | {"model_a": "m1", "model_b": "m2", "question": "And shorter?" if turn == 2 else "Write a poem."}
+        | {"prior_turns": json.dumps([["Write a poem.", "first poem", "second poem"]] if turn == 2 else [])}
+        | {"answer_a": "alpha", "answer_b": "beta", "human_label": "a", "votes": json.dumps(votes)}
+        | {"voters": json.dumps([f"expert_{n}" for n in range(len(votes))])}
+    )
     return {**data, **changes}
 
 

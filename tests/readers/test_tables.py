@@ -14,7 +14,7 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, tables
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.tables import CsvTable, looks_like_csv, read_elements
+from metajudge.readers.tables import Table, csv_table, looks_like_csv, read_elements
 from metajudge.types import Judgment
 
 
@@ -76,9 +76,9 @@ def test_rows_of_one_item_whose_responses_stand_in_another_order_do_not_share_it
     assert [one.order for one in open_judgments([tmp_path / "records.parquet"])] == [("A", "B"), ("B", "A"), ("B", "A")]
 
 
-def table(path: Path, content: str | bytes) -> CsvTable:
+def table(path: Path, content: str | bytes) -> Table:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return CsvTable(Source(path, path.name))
+    return csv_table(Source(path, path.name))
 
 
 def test_cells_over_several_lines_keep_the_line_they_begin_on(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_large_file_is_not_held(tmp_path: Path) -> None:
             stream.write(f"{number},{'y' * 10_000}\n")
     tracemalloc.start()
     try:
-        count = sum(1 for _ in CsvTable(Source(path, "x")).rows())
+        count = sum(1 for _ in csv_table(Source(path, "x")).rows())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
