@@ -30,7 +30,7 @@ from metajudge.types.location import PostgresUrl, StoreLocation
 
 if TYPE_CHECKING:
     from metajudge.decision import Policy
-    from metajudge.feedback.in_force import PoliciesInForce
+    from metajudge.feedback.loop import PoliciesInForce
     from metajudge.outcomes.sending import Sender
     from metajudge.providers.batch_queue import BatchQueue, BatchSettings
     from metajudge.webhooks.webhook import Webhook
@@ -253,7 +253,7 @@ class Session:
         Raises:
             PolicyError: no such policy, or a file that is not one.
         """
-        from metajudge.feedback.in_force import PoliciesInForce, policy_in_force
+        from metajudge.feedback.loop import PoliciesInForce, policy_in_force
         from metajudge.rubric.yaml_documents import looks_like_path
 
         if self._store is None or not isinstance(given, str) or looks_like_path(given):

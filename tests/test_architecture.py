@@ -28,7 +28,7 @@ LAYERS = [
     "vetting",
     "judging.run judging.estimate clashes.setup",
     "clashes.run cases.run peers.run",
-    "clashes.reviews feedback.rejudging feedback.writing blocking",
+    "clashes.reviews feedback.rejudging blocking",
     "reviewables",
     "vetting.report",
     "adapters api benchmarks",
@@ -56,8 +56,8 @@ PURE = [
     "clashes.concordance clashes.pareto clashes.sheet clashes.standings clashes.tally",
     "cases.gate cases.quotes cases.scoring",
     "peers.alignment peers.figures peers.findings peers.influence peers.standing peers.table",
-    "feedback.metrics feedback.patterns exports.near_duplicates exports.splitting reviews.agreement",
-    "reviewables.comparing reviewables.labels reviewables.parts reviewables.sheet reviewables.wording",
+    "feedback.metrics exports.near_duplicates exports.splitting reviews.agreement",
+    "reviewables.labels reviewables.reviewable reviewables.sheet reviewables.wording",
 ]
 """Packages and modules without files, clock, environment, async, or randomness other than a seeded generator's."""
 

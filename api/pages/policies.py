@@ -9,8 +9,8 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response
 
 from metajudge.decision import BUILTIN_POLICIES, Policy, parse_draft
 from metajudge.errors import InputError, PolicyError
+from metajudge.feedback.changes import Proposal
 from metajudge.feedback.loop import ACTIVATION, BACKTEST, POLICY, FeedbackLoop
-from metajudge.feedback.proposals import Proposal
 from metajudge.feedback.simulation import Simulation, simulate
 from metajudge.store import overview
 from metajudge.store.protocol import Store

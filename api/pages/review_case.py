@@ -9,10 +9,19 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import ValidationError
 
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviewables.deciding import Carried, amend, carries_over, decide, decide_item, own_decision
-from metajudge.reviewables.opening import decides_blind, item_states, reviewable_of, view_of
-from metajudge.reviewables.parts import has_decided
-from metajudge.reviewables.reviewable import Answer, Reviewable
+from metajudge.reviewables.deciding import (
+    Carried,
+    amend,
+    carries_over,
+    decide,
+    decide_item,
+    decides_blind,
+    item_states,
+    own_decision,
+    reviewable_of,
+    view_of,
+)
+from metajudge.reviewables.reviewable import Answer, Reviewable, has_decided
 from metajudge.reviewables.sheet import Passage, Sheet
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import Comment, Outcome, ReviewState

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from metajudge.reviewables.deciding import machine_said
-from metajudge.reviewables.opening import is_settled, must_be_blind, reviewable_of, view_of
+from metajudge.reviewables.deciding import is_settled, machine_said, must_be_blind, reviewable_of, view_of
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
@@ -206,7 +205,7 @@ async def hides(store: Store, viewer: Viewer, state: ReviewState) -> bool:
 async def _row(store: Store, viewer: Viewer, state: ReviewState) -> Row:
     one = await reviewable_of(store, state, whole=False)
     blind = await hides(store, viewer, state)
-    sheet = one.blind_view(viewer.reviewer or "") if blind else one.full_view(viewer.reviewer or "")
+    sheet = one.view(viewer.reviewer or "", blind=blind)
     first = plain(sheet.passages[0].text) if sheet.passages else sheet.heading
     about = first if sheet.kind != "case" else f"{state.review.item_id}: {first}"
     return Row(

@@ -8,10 +8,8 @@ from pydantic import BaseModel, Field
 
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import InputError
-from metajudge.feedback.comparison import Comparison
+from metajudge.feedback.changes import Activation, Comparison, Draft
 from metajudge.feedback.drafting import DraftBook
-from metajudge.feedback.drafts import Draft
-from metajudge.feedback.proposals import Activation
 from metajudge.feedback.rejudging import estimate_rejudging, held_out_records, rejudge
 from metajudge.panels.config import PanelConfig
 from metajudge.runs.estimate import Estimate
@@ -93,8 +91,8 @@ async def rejudge_draft(
     book, _ = await _one(store, draft_id)
     found = await book.to_try(draft_id)
     judges = running.panels.respondents(body.panel)
-    held = await held_out_records(store, book, found, now=time.time())
-    base = await book.loop.active(found.name)
+    held = await held_out_records(book, found, now=time.time())
+    base = await book.active(found.name)
     estimate = estimate_rejudging(_config(running, body.panel), base, found, held.records)
     answer: dict[str, Any] = {
         "records": len(held.records),

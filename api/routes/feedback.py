@@ -10,9 +10,9 @@ from pydantic import Field
 
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.backtest import Backtest
+from metajudge.feedback.changes import Activation, Proposal
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import without_truth
-from metajudge.feedback.proposals import Activation, Proposal
 
 from ..audit import Action
 from ..deps import CallerDep, ChangesDep, ServiceDep, SightDep, StoreDep
@@ -41,7 +41,8 @@ async def feedback(running: ServiceDep, store: StoreDep, sight: SightDep, policy
         report = await running.computing.ask(lambda: loop.report(policy))
     except PolicyError as error:
         raise HTTPException(404, str(error)) from None
-    return plain_json(report.to_json() if sight.labels else without_truth(report.to_json()))
+    data = report.model_dump(mode="json")
+    return plain_json(data if sight.labels else without_truth(data))
 
 
 @router.get("/proposals", summary="Proposals")

@@ -5,6 +5,7 @@ What a review shows is its sheet: blind, or in full.
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,12 +13,19 @@ from fastapi import APIRouter, HTTPException, Query
 from pydantic import BaseModel, Field
 
 from metajudge.feedback.loop import FeedbackLoop
-from metajudge.reviewables.deciding import Carried, Recorded, amend, decide, decide_item, decide_several
+from metajudge.reviewables.deciding import (
+    Carried,
+    Recorded,
+    amend,
+    decide,
+    decide_item,
+    decide_several,
+    must_be_blind,
+    reviewable_of,
+    view_of,
+)
 from metajudge.reviewables.judgments import JudgmentReviewable
-from metajudge.reviewables.opening import must_be_blind, reviewable_of, view_of
-from metajudge.reviewables.parts import record_of
-from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.sheet import sheet_data
+from metajudge.reviewables.reviewable import Answer, record_of
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import Comment, ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker
@@ -324,7 +332,7 @@ async def _case(store: Store, state: ReviewState, reviewer: str | None, *, blind
     one = await reviewable_of(store, state, whole=not blind)
     sheet = await view_of(store, one, Onlooker(reviewer), blind=blind)
     judgment = one.judgment if isinstance(one, JudgmentReviewable) and not sheet.blind else None
-    data = sheet_data(sheet)
+    data = asdict(sheet)
     return ReviewCase(state=data.pop("record"), sheet=data, judgment=judgment)
 
 

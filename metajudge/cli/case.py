@@ -37,7 +37,7 @@ from metajudge.cli.outputs import check_reports
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, case_rubric, load_policy
-from metajudge.feedback.in_force import policy_in_force
+from metajudge.feedback.loop import policy_in_force
 from metajudge.outcomes.sending import webhook_of
 from metajudge.readers.lines import Reject
 from metajudge.report.document import Report, Section, Table

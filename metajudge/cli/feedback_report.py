@@ -10,18 +10,22 @@ from rich.table import Table
 from metajudge.cli.options import advised, counted_cases
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
-from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.drafts import Draft, DraftKind
+from metajudge.feedback.changes import Activation, Comparison, Draft, DraftKind, Proposal
 from metajudge.feedback.loop import Report
-from metajudge.feedback.metrics import Metric
-from metajudge.feedback.patterns import Advice
-from metajudge.feedback.proposals import Activation, Proposal
+from metajudge.feedback.metrics import Advice, Metric
 from metajudge.store.protocol import AuditEntry
 from metajudge.types.spent import cost_in_words
 
 
-def print_report(report: Report) -> None:
-    """Prints the metrics overall and by version, disagreements and patterns."""
+def print_reports(reports: Sequence[Report]) -> None:
+    """Prints of each policy the metrics overall and by version, disagreements and patterns."""
+    for number, report in enumerate(reports):
+        if number:
+            _say("")
+        _print_report(report)
+
+
+def _print_report(report: Report) -> None:
     console = Console(highlight=False)
     answered = report.overall["accuracy"].n
     unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
@@ -36,10 +40,10 @@ def print_report(report: Report) -> None:
     _say(f"\nDisagreements: {counts}", wrapped=True)
     for pattern in report.patterns:
         _say(f"  {pattern.text}")
-    print_advice(report.advice)
+    _print_advice(report.advice)
 
 
-def print_advice(advice: Sequence[Advice]) -> None:
+def _print_advice(advice: Sequence[Advice]) -> None:
     """Prints advice for manual changes, and how to test them."""
     for one in advice:
         _say(f"Advice: {one.text}")
@@ -52,31 +56,13 @@ def print_advice(advice: Sequence[Advice]) -> None:
 
 def disagreement_rows(found: Mapping[Direction, Sequence[DecidedCase]]) -> list[dict[str, Any]]:
     """One flat row per case: the decision, the policy's version, and people's outcomes."""
+    of_case = ("case_id", "judge", "category", "action", "policy", "policy_digest", "score", "probability")
+    said = ("review_id", "reviewer", "outcome", "verdict", "scores", "reason", "decided_at", "blind")
     return [
         {
             "direction": way.value,
-            "case_id": case.case_id,
-            "judge": case.judge,
-            "category": case.category,
-            "action": case.action,
-            "policy": case.policy,
-            "policy_digest": case.policy_digest,
-            "score": case.score,
-            "probability": case.probability,
-            "confidence": case.confidence,
-            "decisions": [
-                {
-                    "review_id": one.review_id,
-                    "reviewer": one.reviewer,
-                    "outcome": one.outcome.value,
-                    "verdict": None if one.verdict is None else str(one.verdict),
-                    "scores": one.scores,
-                    "reason": one.reason,
-                    "decided_at": one.decided_at,
-                    "blind": one.blind,
-                }
-                for one in case.decisions
-            ],
+            **{name: getattr(case, name) for name in (*of_case, "confidence")},
+            "decisions": [one.data(*said) for one in case.decisions],
         }
         for way, cases in found.items()
         for case in cases
@@ -136,8 +122,8 @@ def _met(one: Metric) -> str:
     return (", met" if one.met else ", missed") + (" (unsure)" if unsure else "")
 
 
-def print_proposals(proposals: Sequence[Proposal]) -> None:
-    """Prints each change with its backtest."""
+def print_proposals(proposals: Sequence[Proposal], advice: Sequence[Advice]) -> None:
+    """Prints each change with its backtest, and advice."""
     if not proposals:
         _say("No change to propose: too few cases, or no disagreement to learn from.", wrapped=True)
     for one in proposals:
@@ -147,21 +133,29 @@ def print_proposals(proposals: Sequence[Proposal]) -> None:
     if good:
         activate = advised("feedback", "activate", good[0].proposal_id, "--by", "NAME")
         _say(f"Nothing was changed. To activate one: {activate}")
+    _print_advice(advice)
 
 
-def print_backtest(found: Backtest) -> None:
-    """Prints both rates' differences and the verdict."""
+def print_test(found: Backtest | Comparison) -> None:
+    """Prints whether a change is better, and what it changes: both rates, or how far it agrees with people."""
     _say(f"{'better' if found.better else 'not better'}: {found.reason}")
+    if isinstance(found, Comparison):
+        _print_comparison(found)
+    else:
+        _print_backtest(found)
+
+
+def _print_backtest(found: Backtest) -> None:
     for name, one in (("false approvals", found.false_approve), ("false rejections", found.false_reject)):
         _say(f"  {name}: {_difference(one)}", wrapped=True)
     _say(f"  {_on(found)}, interval {100 * found.confidence:g} %", wrapped=True)
 
 
-def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | None]) -> None:
+def print_drafts(drafts: Sequence[tuple[Draft, Comparison | None]]) -> None:
     """Prints each draft's change, what it answers, and its newest comparison."""
     if not drafts:
         _say("There is no draft yet: run metajudge feedback draft")
-    for one in drafts:
+    for one, found in drafts:
         _say(f"{one.draft_id}  {one.name}, {one.kind.value}: {one.change}")
         if one.pattern is not None:
             _say(f"    answers: {one.pattern.text}")
@@ -169,18 +163,15 @@ def print_drafts(drafts: Sequence[Draft], compared: Mapping[str, Comparison | No
             f"    made of {len(one.drafted_on)} records, {len(one.held_out)} held out; "
             f"texts by {one.written_by}, version {one.policy.digest[:12]}"
         )
-        found = compared.get(one.draft_id)
         if found is not None:
             _say(f"    {'better' if found.better else 'not better'}: {found.reason}")
-    waiting = [one for one in drafts if one.kind is DraftKind.INSTRUCTION and compared.get(one.draft_id) is None]
+    waiting = [one for one, found in drafts if one.kind is DraftKind.INSTRUCTION and found is None]
     if waiting:
         judged = advised("feedback", "rejudge", waiting[0].draft_id, "--judge", "PROVIDER:MODEL", "--dry-run")
         _say(f"Nothing was changed. To try one: {judged}")
 
 
-def print_comparison(found: Comparison) -> None:
-    """Prints what a draft changes on the records held out of it."""
-    _say(f"{'better' if found.better else 'not better'}: {found.reason}")
+def _print_comparison(found: Comparison) -> None:
     for name, one in (
         ("agreement with people", found.agreement),
         ("score error", found.score_error),

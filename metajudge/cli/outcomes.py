@@ -1,6 +1,7 @@
 """``metajudge outcomes``: what became of judgments, clashes and cases, decided by machines and by people."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +9,9 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json, echo_lines
+from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json, echo_lines, takes
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.outcomes.files import write_outcomes
 from metajudge.outcomes.model import (
     By,
     FinalOutcome,
@@ -21,6 +21,7 @@ from metajudge.outcomes.model import (
     OutcomeName,
     ReceiverState,
     utc,
+    write_outcomes,
 )
 from metajudge.outcomes.sending import Sender, webhook_of
 from metajudge.runs.exit_codes import ExitCode
@@ -35,31 +36,41 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-KindOption = Annotated[Kind | None, typer.Option(help="Only outcomes of this kind.")]
-OutcomeOption = Annotated[OutcomeName | None, typer.Option(help="Only this outcome.")]
-ByOption = Annotated[By | None, typer.Option(help="Only what a machine or people decided.")]
-PolicyOption = Annotated[str | None, typer.Option(help="Only outcomes of this policy: its name or digest.")]
-SinceOption = Annotated[
-    str | None, typer.Option(help="Only outcomes since this date or time (UTC), such as 2026-11-01.", metavar="TIME")
-]
-HistoryOption = Annotated[bool, typer.Option("--history", help="Also outcomes that later ones took the place of.")]
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Options that say which outcomes."""
+
+    kind: Annotated[Kind | None, typer.Option(help="Only outcomes of this kind.")] = None
+    outcome: Annotated[OutcomeName | None, typer.Option(help="Only this outcome.")] = None
+    by: Annotated[By | None, typer.Option(help="Only what a machine or people decided.")] = None
+    policy: Annotated[str | None, typer.Option(help="Only outcomes of this policy: its name or digest.")] = None
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only outcomes since this date or time (UTC), such as 2026-11-01.", metavar="TIME"),
+    ] = None
+    history: Annotated[bool, typer.Option("--history", help="Also outcomes that later ones took the place of.")] = False
+
+    def filter(self) -> OutcomeFilter:
+        """The same for the store."""
+        since, current = _time(self.since), not self.history
+        return OutcomeFilter(
+            kind=self.kind, outcome=self.outcome, by=self.by, policy=self.policy, since=since, current=current
+        )
 
 
 @app.command("list")
+@takes("only", Wanted)
 def list_outcomes(
-    kind: KindOption = None,
-    outcome: OutcomeOption = None,
-    by: ByOption = None,
-    policy: PolicyOption = None,
-    since: SinceOption = None,
-    history: HistoryOption = False,
+    *,
+    only: Wanted,
     limit: Annotated[int, typer.Option(help="Maximum number of outcomes.", min=1, max=100_000)] = 50,
     before: Annotated[int | None, typer.Option(help="Continue below this number; printed below each page.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the final outcome of everything that was decided, newest first, with counts."""
-    wanted = OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
+    wanted = only.filter()
 
     async def main(opened: Store) -> tuple[list[FinalOutcome], list[OutcomeCount]]:
         await _collect(opened)
@@ -68,16 +79,10 @@ def list_outcomes(
     found, counts = with_store(store, main, maker=MAKER)
     more = found[-1].number if len(found) == limit else None
     if as_json:
-        echo_json(
-            {
-                "outcomes": [one.data | {"number": one.number, "current": one.is_current} for one in found],
-                "counts": [one.model_dump(mode="json") for one in counts],
-                "next_cursor": more,
-            }
-        )
+        rows = [one.data | {"number": one.number, "current": one.is_current} for one in found]
+        echo_json({"outcomes": rows, "counts": [one.model_dump(mode="json") for one in counts], "next_cursor": more})
         return
-    for one in found:
-        typer.echo(_line(one))
+    echo_lines(map(_line, found))
     echo_lines(_count_lines(counts))
     if more is not None:
         typer.echo(f"More: --before {more}")
@@ -93,14 +98,14 @@ def show(
 
     async def main(opened: Store) -> list[dict[str, object]]:
         await _collect(opened)
-        found = []
-        for one in await opened.outcomes.about(name):
-            sent = await opened.outcomes.deliveries(one.number)
-            found.append(
-                one.data
-                | {"number": one.number, "current": one.is_current, "deliveries": [s.model_dump() for s in sent]}
-            )
-        return found
+        about = await opened.outcomes.about(name)
+        sent = {one.number: await opened.outcomes.deliveries(one.number) for one in about}
+        return [
+            one.data
+            | {"number": one.number, "current": one.is_current}
+            | {"deliveries": [tried.model_dump() for tried in sent[one.number]]}
+            for one in about
+        ]
 
     found = with_store(store, main, maker=MAKER)
     if not found:
@@ -108,9 +113,8 @@ def show(
         raise typer.Exit(ExitCode.USAGE)
     if as_json:
         echo_json({"outcomes": found})
-        return
-    for one in found:
-        echo_lines(_details(one))
+    else:
+        echo_lines(line for one in found for line in _details(one))
 
 
 @app.command()
@@ -179,18 +183,15 @@ def receivers(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 
 @app.command("export")
+@takes("only", Wanted)
 def export_outcomes(
     out: Annotated[Path, typer.Option(help="A .csv or .jsonl file.", metavar="FILE")],
-    kind: KindOption = None,
-    outcome: OutcomeOption = None,
-    by: ByOption = None,
-    policy: PolicyOption = None,
-    since: SinceOption = None,
-    history: HistoryOption = False,
+    *,
+    only: Wanted,
     store: StoreOption = None,
 ) -> None:
     """Write outcomes to a file, oldest first: ids, numbers and names; no judged text."""
-    wanted = OutcomeFilter(kind=kind, outcome=outcome, by=by, policy=policy, since=_time(since), current=not history)
+    wanted = only.filter()
 
     async def main(opened: Store) -> int:
         await _collect(opened)
@@ -240,20 +241,17 @@ def _count_lines(counts: Sequence[OutcomeCount]) -> list[str]:
     if not counts:
         return ["No outcomes: nothing that fits was decided by a policy, a panel or people."]
     total = sum(one.count for one in counts)
-    lines = ["", f"{total} {'outcome' if total == 1 else 'outcomes'}:"]
-    lines += [f"  {one.kind:<8}  {one.outcome.value:<21}  by {one.by:<7}  {one.count}" for one in counts]
-    return lines
+    lines = [f"  {one.kind:<8}  {one.outcome.value:<21}  by {one.by:<7}  {one.count}" for one in counts]
+    return ["", f"{total} {'outcome' if total == 1 else 'outcomes'}:", *lines]
 
 
 def _details(one: dict[str, object]) -> list[str]:
-    names = [name for name, value in one.items() if value not in (None, [], {}) and name != "deliveries"]
-    lines = [f"{name}: {_value(name, one[name])}" for name in names]
+    shown = {name: value for name, value in one.items() if value not in (None, [], {}) and name != "deliveries"}
+    if isinstance(at := shown["decided_at"], float):
+        shown["decided_at"] = utc(at)
+    lines = [f"{name}: {value}" for name, value in shown.items()]
     deliveries = one["deliveries"]
     for sent in deliveries if isinstance(deliveries, list) else ():
         how = f"delivered ({sent['status']})" if sent["delivered"] else f"failed: {sent['reason']}"
         lines.append(f"sent to {sent['receiver']} at {utc(sent['ended_at'])}: {how}, {sent['attempts']} requests")
     return [*lines, ""]
-
-
-def _value(name: str, value: object) -> object:
-    return utc(value) if name == "decided_at" and isinstance(value, float) else value

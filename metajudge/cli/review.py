@@ -1,56 +1,24 @@
 """``metajudge review``: the queue of what people decide, in the terminal."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from metajudge.cli import review_options as given
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json, echo_lines
-from metajudge.cli.review_options import (
-    MAKER,
-    BlindOption,
-    CategoryOption,
-    DecidedBlindOption,
-    JudgeOption,
-    LeaseOption,
-    MineOption,
-    OutcomeOption,
-    ReasonOption,
-    ReviewArgument,
-    ReviewerOption,
-    ScoreOption,
-    SomebodyOption,
-    StatusOption,
-    VerdictOption,
-    all_states,
-    claimed_of_item,
-    look_for_patterns,
-    say_proposals,
-    sheet_of,
-)
 from metajudge.cli.review_report import agreement_data, print_sheet, print_stats
 from metajudge.cli.review_session import review_session
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
-from metajudge.feedback.proposals import Proposal
-from metajudge.reviewables.deciding import (
-    Carried,
-    Imported,
-    Recorded,
-    amend,
-    decide,
-    decide_item,
-    decide_several,
-    import_answers,
-    machine_said,
-)
+from metajudge.feedback.changes import Proposal
+from metajudge.reviewables import deciding
 from metajudge.reviewables.files import export_rows, read_answers, sheet_row, write_rows
-from metajudge.reviewables.opening import existing_state, is_settled, must_be_blind, reviewable_of, view_of
-from metajudge.reviewables.parts import record_of
-from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.sheet import Sheet, sheet_data
+from metajudge.reviewables.reviewable import Answer, record_of
+from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.agreement import reviewer_agreement
 from metajudge.reviews.queue import Progress, ReviewFilter
 from metajudge.reviews.review import Comment, ReviewState, ReviewStatus, reviewer_name
@@ -64,15 +32,15 @@ app.command("session")(review_session)
 
 @app.command("next")
 def take_next(
-    reviewer: ReviewerOption,
-    judge: JudgeOption = None,
-    category: CategoryOption = None,
-    mine: MineOption = False,
+    reviewer: given.ReviewerOption,
+    judge: given.JudgeOption = None,
+    category: given.CategoryOption = None,
+    mine: given.MineOption = False,
     by_item: Annotated[
         bool, typer.Option("--by-item", help="Claim and show all reviews of the next item together.")
     ] = False,
-    blind: BlindOption = False,
-    lease: LeaseOption = 900.0,
+    blind: given.BlindOption = False,
+    lease: given.LeaseOption = 900.0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,11 +54,11 @@ def take_next(
         state = await opened.reviews.claim(reviewer, now=time.time(), lease_s=lease, wanted=wanted)
         states = [] if state is None else [state]
         if state is not None and by_item:
-            states = await claimed_of_item(opened, state, reviewer_name(reviewer), lease)
-        sheets = [await sheet_of(opened, one, reviewer_name(reviewer), blind=blind) for one in states]
+            states = await given.claimed_of_item(opened, state, reviewer_name(reviewer), lease)
+        sheets = [await given.sheet_of(opened, one, reviewer_name(reviewer), blind=blind) for one in states]
         return sheets, await opened.reviews.progress(reviewer_name(reviewer), now=time.time(), wanted=wanted)
 
-    sheets, progress = with_store(store, main, maker=MAKER)
+    sheets, progress = with_store(store, main, maker=given.MAKER)
     if not sheets:
         typer.echo("Nothing is left to review." if not as_json else "null")
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -98,39 +66,33 @@ def take_next(
         rows = [_as_json(one) for one in sheets]
         echo_json({"item_id": sheets[0].item_id, "reviews": rows} if by_item else rows[0])
         return
-    _print_together(sheets)
-    typer.echo(f"\nDecided: {progress}")
-
-
-def _print_together(sheets: list[Sheet]) -> None:
-    before = None
     if len(sheets) > 1:
         typer.echo(
             f"{len(sheets)} reviews of item {sheets[0].item_id}. A verdict of your own holds for those of the same "
             "responses to the same question: `review decide REVIEW --verdict ... --item` records it on each. "
             "Outcomes and scores belong to one review.\n"
         )
-    for one in sheets:
+    for before, one in zip([None, *sheets], sheets, strict=False):
         if before is not None:
             typer.echo("\n" + "-" * 40)
         print_sheet(one, before=before)
-        before = one
+    typer.echo(f"\nDecided: {progress}")
 
 
 @app.command()
 def show(
-    review: ReviewArgument,
-    reviewer: SomebodyOption = None,
-    blind: BlindOption = False,
+    review: given.ReviewArgument,
+    reviewer: given.SomebodyOption = None,
+    blind: given.BlindOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a review and its decisions."""
 
     async def main(opened: Store) -> Sheet:
-        return await sheet_of(opened, await existing_state(opened, review), reviewer, blind=blind)
+        return await given.sheet_of(opened, await deciding.existing_state(opened, review), reviewer, blind=blind)
 
-    sheet = with_store(store, main, maker=MAKER)
+    sheet = with_store(store, main, maker=given.MAKER)
     if as_json:
         echo_json(_as_json(sheet))
     else:
@@ -139,41 +101,37 @@ def show(
 
 def _as_json(sheet: Sheet) -> dict[str, object]:
     """The row of an export, and the sheet itself."""
-    return {**sheet_row(sheet), "sheet": sheet_data(sheet)}
+    return {**sheet_row(sheet), "sheet": asdict(sheet)}
 
 
 @app.command()
 def claim(
-    review: ReviewArgument, reviewer: ReviewerOption, lease: LeaseOption = 900.0, store: StoreOption = None
+    review: given.ReviewArgument,
+    reviewer: given.ReviewerOption,
+    lease: given.LeaseOption = 900.0,
+    store: StoreOption = None,
 ) -> None:
     """Claim a given review; claiming it again renews the lease."""
-
-    async def main(opened: Store) -> ReviewState | None:
-        return await opened.reviews.claim(reviewer, review_id=review, now=time.time(), lease_s=lease)
-
-    with_store(store, main, maker=MAKER)
+    now = time.time()
+    with_store(store, lambda s: s.reviews.claim(reviewer, review_id=review, now=now, lease_s=lease), maker=given.MAKER)
     typer.echo(f"{review} is claimed for {lease:g} s: {advised('review', 'show', review, '--reviewer', reviewer)}")
 
 
 @app.command()
-def release(review: ReviewArgument, reviewer: ReviewerOption, store: StoreOption = None) -> None:
+def release(review: given.ReviewArgument, reviewer: given.ReviewerOption, store: StoreOption = None) -> None:
     """Give a claimed review back."""
-
-    async def main(opened: Store) -> None:
-        await opened.reviews.release(review, reviewer, now=time.time())
-
-    with_store(store, main, maker=MAKER)
+    with_store(store, lambda opened: opened.reviews.release(review, reviewer, now=time.time()), maker=given.MAKER)
     typer.echo(f"{review} is open again.")
 
 
 @app.command("decide")
 def decide_reviews(
     reviews: Annotated[list[str], typer.Argument(metavar="REVIEW...")],
-    reviewer: ReviewerOption,
-    outcome: OutcomeOption = None,
-    verdict: VerdictOption = None,
-    score: ScoreOption = None,
-    blind: DecidedBlindOption = False,
+    reviewer: given.ReviewerOption,
+    outcome: given.OutcomeOption = None,
+    verdict: given.VerdictOption = None,
+    score: given.ScoreOption = None,
+    blind: given.DecidedBlindOption = False,
     item: Annotated[
         bool,
         typer.Option(
@@ -181,7 +139,7 @@ def decide_reviews(
             help="Record your own verdict on all reviews of the item whose responses and question are the same.",
         ),
     ] = False,
-    reason: ReasonOption = "",
+    reason: given.ReasonOption = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -194,98 +152,85 @@ def decide_reviews(
     answer = Answer(outcome, verdict, tuple(score or ()), reason, blind)
     person = Onlooker(reviewer_name(reviewer))
 
-    async def main(opened: Store) -> tuple[Carried, list[str], list[Proposal], Progress]:
+    async def main(opened: Store) -> tuple[deciding.Carried, list[str], list[Proposal], Progress]:
         if item:
-            done = await decide_item(opened, reviews[0], person, answer)
+            done = await deciding.decide_item(opened, reviews[0], person, answer)
         elif len(reviews) > 1:
-            done = await decide_several(opened, reviews, person, answer)
+            done = await deciding.decide_several(opened, reviews, person, answer)
         else:
-            done = Carried((await decide(opened, reviews[0], person, answer),), {})
+            done = deciding.Carried((await deciding.decide(opened, reviews[0], person, answer),), {})
         told = [await _told(opened, one, person) for one in done.recorded]
-        found = await look_for_patterns(opened, [one.state for one in done.recorded])
+        found = await given.look_for_patterns(opened, [one.state for one in done.recorded])
         return done, told, found, await opened.reviews.progress(reviewer_name(reviewer), now=time.time())
 
-    done, told, proposals, progress = with_store(store, main, maker=MAKER, decides=True)
-    say_proposals(proposals)
+    done, told, proposals, progress = with_store(store, main, maker=given.MAKER, decides=True)
+    given.say_proposals(proposals)
     for name, why in done.left_out.items():
         say(f"{name}: not recorded: {why}")
     if as_json:
-        rows = [{**record_of(one.state, person.reviewer, blind=False)} for one in done.recorded]
+        rows = [record_of(one.state, person.reviewer, blind=False) for one in done.recorded]
         echo_json(rows[0] if len(reviews) == 1 and not item else {"recorded": rows, "left_out": done.left_out})
     else:
         for one, text in zip(done.recorded, told, strict=True):
-            _print_recorded(one, text)
+            made, status = one.decision, one.state.status.value
+            bulk = ", in bulk" if made.bulk else ""
+            typer.echo(f"{made.review_id}: {made.outcome.value} by {made.reviewer}{bulk}; the review is {status}.")
+            echo_lines(filter(None, (one.seen and f"It {one.seen}.", text)))
         typer.echo(f"Decided: {progress}")
     if done.left_out and not item:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-async def _told(opened: Store, one: Recorded, person: Onlooker) -> str:
+async def _told(opened: Store, one: deciding.Recorded, person: Onlooker) -> str:
     """What the machine said, for a person who has just decided blind and has nothing more to decide on the subject."""
-    if not one.decision.blind or not await is_settled(opened, one.state, person.reviewer):
+    if not one.decision.blind or not await deciding.is_settled(opened, one.state, person.reviewer):
         return ""
-    found = await reviewable_of(opened, one.state, whole=False)
-    await view_of(opened, found, person, blind=False)
-    return machine_said(found)
-
-
-def _print_recorded(one: Recorded, told: str) -> None:
-    made = one.decision
-    bulk = ", in bulk" if made.bulk else ""
-    typer.echo(
-        f"{made.review_id}: {made.outcome.value} by {made.reviewer}{bulk}; the review is {one.state.status.value}."
-    )
-    echo_lines(filter(None, (one.seen and f"It {one.seen}.", told)))
+    found = await deciding.reviewable_of(opened, one.state, whole=False)
+    await deciding.view_of(opened, found, person, blind=False)
+    return deciding.machine_said(found)
 
 
 @app.command("amend")
 def amend_decision(
-    review: ReviewArgument,
-    reviewer: ReviewerOption,
+    review: given.ReviewArgument,
+    reviewer: given.ReviewerOption,
     reason: Annotated[str, typer.Option(help="Why the earlier decision is replaced.")],
-    outcome: OutcomeOption = None,
-    verdict: VerdictOption = None,
-    score: ScoreOption = None,
+    outcome: given.OutcomeOption = None,
+    verdict: given.VerdictOption = None,
+    score: given.ScoreOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Replace your decision by another one; the earlier one stays in the history."""
     person = Onlooker(reviewer_name(reviewer))
 
-    async def main(opened: Store) -> tuple[Recorded, list[Proposal]]:
-        done = await amend(opened, review, person, Answer(outcome, verdict, tuple(score or ()), reason))
-        return done, await look_for_patterns(opened, [done.state])
+    async def main(opened: Store) -> tuple[deciding.Recorded, list[Proposal]]:
+        done = await deciding.amend(opened, review, person, Answer(outcome, verdict, tuple(score or ()), reason))
+        return done, await given.look_for_patterns(opened, [done.state])
 
-    done, proposals = with_store(store, main, maker=MAKER, decides=True)
-    say_proposals(proposals)
+    done, proposals = with_store(store, main, maker=given.MAKER, decides=True)
+    given.say_proposals(proposals)
     if as_json:
         echo_json(record_of(done.state, person.reviewer, blind=False))
         return
-    earlier = next((one for one in done.state.history if one.decision_id == done.decision.amends), None)
-    if not done.new or earlier is None:
-        typer.echo(f"{review}: {done.decision.outcome.value} by {done.decision.reviewer}, as before.")
-        return
-    typer.echo(
-        f"{review}: {done.decision.outcome.value} by {done.decision.reviewer}, instead of {earlier.outcome.value}."
-    )
+    made = done.decision
+    earlier = next((one for one in done.state.history if one.decision_id == made.amends), None)
+    before = "as before" if not done.new or earlier is None else f"instead of {earlier.outcome.value}"
+    typer.echo(f"{review}: {made.outcome.value} by {made.reviewer}, {before}.")
 
 
 @app.command()
 def comment(
-    review: ReviewArgument,
+    review: given.ReviewArgument,
     text: Annotated[str, typer.Argument(metavar="TEXT")],
-    reviewer: ReviewerOption,
+    reviewer: given.ReviewerOption,
     store: StoreOption = None,
 ) -> None:
     """Add a remark to a review; remarks are kept and never changed."""
-
-    async def main(opened: Store) -> None:
-        if not 0 < len(text) <= 10_000:
-            raise InputError(f"a comment has 1 to 10,000 characters, not {len(text)}")
-        made = Comment(review_id=review, author=reviewer_name(reviewer), at=time.time(), text=text)
-        await opened.reviews.comment(made)
-
-    with_store(store, main, maker=MAKER)
+    if not 0 < len(text) <= 10_000:
+        raise InputError(f"a comment has 1 to 10,000 characters, not {len(text)}")
+    made = Comment(review_id=review, author=reviewer_name(reviewer), at=time.time(), text=text)
+    with_store(store, lambda opened: opened.reviews.comment(made), maker=given.MAKER)
     typer.echo(f"{review}: comment recorded.")
 
 
@@ -297,8 +242,8 @@ def assign(
     first: Annotated[
         int | None, typer.Option(help="Assign so many open reviews that nobody has, in the order of the queue.", min=1)
     ] = None,
-    judge: JudgeOption = None,
-    category: CategoryOption = None,
+    judge: given.JudgeOption = None,
+    category: given.CategoryOption = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take them back.")] = False,
     store: StoreOption = None,
 ) -> None:
@@ -309,23 +254,23 @@ def assign(
     async def main(opened: Store) -> int:
         names = list(reviews or ())
         if first is not None:
-            found = await all_states(opened, ReviewFilter(ReviewStatus.OPEN, judge, category))
+            found = await given.all_states(opened, ReviewFilter(ReviewStatus.OPEN, judge, category))
             names = [one.review.review_id for one in found if bool(one.assigned) == remove][:first]
         return await opened.reviews.assign(names, reviewer, by=by, now=time.time(), on=not remove)
 
-    count = with_store(store, main, maker=MAKER)
+    count = with_store(store, main, maker=given.MAKER)
     typer.echo(f"{count} reviews {'taken from' if remove else 'assigned to'} {reviewer}.")
 
 
 @app.command("list")
 def list_reviews(
-    status: StatusOption = None,
-    judge: JudgeOption = None,
-    category: CategoryOption = None,
+    status: given.StatusOption = None,
+    judge: given.JudgeOption = None,
+    category: given.CategoryOption = None,
     item: Annotated[str | None, typer.Option(help="Only reviews of this item.", metavar="ITEM")] = None,
     assigned: Annotated[str | None, typer.Option(help="Only reviews assigned to this person.", metavar="NAME")] = None,
-    reviewer: SomebodyOption = None,
-    blind: BlindOption = False,
+    reviewer: given.SomebodyOption = None,
+    blind: given.BlindOption = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue after this review; printed below each page.")] = None,
     store: StoreOption = None,
@@ -336,16 +281,15 @@ def list_reviews(
 
     async def main(opened: Store) -> tuple[list[tuple[ReviewState, bool]], str | None]:
         page = await opened.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
-        hidden = [blind or await must_be_blind(opened, one, reviewer) for one in page.reviews]
+        hidden = [blind or await deciding.must_be_blind(opened, one, reviewer) for one in page.reviews]
         return list(zip(page.reviews, hidden, strict=True)), page.next_cursor
 
-    found, following = with_store(store, main, maker=MAKER)
+    found, following = with_store(store, main, maker=given.MAKER)
     if as_json:
         records = [record_of(state, reviewer, blind=hidden) for state, hidden in found]
         echo_json({"reviews": records, "next_cursor": following})
         return
-    for state, hidden in found:
-        typer.echo(_line(state, reviewer, hidden=hidden))
+    echo_lines(_line(state, reviewer, hidden=hidden) for state, hidden in found)
     if following:
         typer.echo(f"More: --cursor {following}")
 
@@ -364,15 +308,15 @@ def _line(state: ReviewState, reviewer: str | None, *, hidden: bool) -> str:
 
 
 @app.command()
-def stats(reviewer: SomebodyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def stats(reviewer: given.SomebodyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Count reviews by status, say how far a reviewer has come, and measure agreement between reviewers."""
 
     async def main(opened: Store) -> tuple[dict[ReviewStatus, int], list[ReviewState], Progress | None]:
         now = time.time()
         progress = None if reviewer is None else await opened.reviews.progress(reviewer_name(reviewer), now=now)
-        return await opened.reviews.counts(now=now), await all_states(opened, ReviewFilter()), progress
+        return await opened.reviews.counts(now=now), await given.all_states(opened, ReviewFilter()), progress
 
-    counts, states, progress = with_store(store, main, maker=MAKER)
+    counts, states, progress = with_store(store, main, maker=given.MAKER)
     found = reviewer_agreement(states)
     if as_json:
         data = {"counts": {status.value: count for status, count in counts.items()}, **agreement_data(found)}
@@ -388,22 +332,22 @@ def stats(reviewer: SomebodyOption = None, store: StoreOption = None, as_json: J
 @app.command("export")
 def export_reviews(
     out: Annotated[Path, typer.Option(help="A .csv or .jsonl file.", metavar="FILE")],
-    status: StatusOption = None,
+    status: given.StatusOption = None,
     assigned: Annotated[str | None, typer.Option(help="Only reviews assigned to this person.", metavar="NAME")] = None,
-    blind: BlindOption = False,
+    blind: given.BlindOption = False,
     store: StoreOption = None,
 ) -> None:
     """Write reviews with their texts to decide them elsewhere: fill in outcome and reviewer, then import."""
 
     async def main(opened: Store) -> tuple[int, int]:
         rows, hidden = [], 0
-        for state in await all_states(opened, ReviewFilter(status, assigned=assigned)):
-            sheet = await sheet_of(opened, state, None, blind=blind)
+        for state in await given.all_states(opened, ReviewFilter(status, assigned=assigned)):
+            sheet = await given.sheet_of(opened, state, None, blind=blind)
             hidden += sheet.blind and not blind
             rows += export_rows(sheet, state.decisions)
         return write_rows(rows, out), hidden
 
-    count, hidden = with_store(store, main, maker=MAKER)
+    count, hidden = with_store(store, main, maker=given.MAKER)
     typer.echo(f"{count} rows written to {out}.")
     if hidden:
         say(f"{hidden} reviews are written blind: their policy wants decisions before the machine's result is shown")
@@ -418,13 +362,13 @@ def import_decisions(
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
     rows = read_answers(file, reviewer=reviewer)
 
-    async def main(opened: Store) -> tuple[Imported, list[Proposal]]:
-        done = await import_answers(opened, rows)
-        states = [await existing_state(opened, name) for name in dict.fromkeys(row.review_id for row in rows)]
-        return done, await look_for_patterns(opened, states)
+    async def main(opened: Store) -> tuple[deciding.Imported, list[Proposal]]:
+        done = await deciding.import_answers(opened, rows)
+        states = [await deciding.existing_state(opened, name) for name in dict.fromkeys(row.review_id for row in rows)]
+        return done, await given.look_for_patterns(opened, states)
 
-    done, proposals = with_store(store, main, maker=MAKER, decides=True)
-    say_proposals(proposals)
+    done, proposals = with_store(store, main, maker=given.MAKER, decides=True)
+    given.say_proposals(proposals)
     for line in done.seen:
         say(line)
     counted = f", {len(done.seen)} of blind reviews count as seen" if done.seen else ""

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
+from metajudge.feedback.changes import Proposal
 from metajudge.feedback.loop import FeedbackLoop
-from metajudge.feedback.proposals import Proposal
-from metajudge.reviewables.opening import reviewable_of, view_of
+from metajudge.reviewables.deciding import reviewable_of, view_of
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.queue import ReviewFilter, every_review
 from metajudge.reviews.review import ReviewState, ReviewStatus

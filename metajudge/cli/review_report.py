@@ -8,8 +8,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from metajudge.cli.options import advised
-from metajudge.reviewables import Passage, Section, Sheet, Table
-from metajudge.reviewables.sheet import Said
+from metajudge.reviewables.sheet import Passage, Said, Section, Sheet, Table
 from metajudge.reviews.agreement import ReviewerAgreement
 from metajudge.reviews.review import ReviewStatus
 from metajudge.stats.agreement import Agreement, landis_koch

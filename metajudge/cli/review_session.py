@@ -3,28 +3,17 @@
 import asyncio
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 
 import typer
 
+from metajudge.cli import review_options as given
 from metajudge.cli.options import StoreOption
-from metajudge.cli.review_options import (
-    MAKER,
-    BlindOption,
-    CategoryOption,
-    JudgeOption,
-    MineOption,
-    ReviewerOption,
-    look_for_patterns,
-    say_proposals,
-    sheet_of,
-)
 from metajudge.cli.review_report import print_sheet
 from metajudge.cli.stored import with_store
 from metajudge.errors import InputError, ReviewError
-from metajudge.reviewables.deciding import amend, decide
-from metajudge.reviewables.opening import existing_state
+from metajudge.reviewables.deciding import Recorded, amend, decide, existing_state
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.queue import ReviewFilter
@@ -33,14 +22,15 @@ from metajudge.reviews.seen import Onlooker
 from metajudge.store import Store
 
 UNDONE = "undone in the same session"
+Recording = Callable[[Store, str, Onlooker, Answer], Awaitable[Recorded]]
 
 
 def review_session(
-    reviewer: ReviewerOption,
-    judge: JudgeOption = None,
-    category: CategoryOption = None,
-    mine: MineOption = False,
-    blind: BlindOption = False,
+    reviewer: given.ReviewerOption,
+    judge: given.JudgeOption = None,
+    category: given.CategoryOption = None,
+    mine: given.MineOption = False,
+    blind: given.BlindOption = False,
     store: StoreOption = None,
 ) -> None:
     """Decide one review after another: one key a decision, u replaces the last one, no key is preset."""
@@ -50,11 +40,11 @@ def review_session(
     async def main(opened: Store) -> list[ReviewState]:
         found = _Session(opened, name, wanted, blind)
         await found.run()
-        proposals = await look_for_patterns(opened, found.states)
-        say_proposals(proposals)
+        proposals = await given.look_for_patterns(opened, found.states)
+        given.say_proposals(proposals)
         return found.states
 
-    states = with_store(store, main, maker=MAKER, decides=True)
+    states = with_store(store, main, maker=given.MAKER, decides=True)
     typer.echo(f"{len(states)} decisions in this session.")
 
 
@@ -101,10 +91,7 @@ class _Session:
 
     async def _one(self, state: ReviewState) -> bool:
         """Shows a review and asks until it is decided or skipped; False to quit."""
-        person = Onlooker(self.reviewer)
-        sheet = await sheet_of(self.store, state, self.reviewer, blind=self.blind)
-        typer.echo()
-        print_sheet(sheet, keys=True)
+        sheet = await self._shown(state, "")
         progress = await self.store.reviews.progress(self.reviewer, now=time.time(), wanted=self.wanted)
         typer.echo(f"Decided: {progress}")
         while True:
@@ -115,42 +102,44 @@ class _Session:
                 self.skipped.append(state.review.review_id)
                 return True
             if key == "u":
-                await self._undo(person)
+                await self._undo()
                 continue
-            answer = await _answer(sheet, key)
-            if answer is None:
-                continue
-            try:
-                done = await decide(self.store, state.review.review_id, person, answer)
-            except (InputError, ReviewError) as error:
-                typer.echo(f"Not recorded: {error}")
-                continue
-            self.states.append(done.state)
-            typer.echo(f"Recorded: {done.decision.outcome.value.replace('_', ' ')}.")
-            return True
+            done = await self._recorded(decide, state, await _answer(sheet, key))
+            if done is not None:
+                self.states.append(done.state)
+                typer.echo(f"Recorded: {done.decision.outcome.value.replace('_', ' ')}.")
+                return True
 
-    async def _undo(self, person: Onlooker) -> None:
+    async def _shown(self, state: ReviewState, title: str) -> Sheet:
+        sheet = await given.sheet_of(self.store, state, self.reviewer, blind=self.blind)
+        typer.echo(title)
+        print_sheet(sheet, keys=True)
+        return sheet
+
+    async def _recorded(self, record: Recording, state: ReviewState, answer: Answer | None) -> Recorded | None:
+        """What came of an answer; None without one, and where it cannot be recorded."""
+        if answer is None:
+            return None
+        try:
+            return await record(self.store, state.review.review_id, Onlooker(self.reviewer), answer)
+        except (InputError, ReviewError) as error:
+            typer.echo(f"Not recorded: {error}")
+            return None
+
+    async def _undo(self) -> None:
         """Asks anew about the last review decided in this session, and amends the decision."""
         if not self.states:
             typer.echo("Nothing was decided in this session.")
             return
         state = await existing_state(self.store, self.states[-1].review.review_id)
-        sheet = await sheet_of(self.store, state, self.reviewer, blind=self.blind)
-        typer.echo("\nThe last decision, to be replaced; s keeps it.")
-        print_sheet(sheet, keys=True)
+        sheet = await self._shown(state, "\nThe last decision, to be replaced; s keeps it.")
         while (key := await _key("replace by > ")) not in ("s", "q", "u"):
             answer = await _answer(sheet, key)
-            if answer is None:
-                continue
-            try:
-                given = Answer(answer.outcome, answer.verdict, answer.scores, UNDONE, answer.blind)
-                done = await amend(self.store, state.review.review_id, person, given)
-            except (InputError, ReviewError) as error:
-                typer.echo(f"Not recorded: {error}")
-                continue
-            self.states[-1] = done.state
-            typer.echo(f"Replaced: {done.decision.outcome.value.replace('_', ' ')}.")
-            return
+            done = await self._recorded(amend, state, None if answer is None else replace(answer, reason=UNDONE))
+            if done is not None:
+                self.states[-1] = done.state
+                typer.echo(f"Replaced: {done.decision.outcome.value.replace('_', ' ')}.")
+                return
         typer.echo("The decision stays.")
 
 

@@ -1,6 +1,6 @@
 """Decision policies: bands over a score or a probability and a confidence, and what they say."""
 
-from metajudge.decision.deciding import decide, decide_adjusted
+from metajudge.decision.deciding import decide, decide_adjusted, decide_verdict
 from metajudge.decision.load import (
     BUILTIN_POLICIES,
     DEFAULT_CASE_POLICY,
@@ -13,7 +13,6 @@ from metajudge.decision.load import (
 )
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, Gate, Profile, StagePlan
-from metajudge.decision.verdicts import decide_verdict
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 from metajudge.types.interval import Range
 

@@ -1,18 +1,74 @@
 """Bands: which values, with which confidence, lead to which action; together they leave no gap and never overlap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
 
-from metajudge.decision.interval import Piece, all_exact, pieces
 from metajudge.rubric.model import Text
 from metajudge.stats.arrays import Floats
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Frozen
-from metajudge.types.interval import UNIT, Interval, Range, exact
+from metajudge.types.interval import DECIMALS, UNIT, Interval, Range, exact
+
+_PLAIN, _DOUBT = 1e4, 0.01
+
+
+def all_exact(values: Floats) -> Floats:
+    """:func:`exact` of many numbers.
+
+    A number of up to :data:`_PLAIN` times ten to the ninth is known to one hundredth: where its nearest whole number is
+    in no doubt, that divided by ten to the ninth is the same as rounding in decimals. The few others are rounded so.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # of infinite and of very large numbers
+        scaled = values * 10.0**DECIMALS
+        whole = np.rint(scaled)
+        doubtful = ~(np.abs(values) < _PLAIN) | (np.abs(np.abs(scaled - whole) - 0.5) < _DOUBT)
+    found = whole / 10.0**DECIMALS
+    for place in np.flatnonzero(doubtful & np.isfinite(values)).tolist():
+        found[place] = exact(values[place])
+    return found
+
+
+def pieces(axis: Range, intervals: Iterable[Interval]) -> list["Piece"]:
+    """An axis cut at every bound: half-open pieces in order, the last one closed."""
+    low, high = exact(axis.low), exact(axis.high)
+    inner = {bound for interval in intervals for bound in interval.bounds if low < bound <= high}
+    cuts = [low, *sorted(inner)]
+    found = [Piece(start, end, False) for start, end in pairwise(cuts)]
+    return [*found, Piece(cuts[-1], high, True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of an axis of which every interval contains all or nothing."""
+
+    start: float
+    end: float
+    closed: bool
+
+    def joined(self, other: "Piece") -> "Piece":
+        """From where this one starts to where a later one ends."""
+        return Piece(self.start, other.end, other.closed)
+
+    def contains(self, value: float) -> bool:
+        """Whether a value lies in it."""
+        return self.start <= value < self.end or (self.closed and value == self.end)
+
+    def distance(self, value: float) -> float:
+        """How far a value is from this stretch; 0 inside and at its ends."""
+        return max(self.start - value, value - self.end, 0.0)
+
+    def __str__(self) -> str:
+        if self.start == self.end:
+            return f"exactly {self.start:.10g}"
+        return f"[{self.start:.10g}, {self.end:.10g}{']' if self.closed else ')'}"
+
+
+T = TypeVar("T")
 
 
 class Band(Frozen):
@@ -81,14 +137,11 @@ class Problem:
 
 def problems(bands: Sequence[Band], axis: Range) -> list[Problem]:
     """Every gap and overlap over an axis of values, with confidences and shares of quotes from 0 to 1."""
-    runs: list[tuple[Piece, list[Problem]]] = []
+    regions = []
     for quotes in pieces(UNIT, (band.quotes for band in bands)):
         there = [index for index, band in enumerate(bands) if band.quotes.contains(quotes.start)]
-        found = _flat_problems(bands, there, axis)
-        if runs and runs[-1][1] == found:
-            runs[-1] = (runs[-1][0].joined(quotes), found)
-        else:
-            runs.append((quotes, found))
+        regions.append((quotes, _flat_problems(bands, there, axis)))
+    runs = _joined(regions)
     if len(runs) == 1:
         return runs[0][1]
     return [replace(one, quotes=quotes) for quotes, found in runs for one in found]
@@ -96,27 +149,29 @@ def problems(bands: Sequence[Band], axis: Range) -> list[Problem]:
 
 def _flat_problems(bands: Sequence[Band], there: Sequence[int], axis: Range) -> list[Problem]:
     """Gaps and overlaps of some of the bands over values and confidences, as large regions as possible."""
-    rows: list[tuple[Piece, list[tuple[Piece, tuple[int, ...]]]]] = []
+    rows = []
     whole = pieces(UNIT, (bands[index].confidence for index in there))
     for value in pieces(axis, (bands[index].value for index in there)):
         inside = [index for index in there if bands[index].value.contains(value.start)]
-        runs: list[tuple[Piece, tuple[int, ...]]] = []
-        for confidence in whole:
-            covering = tuple(i for i in inside if bands[i].confidence.contains(confidence.start))
-            if runs and runs[-1][1] == covering:
-                runs[-1] = (runs[-1][0].joined(confidence), covering)
-            else:
-                runs.append((confidence, covering))
-        if rows and rows[-1][1] == runs:
-            rows[-1] = (rows[-1][0].joined(value), runs)
-        else:
-            rows.append((value, runs))
+        covering = [tuple(i for i in inside if bands[i].confidence.contains(one.start)) for one in whole]
+        rows.append((value, _joined(list(zip(whole, covering, strict=True)))))
     return [
         Problem("overlap" if covering else "gap", value, None if len(runs) == 1 else confidence, covering)
-        for value, runs in rows
+        for value, runs in _joined(rows)
         for confidence, covering in runs
         if len(covering) != 1
     ]
+
+
+def _joined(regions: Sequence[tuple[Piece, T]]) -> list[tuple[Piece, T]]:
+    """Neighbouring pieces with the same in them, as one."""
+    runs: list[tuple[Piece, T]] = []
+    for piece, found in regions:
+        if runs and runs[-1][1] == found:
+            runs[-1] = (runs[-1][0].joined(piece), found)
+        else:
+            runs.append((piece, found))
+    return runs
 
 
 Axis = Literal["value", "confidence", "quotes"]
@@ -148,18 +203,15 @@ def changes(
         bands: cover the axis without overlap.
         confidence, quotes: None where the bands do not look at it.
     """
-    at = exact(value)
     sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
-    here = _action(bands, at, sure, share)
-    axes: list[tuple[Axis, Range, float | None]] = [("value", axis, at), ("confidence", UNIT, sure)]
-    found = []
-    for name, scale, number in (*axes, ("quotes", UNIT, share)):
-        if number is None:
-            continue
-        one = _nearest(name, scale, number, bands, {"value": at, "confidence": sure, "quotes": share}, here)
-        if one is not None:
-            found.append(one)
-    return sorted(found, key=lambda one: one.share)
+    point: dict[Axis, float | None] = {"value": exact(value), "confidence": sure, "quotes": share}
+    here = _action(bands, exact(value), sure, share)
+    near = (
+        _nearest(name, axis if name == "value" else UNIT, number, bands, point, here)
+        for name, number in point.items()
+        if number is not None
+    )
+    return sorted((one for one in near if one is not None), key=lambda one: one.share)
 
 
 def _nearest(
@@ -194,10 +246,8 @@ def margin(
     return found[0].share if found else None
 
 
-def margins(
-    bands: Sequence[Band], axis: Range, values: Floats, confidence: float | None, quotes: float | None = None
-) -> Floats:
-    """:func:`margin` of many values that have one confidence and one share of quotes.
+def margins(bands: Sequence[Band], axis: Range, values: Floats, confidence: float | None) -> Floats:
+    """:func:`margin` of many values that have one confidence, by bands that do not look at quotes.
 
     Args:
         values: [n] on the axis.
@@ -206,21 +256,14 @@ def margins(
         [n] NaN where no change of one number alone leads to another action.
     """
     cuts = pieces(axis, (band.value for band in bands))
-    sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
-    actions = [_action(bands, piece.start, sure, share) for piece in cuts]
-    beside = [
-        [one.share for one in changes(bands, axis, piece.start, sure, share) if one.axis != "value"] for piece in cuts
-    ]
+    sure = None if confidence is None else exact(confidence)
+    actions = [_action(bands, piece.start, sure, None) for piece in cuts]
+    beside = [[one.share for one in changes(bands, axis, piece.start, sure) if one.axis != "value"] for piece in cuts]
     moved = [[piece for piece, found in zip(cuts, actions, strict=True) if found is not action] for action in actions]
     # Along the axis the nearest other action lies in the first such piece below or above.
-    below = [
-        max((one.end for one in found if one.end <= piece.start), default=-np.inf)
-        for piece, found in zip(cuts, moved, strict=True)
-    ]
-    above = [
-        min((one.start for one in found if one.start >= piece.end), default=np.inf)
-        for piece, found in zip(cuts, moved, strict=True)
-    ]
+    pairs = list(zip(cuts, moved, strict=True))
+    below = [max((one.end for one in found if one.end <= piece.start), default=-np.inf) for piece, found in pairs]
+    above = [min((one.start for one in found if one.start >= piece.end), default=np.inf) for piece, found in pairs]
     compared = all_exact(values)
     at = np.searchsorted([piece.start for piece in cuts], compared, side="right") - 1
     down, up = compared - np.array(below)[at], np.array(above)[at] - compared

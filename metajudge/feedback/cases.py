@@ -5,22 +5,19 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
 from metajudge.cases.records import LABEL
 from metajudge.cases.result import kept_result
 from metajudge.cases.scoring import mean_scores, quotes_in
-from metajudge.decision.bands import Band
-from metajudge.decision.deciding import decide
+from metajudge.decision.deciding import action_of
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, category_key
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState
-from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.decision import Absent
-from metajudge.types.interval import DECIMALS, Interval
 
 APPROVED, REJECTED = "APPROVE", "REJECT"
+FEWEST_CORRECTIONS = 5
+"""So many corrected scores of a criterion are needed to say anything of it."""
 
 
 class Direction(StrEnum):
@@ -113,26 +110,21 @@ def decided_case(state: ReviewState) -> DecidedCase | None:
         return None
     review = state.review
     right = _case_right(state.decisions) if review.subject == "case" else label_of(state.decisions, review.verdict)
+    policy = review.policy
+    alike = (
+        *("action", "judge", "category", "score", "probability", "confidence", "truth", "inclusion"),
+        *("criteria", "criterion_weights", "review_id"),
+    )
     return DecidedCase(
         case_id=review.subject_id,
         question=review.question or review.item_id,
-        action=review.action,
         right=right,
         decisions=state.decisions,
-        judge=review.judge,
-        category=review.category,
-        policy=None if review.policy is None else review.policy.name,
-        policy_digest=None if review.policy is None else review.policy.digest,
-        score=review.score,
-        probability=review.probability,
-        confidence=review.confidence,
+        policy=None if policy is None else policy.name,
+        policy_digest=None if policy is None else policy.digest,
         quotes=_quotes(review),
-        truth=review.truth,
-        inclusion=review.inclusion,
-        criteria=review.criteria,
-        criterion_weights=review.criterion_weights,
-        corrected=_corrected(state.decisions),
-        review_id=review.review_id,
+        corrected=mean_scores(one.scores or {} for one in state.decisions),
+        **{name: getattr(review, name) for name in alike},
     )
 
 
@@ -197,14 +189,6 @@ def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:
     return None if 2 * yes == len(votes) else 2 * yes > len(votes)
 
 
-def _corrected(decisions: Sequence[HumanDecision]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for one in decisions:
-        for name, score in (one.scores or {}).items():
-            found.setdefault(name, []).append(score)
-    return {name: sum(values) / len(values) for name, values in found.items()}
-
-
 def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:
     """The cases as the policy would have decided them, with people's decisions."""
     return [replace(case, action=action) for case, action in zip(cases, actions(policy, cases), strict=True)]
@@ -212,31 +196,13 @@ def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:
 
 def actions(policy: Policy, cases: Sequence[DecidedCase]) -> list[str]:
     """The action for each case, as :func:`metajudge.decision.deciding.decide` gives it."""
-    value, confidence, quotes = values_of(policy, cases), confidences_of(policy, cases), _shares(policy, cases)
-    found = np.full(len(cases), policy.missing.value.action.value, dtype=object)
-    there, sure = ~np.isnan(value), ~np.isnan(confidence)
-    quoted = np.ones(len(cases), dtype=bool) if quotes is None else ~np.isnan(quotes)
-    for band in policy.bands:
-        inside = there & sure & quoted & _within(band.value, value) & _within(band.confidence, confidence)
-        found[inside if quotes is None else inside & _within(band.quotes, quotes)] = band.action.value
-    unsure = there & ~(sure & quoted)
-    if policy.without_confidence and quotes is None:
-        for band in policy.without_confidence:
-            found[unsure & _within(band.value, value)] = band.action.value
-    else:
-        for row in np.flatnonzero(unsure):
-            share = None if quotes is None else quotes[row]
-            found[row] = decide(policy, value[row], _known(confidence[row]), _known(share)).action.value
-    return [str(action) for action in found]
-
-
-def confidences_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
-    """[n] confidences, calibrated where the policy says so; NaN inside this array alone where there is none."""
-    given = [case.confidence for case in cases]
+    absent, found = Absent("not recorded"), []
     learned = None if policy.adjustment is None else policy.adjustment.confidence
-    if learned is not None:
-        given = [None if one is None else learned.apply(one) for one in given]
-    return _array(given)
+    for case in cases:
+        sure = case.confidence if case.confidence is None or learned is None else learned.apply(case.confidence)
+        numbers = (absent if one is None else one for one in (value_of(policy, case), sure, case.quotes))
+        found.append(action_of(policy, *numbers).value)
+    return found
 
 
 def shifts_of(cases: Sequence[DecidedCase]) -> dict[str, list[float]]:
@@ -255,43 +221,9 @@ def moved_score(policy: Policy, criterion: str, score: float | None) -> float | 
     return None if score is None else min(max(score + offset, policy.scale.low), policy.scale.high)
 
 
-def _shares(policy: Policy, cases: Sequence[DecidedCase]) -> Floats | None:
-    """[n] shares of verified quotes, None where the policy does not look at them."""
-    return _array([case.quotes for case in cases]) if policy.uses_quotes else None
-
-
-def _known(number: float | None) -> float | Absent:
-    return Absent("not recorded") if number is None or np.isnan(number) else float(number)
-
-
-def values_of(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
-    """[n] what the policy decides on, its adjustment made; NaN inside this array alone where there is nothing."""
-    given = [case.score if policy.basis == "score" else case.probability for case in cases]
-    adjustment = policy.adjustment
-    if adjustment is not None:
-        given = [
-            None if one is None else adjustment.apply(one, policy.scale, case.criteria, case.criterion_weights)
-            for one, case in zip(given, cases, strict=True)
-        ]
-    return _array(given)
-
-
-def _array(values: Sequence[float | None]) -> Floats:
-    found = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    return np.round(found, DECIMALS)
-
-
-def _within(interval: Interval, values: Floats) -> Bools:
-    inside = np.ones(len(values), dtype=bool)
-    with np.errstate(invalid="ignore"):
-        if interval.at_least is not None:
-            inside &= values >= round(interval.at_least, DECIMALS)
-        if interval.below is not None:
-            inside &= values < round(interval.below, DECIMALS)
-    return inside
-
-
-def bounds_of(bands: Sequence[Band], action: str, end: str) -> list[float]:
-    """The bounds (``at_least`` or ``below``) of the bands that lead to an action, ascending."""
-    found = {getattr(band.value, end) for band in bands if band.action.value == action}
-    return sorted(bound for bound in found if bound is not None)
+def value_of(policy: Policy, case: DecidedCase) -> float | None:
+    """What the policy decides on, its adjustment made; None where there is nothing."""
+    value = case.score if policy.basis == "score" else case.probability
+    if value is None or policy.adjustment is None:
+        return value
+    return policy.adjustment.apply(value, policy.scale, case.criteria, case.criterion_weights)

@@ -58,16 +58,14 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
             "no review of a judgment has been decided yet, so there are no labels to fit on: decide some with "
             "`metajudge review next`"
         )
-    return ReviewLabels(right, weights, _selection(len(right), audited))
-
-
-def _selection(labels: int, audited: int) -> str:
     if audited == 0:
-        return (
-            f"labels: {labels} human reviews of what a policy found doubtful; what it approved or rejected was never "
-            "looked at, so these probabilities are biased there (vet --review-sample reviews a random fraction of it)"
+        how = (
+            " of what a policy found doubtful; what it approved or rejected was never looked at, so these "
+            "probabilities are biased there (vet --review-sample reviews a random fraction of it)"
         )
-    return (
-        f"labels: {labels} human reviews, {audited} of them a random share of what a policy approved or rejected, "
-        "weighted by the inverse of their chance of being reviewed; the figures below are over the reviewed, unweighted"
-    )
+    else:
+        how = (
+            f", {audited} of them a random share of what a policy approved or rejected, weighted by the inverse of "
+            "their chance of being reviewed; the figures below are over the reviewed, unweighted"
+        )
+    return ReviewLabels(right, weights, f"labels: {len(right)} human reviews{how}")

@@ -1,30 +1,47 @@
 """The loop over a store: cases in, proposals out; a person activates, and everything is on record."""
 
+import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from metajudge.cases.records import KIND as CASE
-from metajudge.decision.adjustment import Adjustment
 from metajudge.decision.load import load_policy
-from metajudge.decision.policy import Policy
+from metajudge.decision.policy import Adjustment, Policy
 from metajudge.decision.profile import CasePlan
 from metajudge.errors import InputError, PolicyError
-from metajudge.feedback.backtest import CONFIDENCE, Backtest, backtest
-from metajudge.feedback.candidates import FITS, ChangeKind
-from metajudge.feedback.cases import DecidedCase, Direction, decided_case, recorded_case, same_categories, with_labels
-from metajudge.feedback.comparison import Comparison
-from metajudge.feedback.drafts import Draft
-from metajudge.feedback.metrics import Metric, metrics, metrics_by
-from metajudge.feedback.patterns import Advice, Pattern, advise, disagreements, find_patterns
-from metajudge.feedback.proposals import Activation, Proposal
+from metajudge.feedback.backtest import CONFIDENCE, FITS, Backtest, ChangeKind, backtest
+from metajudge.feedback.cases import (
+    DecidedCase,
+    Direction,
+    decided_case,
+    recorded_case,
+    same_categories,
+    shifts_of,
+    with_labels,
+)
+from metajudge.feedback.changes import Activation, Comparison, Draft, Proposal
+from metajudge.feedback.metrics import (
+    Advice,
+    Metric,
+    Pattern,
+    advise,
+    disagreements,
+    find_patterns,
+    metrics,
+    metrics_by,
+)
 from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewState, ReviewStatus
+from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.store.protocol import AuditEntry, Store
 from metajudge.types import digest
+from metajudge.types.frozen import Frozen
 
 
 def describe_change(before: Policy, after: Policy) -> str:
@@ -51,8 +68,7 @@ EVERY = 10
 PROPOSAL, BACKTEST, ACTIVATION, SNAPSHOT, POLICY = "proposal", "backtest", "activation", "snapshot", "policy"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Frozen):
     """The state of a policy against people's decisions.
 
     Attributes:
@@ -74,20 +90,6 @@ class Report:
     patterns: list[Pattern]
     advice: list[Advice]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        groups = ("by_version", "by_category", "by_judge")
-        return {
-            "policy": self.policy,
-            "cases": self.cases,
-            "labelled": self.labelled,
-            "overall": _plain(self.overall),
-            **{name: {key: _plain(one) for key, one in getattr(self, name).items()} for name in groups},
-            "disagreements": {direction.value: count for direction, count in self.disagreements.items()},
-            "patterns": [one.model_dump() for one in self.patterns],
-            "advice": [asdict(one) for one in self.advice],
-        }
-
 
 class FeedbackLoop:
     """Reads what people decided, and proposes; never changes a policy by itself.
@@ -99,7 +101,7 @@ class FeedbackLoop:
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float], seed: int = 0) -> None:
-        self._store = store
+        self.store = store
         self._clock = clock
         self._seed = seed
 
@@ -116,21 +118,21 @@ class FeedbackLoop:
         return same_categories(found, await self._plan(name))
 
     async def _decided(self) -> AsyncIterator[ReviewState]:
-        async for state in every_review(self._store.reviews, now=self._clock()):
+        async for state in every_review(self.store.reviews, now=self._clock()):
             if state.status is ReviewStatus.DECIDED:
                 yield state
 
     async def policies(self) -> list[str]:
         """Policies that people's decisions are about, by name; where there are none, those that decided anything."""
         found = {policy.name async for one in self._decided() if (policy := one.review.policy) is not None}
-        return sorted(found or {entry.subject for entry in await self._store.audit_log.entries(POLICY)})
+        return sorted(found or {entry.subject for entry in await self.store.audit_log.entries(POLICY)})
 
     async def labelled(self, name: str) -> list[DecidedCase]:
         """Judged cases with a label, the newest record of each, whether or not a person decided them."""
         plan = await self._plan(name)
         if plan is None:
             return []
-        entries = await self._store.audit_log.entries(CASE)
+        entries = await self.store.audit_log.entries(CASE)
         newest = {entry.subject: entry.payload for entry in entries}
         found = [one for record in newest.values() if (one := recorded_case(record, name)) is not None]
         return same_categories(found, plan)
@@ -147,10 +149,10 @@ class FeedbackLoop:
         Raises:
             PolicyError: no policy has that name, or the store's record of it was altered.
         """
-        entries = await self._store.audit_log.entries(ACTIVATION, name, limit=1)
+        entries = await self.store.audit_log.entries(ACTIVATION, name, limit=1)
         if entries:
             return _recorded(entries[-1])
-        used = await self._store.audit_log.entries(POLICY, name, limit=1)
+        used = await self.store.audit_log.entries(POLICY, name, limit=1)
         try:
             return load_policy(name)
         except PolicyError:
@@ -160,13 +162,13 @@ class FeedbackLoop:
 
     async def register(self, policy: Policy) -> None:
         """Keeps a policy's content, once per version, so that what was decided with it can always be explained."""
-        entries = await self._store.audit_log.entries(POLICY, policy.name)
+        entries = await self.store.audit_log.entries(POLICY, policy.name)
         if all(entry.payload["digest"] != policy.digest for entry in entries):
             payload = {"digest": policy.digest, "policy": policy.model_dump(mode="json")}
             await self._append(POLICY, policy.name, payload)
 
     async def _append(self, kind: str, subject: str, payload: dict[str, Any]) -> AuditEntry:
-        return await self._store.audit_log.append(kind, subject, payload, now=self._clock())
+        return await self.store.audit_log.append(kind, subject, payload, now=self._clock())
 
     async def report(self, name: str) -> Report:
         """Metrics with intervals, disagreements and patterns."""
@@ -188,10 +190,6 @@ class FeedbackLoop:
             advice=advise(patterns),
         )
 
-    async def disagreements(self, name: str) -> dict[Direction, list[DecidedCase]]:
-        """The cases in which people and a version of the policy disagree, with people's decisions; by direction."""
-        return disagreements(await self.cases(name))
-
     async def advice(self, name: str) -> list[Advice]:
         """Revisions of rubric or prompt that people's corrections suggest."""
         await self.active(name)  # refuses a name that no policy has
@@ -199,11 +197,11 @@ class FeedbackLoop:
 
     async def snapshots(self, name: str | None = None) -> list[AuditEntry]:
         """The reports that were kept, oldest first."""
-        return await self._store.audit_log.entries(SNAPSHOT, name)
+        return await self.store.audit_log.entries(SNAPSHOT, name)
 
     async def snapshot(self, name: str) -> AuditEntry:
         """Keeps the current report."""
-        return await self._append(SNAPSHOT, name, (await self.report(name)).to_json())
+        return await self._append(SNAPSHOT, name, (await self.report(name)).model_dump(mode="json"))
 
     async def due(self, name: str, every: int = EVERY) -> bool:
         """Whether so many disagreements have come since patterns were last looked for."""
@@ -211,7 +209,7 @@ class FeedbackLoop:
             raise InputError(f"disagreements between searches for patterns: must be at least 1, not {every}")
         cases = await self.cases(name)
         count = sum(case.disagreement is not None for case in cases)
-        analyses = await self._store.audit_log.entries("analysis", name)
+        analyses = await self.store.audit_log.entries("analysis", name)
         seen = [entry.payload.get("disagreements_total", 0) for entry in analyses]
         return count - max(seen, default=0) >= every
 
@@ -231,10 +229,24 @@ class FeedbackLoop:
         tries = [(kind, way) for kind in FITS for way in _ways(kind, cases)]
         fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](policy, cases, way)) is not None]
         known = {one.proposal_id for one in await self.proposals(name)}
+        ids = tuple(case.case_id for case in cases)
         found = []
         for kind, way, new in fitted:
             test = backtest(kind, way, policy, cases, seed=self._seed, tried=len(fitted))
-            proposal = self._proposal(policy, new, test, [one for one in patterns if one.direction is way], cases)
+            proposal = Proposal(
+                proposal_id=_proposal_id(policy.digest, new, way, ids),
+                name=policy.name,
+                base_digest=policy.digest,
+                kind=kind,
+                direction=way,
+                change=describe_change(policy, new),
+                policy=new,
+                patterns=tuple(one for one in patterns if one.direction is way),
+                backtest=test,
+                cases=ids,
+                created_at=self._clock(),
+                status="proposed" if test.better else "refused",
+            )
             if proposal.proposal_id not in known:  # the same cases give the same proposal
                 await self._append(PROPOSAL, name, proposal.model_dump(mode="json"))
             found.append(proposal)
@@ -260,7 +272,7 @@ class FeedbackLoop:
 
     async def proposals(self, name: str | None = None) -> list[Proposal]:
         """All proposals, oldest first."""
-        entries = await self._store.audit_log.entries(PROPOSAL, name)
+        entries = await self.store.audit_log.entries(PROPOSAL, name)
         return [Proposal.model_validate(entry.payload) for entry in entries]
 
     async def proposal(self, proposal_id: str) -> Proposal:
@@ -285,30 +297,23 @@ class FeedbackLoop:
         await self._append(BACKTEST, proposal_id, payload)
         return found
 
-    async def activate(self, proposal_id: str, *, by: str, reason: str = "") -> Activation:
+    async def activate(self, change_id: str, *, by: str, reason: str = "") -> Activation:
         """Puts a proposal's policy in force from now on; assessments keep the version they were decided with.
 
         Raises:
             InputError: it was refused, its newest backtest is not better, it was fitted on another version than the
                 one in force, or the name of who activates it is missing.
         """
-        proposal = await self.proposal(proposal_id)
+        proposal = await self.proposal(change_id)
         made = _proposal_id(proposal.base_digest, proposal.policy, proposal.direction, proposal.cases)
-        if made != proposal_id:
-            raise InputError(f"proposal {proposal_id} differs from what was proposed under this id: propose again")
-        tests = await self._store.audit_log.entries(BACKTEST, proposal_id, limit=1)
+        if made != change_id:
+            raise InputError(f"proposal {change_id} differs from what was proposed under this id: propose again")
+        tests = await self.store.audit_log.entries(BACKTEST, change_id, limit=1)
         newest = Backtest.model_validate(tests[-1].payload["backtest"]) if tests else proposal.backtest
-        return await self.put_in_force("proposal", proposal_id, proposal, newest, by=by, reason=reason)
+        return await self.put_in_force(proposal, newest, by=by, reason=reason)
 
     async def put_in_force(
-        self,
-        kind: Literal["proposal", "draft"],
-        change_id: str,
-        change: Proposal | Draft,
-        test: Backtest | Comparison | None,
-        *,
-        by: str,
-        reason: str = "",
+        self, change: Proposal | Draft, test: Backtest | Comparison | None, *, by: str, reason: str = ""
     ) -> Activation:
         """Puts a changed policy in force from now on, and records who did it, with the versions before and after.
 
@@ -319,6 +324,8 @@ class FeedbackLoop:
             InputError: the name of who activates it is missing, the change is in force already, was made for another
                 version than the one in force, or it has no test or one that is not better.
         """
+        kind = "draft" if isinstance(change, Draft) else "proposal"
+        change_id = change.draft_id if isinstance(change, Draft) else change.proposal_id
         if not by.strip():
             raise InputError("give the name of who activates it: --by NAME")
         policy = await self.active(change.name)
@@ -348,34 +355,15 @@ class FeedbackLoop:
         )
         await self.register(policy)
         await self.register(change.policy)
-        await self._store.audit_log.append(
+        await self.store.audit_log.append(
             ACTIVATION, activation.name, activation.model_dump(mode="json"), now=activation.at
         )
         return activation
 
     async def activations(self, name: str | None = None) -> list[Activation]:
         """The audit records of every activation, oldest first."""
-        entries = await self._store.audit_log.entries(ACTIVATION, name)
+        entries = await self.store.audit_log.entries(ACTIVATION, name)
         return [Activation.model_validate(entry.payload) for entry in entries]
-
-    def _proposal(
-        self, policy: Policy, new: Policy, test: Backtest, patterns: Sequence[Pattern], cases: Sequence[DecidedCase]
-    ) -> Proposal:
-        ids = tuple(case.case_id for case in cases)
-        return Proposal(
-            proposal_id=_proposal_id(policy.digest, new, test.direction, ids),
-            name=policy.name,
-            base_digest=policy.digest,
-            kind=test.kind,
-            direction=test.direction,
-            change=describe_change(policy, new),
-            policy=new,
-            patterns=tuple(patterns),
-            backtest=test,
-            cases=ids,
-            created_at=self._clock(),
-            status="proposed" if test.better else "refused",
-        )
 
 
 def _proposal_id(base_digest: str, new: Policy, direction: Direction, cases: Sequence[str]) -> str:
@@ -402,15 +390,77 @@ def _ways(kind: ChangeKind, cases: Sequence[DecidedCase]) -> list[Direction]:
     """The directions in which there is anything to learn from: disagreement, or for offsets corrected scores."""
     found = {way for way, those in disagreements(cases).items() if those} - {Direction.NEEDLESS_REVIEW}
     if kind is ChangeKind.OFFSETS and not found:
-        shifts = [
-            score - case.criteria[n] for case in cases for n, score in case.corrected.items() if n in case.criteria
-        ]
-        found = {Direction.TOO_LENIENT if sum(shifts) < 0 else Direction.TOO_STRICT} if sum(shifts) else set()
+        shift = sum(sum(moved) for moved in shifts_of(cases).values())
+        found = {Direction.TOO_LENIENT if shift < 0 else Direction.TOO_STRICT} if shift else set()
     return [way for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT) if way in found]
 
 
-def _plain(found: dict[Any, Metric]) -> dict[str, Any]:
-    return {str(name): one.model_dump() for name, one in found.items()}
+FRESH_S = 2.0
+"""Seconds that a looked-up version counts where another process may activate a policy."""
+
+MOST_KNOWN = 1_000
 
 
-__all__ = ["EVERY", "ChangeKind", "FeedbackLoop", "Report"]
+async def policy_in_force(given: str | Path | Policy, store: Store | None) -> Policy:
+    """The policy to decide by; its content is kept in the store, so that decisions can be explained later.
+
+    Args:
+        given: a policy or its file, taken as it is; or a name, for the version that was last activated in the store,
+            else the built-in one.
+
+    Raises:
+        PolicyError: no such policy, or a file that is not one.
+    """
+    named = isinstance(given, str) and not looks_like_path(given)
+    if isinstance(given, Policy):
+        policy = given
+    elif named and store is not None:
+        policy = await FeedbackLoop(store, clock=time.time).active(str(given))
+    else:
+        policy = load_policy(given)
+    if store is not None:
+        await FeedbackLoop(store, clock=time.time).register(policy)
+    return policy
+
+
+class PoliciesInForce:
+    """Remembers which version of each named policy is in force, so that not every vet asks the audit log.
+
+    What this process puts in force counts at once, what others do on a database they share within :data:`FRESH_S`.
+
+    Args:
+        clock: seconds from any moment on.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[str, tuple[tuple[int, ...], float, Policy]] = {}
+        self._asking = asyncio.Lock()
+
+    async def named(self, name: str) -> Policy:
+        """The version in force; see :func:`policy_in_force`.
+
+        Raises:
+            PolicyError: no such policy.
+        """
+        found = self._remembered(name)
+        if found is not None:
+            return found
+        async with self._asking:  # one asks for all who wait, and registers it once
+            found = self._remembered(name)
+            if found is None:
+                moved, at = self._moved(), self._clock()  # what is added meanwhile makes the answer old
+                found = await policy_in_force(name, self._store)
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[name] = (moved, at, found)
+        return found
+
+    def _remembered(self, name: str) -> Policy | None:
+        moved, at, policy = self._known.get(name, ((), 0.0, None))
+        fresh = moved == self._moved() and self._clock() - at < FRESH_S
+        return policy if fresh else None
+
+    def _moved(self) -> tuple[int, ...]:
+        return tuple(self._store.audit_log.appended(kind) for kind in (ACTIVATION, POLICY))

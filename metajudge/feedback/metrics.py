@@ -1,4 +1,7 @@
-"""How well a policy's decisions stand up to people's, each figure with its denominator and interval."""
+"""How well a policy's decisions stand up to people's: figures with denominator and interval, and patterns beyond noise.
+
+A pattern says where the machine is too lenient or too strict, and by how much.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metajudge.feedback.cases import APPROVED, REJECTED, DecidedCase
+from metajudge.feedback.cases import APPROVED, FEWEST_CORRECTIONS, REJECTED, DecidedCase, Direction, shifts_of
 from metajudge.stats.bootstrap import bootstrap_ratio
 from metajudge.stats.intervals import wilson
+from metajudge.stats.multiple import holm
+from metajudge.stats.signed_rank import wilcoxon_signed_rank
 from metajudge.types.figure import Figure
-from metajudge.types.frozen import Finite
+from metajudge.types.frozen import Finite, Frozen
 
 MetricName = Literal[
     "accuracy", "false_approve_rate", "false_reject_rate", "review_efficiency", "ground_truth_reliability"
 ]
 RESAMPLES = 2_000
+LEVEL = 0.05
+"""Significance level over all patterns together (Holm, 1979)."""
+FEWEST_CASES = 10
+FEWEST_CRITERIA = 3
+"""From this many criteria with the same bias the prompt is at fault rather than each one's wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +140,11 @@ def metrics_by(
 
 def _metric(name: MetricName, definition: Definition, cases: Sequence[DecidedCase], seed: int) -> Metric:
     counted = [(case, hit) for case in cases if (hit := definition.counted(case)) is not None]
-    if not counted:
-        why = "no such case yet"
-        return Metric(name=name, n=0, target=definition.target, met=None, method=why, definition=definition.text)
-    (value, low, high), method = _share(counted, seed)
-    met = value <= definition.target if definition.at_most else value >= definition.target
+    value = low = high = met = None
+    method = "no such case yet"
+    if counted:
+        (value, low, high), method = _share(counted, seed)
+        met = value <= definition.target if definition.at_most else value >= definition.target
     figure = {"value": value, "low": low, "high": high, "method": method, "met": met}
     return Metric(name=name, n=len(counted), target=definition.target, definition=definition.text, **figure)
 
@@ -166,3 +176,143 @@ def without_truth(report: Any) -> Any:
     if not isinstance(report, Mapping):
         return report
     return {name: without_truth(value) for name, value in report.items() if name not in (GROUND_TRUTH, LABELLED)}
+
+
+class Pattern(Frozen):
+    """One way in which machine and people differ.
+
+    Attributes:
+        where: the criterion, or the action whose error rate is meant.
+        category: None for all.
+        shift: people's score less the machine's, mean, on the rubric's scale; for an action its error rate.
+        n: corrected scores, or cases with that action.
+        p_value: two-sided signed-rank test of the shifts, or the exact one-sided binomial test of the rate against
+            its target.
+        significant: whether it is significant at :data:`LEVEL` among all patterns tested.
+        text: the pattern in a sentence.
+    """
+
+    direction: Direction
+    kind: str
+    where: str
+    category: str | None
+    shift: float
+    n: int
+    p_value: float
+    significant: bool = False
+    text: str = ""
+
+    def describe(self) -> str:
+        """The pattern in a sentence."""
+        scope = "" if self.category is None else f" in {self.category}"
+        sure = f"p = {self.p_value:.2g}" + ("" if self.significant else ", which may be noise")
+        if self.kind == "criterion":
+            how = "too lenient" if self.direction is Direction.TOO_LENIENT else "too strict"
+            return f"{self.where}{scope} is scored {how} by {abs(self.shift):.2g} ({self.n} corrections, {sure})"
+        word = "wrong" if self.direction is Direction.TOO_LENIENT else "right"
+        return f"{100 * self.shift:.0f} % of {self.n} {self.where} cases{scope} were {word} ({sure})"
+
+
+def find_patterns(cases: Sequence[DecidedCase]) -> list[Pattern]:
+    """Patterns per criterion, per action, and per category of each; the surest first."""
+    found = [*_criteria(cases, None), *_actions(cases, None)]
+    categories = sorted({case.category for case in cases if case.category})
+    for category in categories if len(categories) > 1 else ():
+        mine = [case for case in cases if case.category == category]
+        found += [*_criteria(mine, category), *_actions(mine, category)]
+    return _holm(found)
+
+
+def disagreements(cases: Iterable[DecidedCase]) -> dict[Direction, list[DecidedCase]]:
+    """Cases by the way in which machine and people disagree."""
+    found: dict[Direction, list[DecidedCase]] = {direction: [] for direction in Direction}
+    for case in cases:
+        if case.disagreement is not None:
+            found[case.disagreement].append(case)
+    return found
+
+
+def _criteria(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern]:
+    found = []
+    for name, values in sorted(shifts_of(cases).items()):
+        mean = sum(values) / len(values)
+        if len(values) < FEWEST_CORRECTIONS or mean == 0:
+            continue
+        direction = Direction.TOO_LENIENT if mean < 0 else Direction.TOO_STRICT
+        p = wilcoxon_signed_rank([round(value, 9) for value in values]).p_value
+        found.append(_pattern(direction, "criterion", name, category, mean, len(values), p))
+    return found
+
+
+def _actions(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern]:
+    from scipy.stats import binomtest
+
+    found = []
+    tried: Sequence[tuple[str, Direction, MetricName]] = (
+        (APPROVED, Direction.TOO_LENIENT, "false_approve_rate"),
+        (REJECTED, Direction.TOO_STRICT, "false_reject_rate"),
+    )
+    for action, direction, metric in tried:
+        known = [case for case in cases if case.action == action and case.right is not None]
+        errors, target = sum(case.disagreement is direction for case in known), DEFINITIONS[metric].target
+        if len(known) < FEWEST_CASES or errors <= target * len(known):
+            continue
+        p = float(binomtest(errors, len(known), target, alternative="greater").pvalue)
+        found.append(_pattern(direction, "action", action, category, errors / len(known), len(known), p))
+    return found
+
+
+def _pattern(*values: object) -> Pattern:
+    return Pattern.model_validate(dict(zip(Pattern.model_fields, values, strict=False)))
+
+
+def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
+    ordered = sorted(patterns, key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
+    sure = holm([one.p_value for one in ordered]) <= LEVEL
+    known = [one.model_copy(update={"significant": bool(done)}) for one, done in zip(ordered, sure, strict=True)]
+    return [one.model_copy(update={"text": one.describe()}) for one in known]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A revision a person may make; it asks models anew, so it can be tested only by judging again.
+
+    Attributes:
+        kind: ``rubric`` for one criterion's wording, ``prompt`` for the instructions of judges or agents.
+        where: the criterion; None for a prompt.
+        category: None for all.
+        text: what to do and why, in a sentence.
+    """
+
+    kind: Literal["rubric", "prompt"]
+    direction: Direction
+    where: str | None
+    category: str | None
+    text: str
+
+
+def advise(patterns: Sequence[Pattern]) -> list[Advice]:
+    """Advice from the significant patterns on criteria; empty if there are none."""
+    found = []
+    sure = [one for one in patterns if one.significant and one.kind == "criterion"]
+    scopes = sorted({(one.category or "", one.direction) for one in sure})
+    for category, direction in scopes:
+        mine = [one for one in sure if (one.category or "") == category and one.direction is direction]
+        if len(mine) < FEWEST_CRITERIA:
+            lacks = "what a lower level lacks" if direction is Direction.TOO_LENIENT else "what a high level may lack"
+            found += [
+                Advice(
+                    *("rubric", direction, one.where, one.category),
+                    f"revise the rubric's wording of {one.where}, so that it says {lacks}: {one.text}",
+                )
+                for one in mine
+            ]
+            continue
+        how = "too lenient" if direction is Direction.TOO_LENIENT else "too strict"
+        text = (
+            f"revise the agents' prompt (role or instruction){f' in {category}' if category else ''}: {len(mine)} "
+            f"criteria ({', '.join(sorted(one.where for one in mine))}) are scored {how}, by "
+            f"{sum(abs(one.shift) for one in mine) / len(mine):.2g} on average, so it is not one criterion's wording"
+        )
+        found.append(Advice("prompt", direction, None, category or None, text))
+    return found

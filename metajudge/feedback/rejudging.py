@@ -18,14 +18,12 @@ from metajudge.concurrency import all_of
 from metajudge.decision import Policy, case_rubric
 from metajudge.errors import InputError
 from metajudge.feedback.cases import DecidedCase, replayed
-from metajudge.feedback.comparison import Comparison, compare
+from metajudge.feedback.changes import Comparison, Draft, compare
 from metajudge.feedback.drafting import DraftBook
-from metajudge.feedback.drafts import Draft
 from metajudge.judging.records import parameters_set
 from metajudge.panels.config import PanelConfig
 from metajudge.runs.estimate import Estimate
 from metajudge.session import Respondent, Respondents, Session
-from metajudge.store.protocol import Store
 from metajudge.types.spent import Calls, total
 
 NO_TEXTS = "its texts are not in the store"
@@ -50,14 +48,14 @@ class HeldOut:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-async def held_out_records(store: Store, book: DraftBook, draft: Draft, *, now: float) -> HeldOut:
+async def held_out_records(book: DraftBook, draft: Draft, *, now: float) -> HeldOut:
     """The draft's held-out records with their texts."""
     found = HeldOut()
     for decided in await book.held_out(draft):
         if not decided.criteria or decided.score is None:
             found.left_out[NOT_JUDGED] += 1
             continue
-        state = await store.reviews.get(str(decided.review_id), now=now)
+        state = await book.store.reviews.get(str(decided.review_id), now=now)
         content = None if state is None else state.review.content
         record = None if not content else _record(decided, content)
         if record is None:
@@ -74,8 +72,8 @@ def estimate_rejudging(config: PanelConfig, base: Policy, draft: Draft, records:
         ConfigurationError: judges that make no sense together.
     """
     estimate = estimate_cases(config, draft.policy, case_rubric(draft.policy), [one.case for one in records])
-    asked = _Judges.of(Session.for_estimate(config).models())
-    again = [one.case for one in records if not asked.gave(one.result, base)]
+    judges = Session.for_estimate(config).models()
+    again = [one.case for one in records if not _gave(judges, one.result, base)]
     return estimate + estimate_cases(config, base, case_rubric(base), again)
 
 
@@ -94,46 +92,31 @@ async def rejudge(
     """
     if session.store is None:
         raise InputError("rejudging needs the store that has the reviews")
-    base = await book.loop.active(draft.name)
-    held = await held_out_records(session.store, book, draft, now=now)
+    base = await book.active(draft.name)
+    held = await held_out_records(book, draft, now=now)
     new = await case_panel(session, draft.policy, case_rubric(draft.policy), judges)
     old = await case_panel(session, base, case_rubric(base), judges)
-    asked = _Judges.of(new.judges)
-    tried = await all_of(_tried(one, old, new, asked.gave(one.result, base)) for one in held.records)
-    pairs = [one for one in tried if one.pair is not None]
+    tried = await all_of(_tried(one, old, new, _gave(new.judges, one.result, base)) for one in held.records)
+    pairs = [pair for pair, _ in tried if pair is not None]
     held.left_out[UNSCORED] += len(tried) - len(pairs)
-    found = compare(
-        draft,
-        base,
-        [one.pair for one in pairs if one.pair is not None],
-        left_out={reason: count for reason, count in sorted(held.left_out.items()) if count},
-        seed=seed,
-    )
-    took = total(Calls, [result.metadata for one in tried for result in one.results])
-    counted = found.model_copy(update={"judges": dict(asked.models), **dict(took)})
-    return await book.keep_comparison(draft, counted)
+    found = compare(draft, base, pairs, left_out=dict(sorted(held.left_out.items())), seed=seed)
+    took = total(Calls, [result.metadata for _, results in tried for result in results])
+    asked = {one.name: one.model.name for one in new.judges}
+    return await book.keep_comparison(draft, found.model_copy(update={"judges": asked, **dict(took)}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+async def _tried(
+    record: Record, old: CasePanel, new: CasePanel, same: bool
+) -> tuple[tuple[DecidedCase, DecidedCase] | None, tuple[CaseResult, ...]]:
     """A record before and after, None where a stage has no score; and what was judged for it."""
-
-    pair: tuple[DecidedCase, DecidedCase] | None
-    results: tuple[CaseResult, ...]
-
-
-async def _tried(record: Record, old: CasePanel, new: CasePanel, same: bool) -> _Tried:
     now = datetime.now(UTC)
     after = await new.judge(record.case, now=now)
     before = None if same else await old.judge(record.case, now=now)
     results = (after,) if before is None else (before, after)
     if any(one.failed or one.overall_quality_score is None for one in results):
-        return _Tried(None, results)
-    if before is None:
-        (first,) = replayed(old.policy, [record.decided])
-    else:
-        first = _as_decided(record.decided, before)
-    return _Tried((first, _as_decided(record.decided, after)), results)
+        return None, results
+    (first,) = replayed(old.policy, [record.decided]) if before is None else [_as_decided(record.decided, before)]
+    return (first, _as_decided(record.decided, after)), results
 
 
 def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
@@ -151,28 +134,15 @@ def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Judges:
-    """Who judges anew: name -> model, and name -> parameters that are set."""
-
-    models: dict[str, str]
-    parameters: dict[str, dict[str, Any]]
-
-    @classmethod
-    def of(cls, judges: Sequence[Respondent | CaseJudge]) -> "_Judges":
-        return cls(
-            {one.name: one.model.name for one in judges}, {one.name: parameters_set(one.parameters) for one in judges}
-        )
-
-    def gave(self, result: CaseResult | None, base: Policy) -> bool:
-        """Whether a recorded result is what these judges say under the version in force."""
-        return (
-            result is not None
-            and result.metadata.judge_models == self.models
-            and result.metadata.parameters == self.parameters
-            and result.metadata.policy_digest == base.digest
-            and not result.failed
-        )
+def _gave(judges: Sequence[Respondent | CaseJudge], result: CaseResult | None, base: Policy) -> bool:
+    """Whether a recorded result is what these judges, with these parameters, say under the version in force."""
+    return (
+        result is not None
+        and not result.failed
+        and result.metadata.policy_digest == base.digest
+        and result.metadata.judge_models == {one.name: one.model.name for one in judges}
+        and result.metadata.parameters == {one.name: parameters_set(one.parameters) for one in judges}
+    )
 
 
 def _record(decided: DecidedCase, content: dict[str, Any]) -> Record | None:

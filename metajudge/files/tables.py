@@ -6,7 +6,7 @@ and quotes (CWE-1236). Such a text is written behind an apostrophe, which readin
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
 
@@ -23,7 +23,6 @@ _OWN: Final = (
     {"review_id", "subject_id", "outcome", "reviewer"},
     {"event_id", "subject_id", "outcome", "reviewers"},
 )
-_LONGEST_CELL: Final = 2**31 - 1
 
 
 def is_own(columns: Collection[str]) -> bool:
@@ -49,25 +48,6 @@ def csv_writer(stream: TextIO, columns: Sequence[str]) -> Callable[[Mapping[str,
     writer = csv.writer(stream)
     writer.writerow(map(escaped, columns))
     return lambda row: writer.writerow([escaped(row.get(name)) for name in columns])
-
-
-def csv_rows(stream: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and cells of each row; the first one is the header's, under its own names.
-
-    Raises:
-        csv.Error: with the line before its text.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))  # of the process; it only grows
-    reader = csv.reader(stream, strict=True)
-    header: list[str] | None = None
-    try:
-        for cells in reader:
-            if header is None:
-                header = [unescaped(cell) for cell in cells]
-            if cells:
-                yield reader.line_num, dict(zip(header, map(unescaped, cells), strict=False))
-    except csv.Error as error:
-        raise csv.Error(f"{max(reader.line_num, 1)}: not valid CSV: {error}") from None
 
 
 def write_table(

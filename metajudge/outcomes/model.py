@@ -1,11 +1,15 @@
 """The outcome of a judgment, a clash or a case, and the event that tells a receiver about it."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Literal, Self
 
+import orjson
 from pydantic import Field
 
+from metajudge.files.tables import write_table
 from metajudge.types import digest
 from metajudge.types.frozen import Frozen
 
@@ -14,6 +18,15 @@ Kind = Literal["judgment", "clash", "case"]
 
 By = Literal["machine", "people"]
 """Who decided."""
+
+
+COLUMNS = (
+    *("event_id", "kind", "subject_id", "item_id", "outcome", "by"),
+    *("decided_at", "policy", "policy_digest", "action", "judge", "category"),
+    *("score", "probability", "confidence", "margin", "winner", "review_id"),
+    *("reviewers", "corrected_verdict", "follows", "amends", "current", "subject_digest"),
+)
+"""Columns of a CSV; JSONL has the whole event's data besides."""
 
 
 class OutcomeName(StrEnum):
@@ -99,21 +112,9 @@ class FinalOutcome(Finding):
     @property
     def data(self) -> dict[str, Any]:
         """The outcome as plain data, as events, lists and exports show it."""
-        return {
-            "event_id": self.event_id,
-            "kind": self.kind,
-            "subject_id": self.subject_id,
-            "subject_digest": self.subject_digest,
-            "item_id": self.item_id,
-            "outcome": self.outcome.value,
-            "by": self.by,
-            "decided_at": self.decided_at,
-            "policy": self.policy,
-            "policy_digest": self.policy_digest,
-            "follows": self.follows,
-            "amends": self.amends,
-            **self.details,
-        }
+        own = {"kind", "subject_id", "subject_digest", "item_id", "outcome", "by", "decided_at", "policy"}
+        fields = self.model_dump(mode="json", include=own | {"policy_digest", "follows", "amends"})
+        return {"event_id": self.event_id, **fields, **self.details}
 
 
 def outcome_after(found: Finding, current: FinalOutcome | None) -> FinalOutcome | None:
@@ -151,6 +152,38 @@ def _is_superseded(found: Finding, current: FinalOutcome) -> bool:
 def utc(at: float) -> str:
     """Seconds since the epoch as ISO 8601 in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def row_of(one: FinalOutcome) -> dict[str, Any]:
+    """An outcome as one flat row; what it does not have is None."""
+    data = one.data
+    corrected = sorted({person["verdict"] for person in one.people if person["verdict"] is not None})
+    flat = {
+        **data,
+        "decided_at": utc(one.decided_at),
+        "score": data.get("score", data.get("overall_quality_score")),
+        "confidence": data.get("confidence", data.get("overall_confidence")),
+        "category": data.get("category", data.get("type")),
+        "reviewers": ", ".join(person["reviewer"] for person in one.people) or None,
+        "corrected_verdict": ", ".join(corrected) or None,
+        "current": one.is_current,
+    }
+    return {name: flat.get(name) for name in COLUMNS}
+
+
+def line_of(one: FinalOutcome) -> bytes:
+    """An outcome as JSON: the data of its event, its number and whether it is current."""
+    data = {**one.data, "decided_at": utc(one.decided_at), "number": one.number, "current": one.is_current}
+    return orjson.dumps(data)
+
+
+def write_outcomes(outcomes: Iterable[FinalOutcome], path: Path) -> int:
+    """Writes outcomes as CSV (``.csv``) or JSONL; returns their number.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    return write_table(outcomes, path, COLUMNS, row_of, line_of)
 
 
 class OutcomeFilter(Frozen):

@@ -4,12 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from metajudge.outcomes.model import Kind, OutcomeName
-from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.outcomes.model import OutcomeName
+from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.types.decision import Action
-
-CLASH_PANEL = "clash panel"
-"""The judge named in a clash's review."""
 
 _OF_ACTION = {
     Action.APPROVE: OutcomeName.APPROVED,
@@ -46,23 +43,6 @@ def outcome_of_people(decisions: Sequence[HumanDecision]) -> tuple[OutcomeName, 
     return OutcomeName.ESCALATED, "people are divided"
 
 
-def kind_of_review(review: Review) -> Kind:
-    """What a review is about."""
-    if review.subject == "judgment":
-        return "judgment"
-    return "clash" if review.judge == CLASH_PANEL else "case"
-
-
 def people_data(decisions: Sequence[HumanDecision]) -> list[dict[str, Any]]:
     """People's decisions for an event: without their free text."""
-    return [
-        {
-            "reviewer": one.reviewer,
-            "outcome": one.outcome.value,
-            "verdict": None if one.verdict is None else str(one.verdict),
-            "scores": one.scores,
-            "blind": one.blind,
-            "decided_at": one.decided_at,
-        }
-        for one in decisions
-    ]
+    return [one.data("reviewer", "outcome", "verdict", "scores", "blind", "decided_at") for one in decisions]

@@ -12,13 +12,10 @@ from metajudge.outcomes.model import FinalOutcome, Finding, OutcomeFilter, Queue
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
 from metajudge.types import digest
-from metajudge.webhooks.webhook import Webhook
+from metajudge.webhooks.webhook import GIVE_UP_AFTER, Webhook
 
 AT_ONCE = 8
 """Events on their way to one receiver at the same time."""
-
-GIVE_UP_AFTER = 3
-"""So many failures in a row end a round: the rest waits for the next one."""
 
 PAUSE_S = 2.0
 """Seconds between two rounds in the background."""
@@ -140,14 +137,7 @@ class Sender:
 
     async def _send(self, one: QueuedEvent) -> None:
         delivery = await self._hook.send(one.event, one.event_id, clock=self._clock)
-        how = Sent(
-            receiver=self._receiver,
-            delivered=delivery.delivered,
-            attempts=delivery.attempts,
-            status=delivery.status,
-            reason=delivery.reason,
-            ended_at=self._clock(),
-        )
+        how = Sent(receiver=self._receiver, ended_at=self._clock(), **asdict(delivery))
         given_up = await self._outcomes.sent(one.number, how, one.failures)
         if delivery.delivered:
             self._failed_in_a_row = 0

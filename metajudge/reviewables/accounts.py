@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from metajudge.evidence.words import missing_evidence
 from metajudge.files.command_line import command
-from metajudge.reviewables.parts import number
+from metajudge.reviewables.reviewable import number
 from metajudge.reviewables.wording import signal_lines
 from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, Judgment, Status
@@ -20,12 +20,12 @@ MOST: Final = 20
 """Judgments, reviews or records that are listed."""
 _DO: Final = {"keep": "KEEP", "ask": "ASK A PERSON", "discard": "DISCARD"}
 _COUNTS: Final = (
-    ("kept", "kept"),
-    ("discarded", "discarded"),
-    ("unscored", "unscored"),
-    ("failed", "failed"),
-    ("bad_lines", "bad lines"),
-    ("reviews", "new reviews"),
+    ("kept", ("kept", "accepted")),
+    ("discarded", ("discarded", "rejected")),
+    ("unscored", ("unscored",)),
+    ("failed", ("failed",)),
+    ("bad lines", ("bad_lines",)),
+    ("new reviews", ("reviews",)),
 )
 DECIMALS = 9
 """Scores are compared after rounding, as decisions are made."""
@@ -118,7 +118,8 @@ def account_of(found: Mapping[str, Any], store: Sequence[str] = ()) -> list[str]
         lines += _run(run, store, vetted=bool(found["assessments"]))
     judged = {one["judgment_digest"]: one for one in found["judgments"]}
     whole = len(judged) == 1
-    hidden = _waiting_blind(found["reviews"])
+    # What people have to judge before they see its result, and have not.
+    hidden = {one["subject_digest"] for one in found["reviews"] if one.get("blind") and not one["decisions"]}
     for digest, one in list(judged.items())[:MOST] if not found["runs"] else ():
         assessments = [row for row in found["assessments"] if row["judgment_digest"] == digest]
         lines += _judgment(one, assessments, whole=whole, hidden=digest in hidden)
@@ -136,10 +137,8 @@ def _run(run: Mapping[str, Any], store: Sequence[str], *, vetted: bool) -> Itera
     summary = run["summary"] or {}
     ended = f", ended {_when(run['finished_at'])}" if run["finished_at"] else ""
     yield f"Run {run['run_id']}: {run['command']}, {run['status']}, started {_when(run['started_at'])}{ended}"
-    known = {"kept": summary.get("kept", summary.get("accepted")), "discarded": summary.get("discarded")}
-    known["discarded"] = summary.get("rejected") if known["discarded"] is None else known["discarded"]
-    counts = [(known.get(name, summary.get(name)), words) for name, words in _COUNTS]
-    said = [f"{count:,} {words}" for count, words in counts if count]
+    counts = {words: next((summary[n] for n in names if summary.get(n) is not None), 0) for words, names in _COUNTS}
+    said = [f"{count:,} {words}" for words, count in counts.items() if count]
     if said:
         yield f"  {summary.get('judgments', 0):,} judgments: {', '.join(said)}"
     cost = summary.get("cost_usd")
@@ -195,7 +194,7 @@ def _assessment(one: Assessment, judgment: Judgment | None, *, whole: bool) -> I
     models = ", ".join(dict.fromkeys(agent.model for agent in one.members))
     by = f"{one.strategy.replace('_', ' ')} of {models}" if models else "free evidence, no model"
     yield ""
-    yield f"  {_DO[one.do.action]}: {_sentence(one.do.reason)}"
+    yield f"  {_DO[one.do.action]}: {one.do.reason.rstrip('.')}."
     if not whole:
         return
     lost = bool(models) and one.status is not Status.ASSESSED
@@ -246,16 +245,13 @@ def _changes(one: Assessment, judgment: Judgment | None) -> Iterator[str]:
         yield tips
     against = [line.words for line in signal_lines(one.signals) if line.tone == "bad"]
     yield from (f"Against it: {words}" for words in against)
-    if one.strategy == "signals" and judgment is not None and one.signals is not None and _some_missing(one):
-        yield f"Not known: {missing_evidence(judgment.verdict, one.signals)}."
+    if one.strategy == "signals" and judgment is not None and one.signals is not None:
+        known = [one.signals[name].value for name in ("order", "peers") if name in one.signals]
+        if None in known:
+            yield f"Not known: {missing_evidence(judgment.verdict, one.signals)}."
 
 
-def _some_missing(one: Assessment) -> bool:
-    signals = one.signals or {}
-    return any(name in signals and signals[name].value is None for name in ("order", "peers"))
-
-
-def _listed(found: Mapping[str, Any], hidden: frozenset[str], store: Sequence[str]) -> Iterator[str]:
+def _listed(found: Mapping[str, Any], hidden: set[str], store: Sequence[str]) -> Iterator[str]:
     """One line for each assessment of a run, or of an item with many judgments.
 
     What a policy decided is counted alone: people may have to judge some of it before they see a result.
@@ -273,11 +269,6 @@ def _listed(found: Mapping[str, Any], hidden: frozenset[str], store: Sequence[st
     more = found["assessments_total"] - by_policy - min(len(open_ones), MOST)
     if more > 0:
         yield f"  and {more:,} more: --json"
-
-
-def _waiting_blind(reviews: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Digests of what people have to judge before they see its result, and have not."""
-    return frozenset(one["subject_digest"] for one in reviews if one.get("blind") and not one["decisions"])
 
 
 def _reviews(reviews: Sequence[Mapping[str, Any]], store: Sequence[str]) -> Iterator[str]:
@@ -322,10 +313,6 @@ def _payload(payload: Mapping[str, Any]) -> str:
 
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _sentence(text: str) -> str:
-    return f"{text.rstrip('.')}."
 
 
 def _short(text: str) -> str:

@@ -1,18 +1,12 @@
 """A judged case as a reviewable."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Literal
 
 from metajudge.cases.result import CaseResult, CriterionResult, StageResult, kept_result, stage_texts
 from metajudge.cases.scoring import quotes_in
-from metajudge.reviewables.judgments import MISSING
-from metajudge.reviewables.parts import CANNOT_TELL, frame_of, number, people_of
-from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.sheet import Choice, Fact, Passage, Section, Sheet, Table
-from metajudge.reviews.deciding import decision_from
-from metajudge.reviews.review import HumanDecision, ReviewState
+from metajudge.reviewables.reviewable import CANNOT_TELL, Reviewable, number
+from metajudge.reviewables.sheet import Choice, Fact, Passage, Section, Table
 
 CHOICES = (
     Choice("outcome", "approve", "Approve", "a", "The case is good as it is."),
@@ -23,54 +17,28 @@ CHOICES = (
 COLUMNS = ("Criterion", "Score", "Confidence", "Weight", "Comment", "Quotes", "Weaknesses")
 
 
-@dataclass(frozen=True)
-class CaseReviewable:
-    """A :class:`~metajudge.reviewables.reviewable.Reviewable`."""
+class CaseReviewable(Reviewable):
+    """A case that judges scored, stage by stage."""
 
-    state: ReviewState
-    kind: Literal["case"] = "case"
+    kind = "case"
 
     @cached_property
     def result(self) -> CaseResult | None:
         """What the judges said; None where it was not kept, or was forgotten."""
         return kept_result(self.state.review.content)
 
-    def blind_view(self, reviewer: str | None) -> Sheet:
-        return replace(self._view(reviewer, blind=True), criteria=dict.fromkeys(self.state.review.criteria))
-
-    def full_view(self, reviewer: str | None) -> Sheet:
+    def machine(self) -> tuple[Section, ...]:
         judged = {} if self.result is None else {stage.name: stage for stage in self.result.stages}
         stages = [judged[name] for name in stage_texts(self.state.review.content) if name in judged]
-        return replace(
-            self._view(reviewer, blind=False),
-            criteria=self.state.review.criteria,
-            machine=(self._totals(), *(_stage(one) for one in stages if one.criteria or one.failure)),
-            tips=() if self.result is None else self.result.tips,
-            people=people_of(self.state, reviewer, {}),
-        )
+        return (self._totals(), *(_stage(one) for one in stages if one.criteria or one.failure))
 
-    def _view(self, reviewer: str | None, *, blind: bool) -> Sheet:
-        frame, passages = frame_of(self.kind, self.state, reviewer, blind=blind), self._passages()
-        choices = CHOICES if self.state.review.criteria else tuple(one for one in CHOICES if one.value != "modify")
-        return replace(frame, passages=passages, choices=choices, missing="" if passages else MISSING)
+    def tips(self) -> tuple[str, ...]:
+        return () if self.result is None else self.result.tips
 
-    def named(self, verdict: str) -> str:
-        return verdict
+    def outcomes(self, *, blind: bool) -> tuple[Choice, ...]:
+        return CHOICES if self.state.review.criteria else tuple(one for one in CHOICES if one.value != "modify")
 
-    def decide(self, reviewer: str, answer: Answer, *, decided_at: float) -> HumanDecision:
-        made = decision_from(
-            self.state.review,
-            None,
-            reviewer,
-            answer.outcome,
-            answer.verdict,
-            answer.scores,
-            reason=answer.reason,
-            decided_at=decided_at,
-        )
-        return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    def _passages(self) -> tuple[Passage, ...]:
+    def passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
         found = []
         for stage, (context, output) in stage_texts(self.state.review.content).items():
             if context is not None:

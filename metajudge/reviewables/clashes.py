@@ -1,30 +1,24 @@
 """A clash as a reviewable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import clash_decision, clash_of, panel_verdict
 from metajudge.clashes.sheet import ClashSheet, VoteSheet, blind_sheet, full_sheet, labels_of, triage_of, verdict_of
 from metajudge.judging.criteria import Criterion
 from metajudge.report.tables import dollars
-from metajudge.reviewables.comparing import asked_for, hint, verdicts
-from metajudge.reviewables.judgments import MISSING
-from metajudge.reviewables.labels import by_label, by_name, shown_order
-from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of
-from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
-from metajudge.reviews.review import HumanDecision, ReviewState
+from metajudge.reviewables.labels import by_label
+from metajudge.reviewables.reviewable import Answer, Reviewable, number
+from metajudge.reviewables.sheet import Choice, Cue, Fact, Passage, Section, Table
+from metajudge.reviews.review import HumanDecision
+from metajudge.types import AnyVerdict
 
 
-@dataclass(frozen=True)
-class ClashReviewable:
-    """A :class:`~metajudge.reviewables.reviewable.Reviewable`."""
+class ClashReviewable(Reviewable):
+    """A panel's ranking of the candidates' answers."""
 
-    state: ReviewState
-    kind: Literal["clash"] = "clash"
+    kind = "clash"
 
     @cached_property
     def record(self) -> ClashRecord | None:
@@ -37,71 +31,54 @@ class ClashReviewable:
         return {} if self.record is None else labels_of(self.record, self.state.review.review_id)
 
     @cached_property
-    def asks(self) -> Asks:
-        """What kind of answer is wanted: a comparison of two, a ranking of more."""
-        return asked_for(None, len(self.labels))
+    def sheet(self) -> ClashSheet | None:
+        """The full view; None with the record."""
+        return None if self.record is None else full_sheet(self.record, self.labels)
 
-    def blind_view(self, reviewer: str | None) -> Sheet:
-        return self._view(reviewer, None, outcomes_about_verdict(given=False, scores=False), blind=True)
+    def tips(self) -> tuple[str, ...]:
+        return () if self.record is None else (triage_of(self.record),)
 
-    def full_view(self, reviewer: str | None) -> Sheet:
-        review = self.state.review
-        sheet = None if self.record is None else full_sheet(self.record, self.labels)
-        given = outcomes_about_verdict(given=review.verdict is not None, scores=False)
-        found = self._view(reviewer, sheet, given, blind=False)
-        return replace(
-            found,
-            machine=() if sheet is None or self.record is None else self._machine(sheet, self.record),
-            tips=() if sheet is None else (triage_of(sheet.record),),
-            people=people_of(self.state, reviewer, self.labels),
-            record={**found.record, "verdict": None if review.verdict is None else str(review.verdict)},
-        )
+    def outcomes(self, *, blind: bool) -> tuple[Choice, ...]:
+        return () if self.record is None else super().outcomes(blind=blind)
 
-    def _view(
-        self, reviewer: str | None, sheet: ClashSheet | None, outcomes: tuple[Choice, ...], *, blind: bool
-    ) -> Sheet:
-        frame = frame_of(self.kind, self.state, reviewer, blind=blind)
-        if self.record is None:
-            return replace(frame, asks=self.asks, missing=MISSING)
-        order = shown_order(self.labels, self.state.review.review_id, reviewer)
-        return replace(
-            frame,
-            passages=self._blind_passages(self.record, order) if sheet is None else _full_passages(sheet, order),
-            asks=self.asks,
-            choices=(*verdicts(self.asks, order, None, None), *outcomes),
-            hint=hint(self.asks, order, None, None),
-        )
+    def decision(
+        self, reviewer: str, answer: Answer, verdict: str | AnyVerdict | None, decided_at: float
+    ) -> HumanDecision:
+        review, written = self.state.review, None if verdict is None else str(verdict)
+        return clash_decision(review, reviewer, answer.outcome, written, reason=answer.reason, decided_at=decided_at)
 
-    def named(self, verdict: str) -> str:
-        return by_name(verdict, self.labels)
+    def passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
+        if self.record is None or self.sheet is None:
+            return ()
+        record, criteria = self.record, self.sheet.criteria
+        texts = blind_sheet(record, self.labels).answers if blind else {}
+        full = {one.label: one for one in self.sheet.answers}
+        found = [Passage("question", "Question", record.question)]
+        for label in order:
+            one, title = full[label], f"Answer {label}"
+            if blind:
+                found.append(Passage("response", title, texts[label], label))
+                continue
+            note = ", ".join(filter(None, (one.given.model, "the answer was cut" if one.cut else "")))
+            found.append(Passage("response", title, one.given.text or "", label, "", one.given.name, note, one.best))
+        if record.reference:
+            found.append(Passage("reference", "Reference", record.reference))
+        if criteria:
+            lines = [f"{one.name} ({one.weight:.0%}){f': {one.asks}' if one.asks else ''}" for one in criteria]
+            found.append(Passage("criteria", "Criteria", "\n".join(lines)))
+        return tuple(found)
 
-    def decide(self, reviewer: str, answer: Answer, *, decided_at: float) -> HumanDecision:
-        verdict = answer.verdict
-        made = clash_decision(
-            self.state.review,
-            reviewer,
-            answer.outcome,
-            None if verdict is None else self.named(str(verdict)),
-            reason=answer.reason,
-            decided_at=decided_at,
-        )
-        return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    def _blind_passages(self, record: ClashRecord, order: Sequence[str]) -> tuple[Passage, ...]:
-        sheet = blind_sheet(record, self.labels)
-        found = [Passage("question", "Question", sheet.question)]
-        found += [Passage("response", f"Answer {label}", sheet.answers[label], label) for label in order]
-        return (*found, *_asked(sheet.reference, sheet.criteria))
-
-    def _machine(self, sheet: ClashSheet, record: ClashRecord) -> tuple[Section, ...]:
-        verdict = panel_verdict(record)
-        facts = [Fact("Verdict", verdict_of(record)), Fact("To be done", triage_of(record))]
+    def machine(self) -> tuple[Section, ...]:
+        if self.record is None or self.sheet is None:
+            return ()
+        sheet, verdict = self.sheet, panel_verdict(self.record)
+        facts = [Fact("Verdict", verdict_of(self.record)), Fact("To be done", triage_of(self.record))]
         if verdict is not None:
             facts.append(Fact("Ranking", by_label(str(verdict).replace(" ", ""), self.labels)))
             facts.append(Fact("By the candidates' names", str(verdict)))
         facts += [Fact(name, value) for name, value in sheet.facts]
         facts += [Fact(f"No answer of {name}", why, "bad") for name, why in sheet.missing]
-        facts += [Fact("Notice", one, "warn") for one in record.notices]
+        facts += [Fact("Notice", one, "warn") for one in self.record.notices]
         answers = Table(
             "Answers, best first",
             ("Answer", "Candidate", "Model", "Points", "Best", "Cost", "Seconds", "Names hidden"),
@@ -125,28 +102,8 @@ class ClashReviewable:
         return tuple(found)
 
 
-def _full_passages(sheet: ClashSheet, order: Sequence[str]) -> tuple[Passage, ...]:
-    answers = {one.label: one for one in sheet.answers}
-    found = [Passage("question", "Question", sheet.record.question)]
-    for label in order:
-        one, model = answers[label], answers[label].given.model
-        note = ", ".join((*((model,) if model else ()), *(("the answer was cut",) if one.cut else ())))
-        found.append(
-            Passage("response", f"Answer {label}", one.given.text or "", label, "", one.given.name, note, one.best)
-        )
-    return (*found, *_asked(sheet.record.reference, sheet.criteria))
-
-
 def _cost(usd: float | None) -> str:
     return "unknown" if usd is None else dollars(usd)
-
-
-def _asked(reference: str | None, criteria: Sequence[Criterion]) -> tuple[Passage, ...]:
-    found = [Passage("reference", "Reference", reference)] if reference else []
-    if criteria:
-        lines = [f"{one.name} ({one.weight:.0%}){f': {one.asks}' if one.asks else ''}" for one in criteria]
-        found.append(Passage("criteria", "Criteria", "\n".join(lines)))
-    return tuple(found)
 
 
 def _means(sheet: ClashSheet) -> Table:

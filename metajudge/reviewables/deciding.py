@@ -1,19 +1,117 @@
-"""Recording what people say: one way for the terminal, pages, HTTP and files."""
+"""From a review to what a person may see of it, and from what they say to its decision: one way for every surface."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from metajudge.errors import InputError, ReviewError
+from metajudge.reviewables.cases import CaseReviewable
+from metajudge.reviewables.clashes import ClashReviewable
 from metajudge.reviewables.files import AnswerRow
 from metajudge.reviewables.judgments import JudgmentReviewable
-from metajudge.reviewables.opening import decides_blind, existing_state, item_states, reviewable_of
-from metajudge.reviewables.reviewable import Answer, Reviewable
-from metajudge.reviews.review import HumanDecision, ReviewState
-from metajudge.reviews.seen import Onlooker
+from metajudge.reviewables.reviewable import Answer, Reviewable, has_decided, may_see_people
+from metajudge.reviewables.sheet import Sheet
+from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
+from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
 from metajudge.store.protocol import Store
+from metajudge.store.redaction import without_label
+from metajudge.store.undecided import undecided_by
+from metajudge.types import Assessment
 
 OTHER = "it is about other responses, another question or another instruction"
+ITEM_REVIEWS = 200
+"""Reviews of one item that are looked at together."""
+
+
+async def view_of(store: Store, one: Reviewable, person: Onlooker, *, blind: bool) -> Sheet:
+    """The sheet a person may see; a full one is recorded as seen, so that no later decision counts as blind.
+
+    Args:
+        blind: whether a blind one is wanted. Where the policy wants decisions blind, every sheet is blind until the
+            person has decided.
+    """
+    # Somebody with a session and no name yet may still be one who decides.
+    name = "" if person.reviewer is None and person.session is not None else person.reviewer
+    if blind or await must_be_blind(store, one.state, person.reviewer):
+        return one.view(name, blind=True)
+    if name is not None:
+        await remember_seen(store.audit_log, [subject_of(one.state.review)], person, now=time.time())
+    return one.view(name, blind=False)
+
+
+async def must_be_blind(store: Store, state: ReviewState, reviewer: str | None) -> bool:
+    """Whether the policy hides the machine's result from a person: until they have decided, or all who were to have."""
+    return state.review.blind and not await is_settled(store, state, reviewer)
+
+
+async def is_settled(store: Store, state: ReviewState, reviewer: str | None) -> bool:
+    """Whether a person can no longer decide anything on the subject of a review.
+
+    Another policy may have sent the same judgment to review once more.
+    """
+    decided = state.status is ReviewStatus.DECIDED
+    if not decided and (reviewer is None or not may_see_people(state, reviewer)):
+        return False
+    if state.review.subject != "judgment":
+        return True
+    undecided = await store.ask(lambda connection: undecided_by(connection, reviewer))
+    return state.review.subject_id not in undecided.subjects
+
+
+async def decides_blind(store: Store, review: Review, person: Onlooker) -> bool:
+    """Whether a person has not been shown the machine's result on a review's subject."""
+    return not await has_seen(store.audit_log, subject_of(review), person)
+
+
+def subject_of(review: Review) -> str:
+    """The subject of a review in the record of what was seen; the same for every review of a judgment."""
+    return review.subject_id if review.subject == "judgment" else review.subject_digest
+
+
+async def reviewable_of(store: Store, state: ReviewState, *, whole: bool = True) -> Reviewable:
+    """The reviewable of a review.
+
+    Args:
+        whole: with what meta-judges said of a judgment, for a full view; False for a list, or a blind view.
+    """
+    review = state.review
+    if review.kind != "judgment":
+        return ClashReviewable(state) if review.kind == "clash" else CaseReviewable(state)
+    judgment = await store.find_judgment(review.subject_digest)
+    if judgment is None:
+        return JudgmentReviewable(state, None)
+    return JudgmentReviewable(state, without_label(judgment), await _assessment(store, state) if whole else None)
+
+
+async def existing_state(store: Store, review_id: str) -> ReviewState:
+    """The state of a review.
+
+    Raises:
+        ReviewError: there is none (reason ``unknown``).
+    """
+    state = await store.reviews.get(review_id, now=time.time())
+    if state is None:
+        raise ReviewError(f"there is no review {review_id!r}: `metajudge review list` shows those there are", "unknown")
+    return state
+
+
+async def item_states(store: Store, item_id: str) -> Sequence[ReviewState]:
+    """All reviews of an item, in the order of the queue; at most :data:`ITEM_REVIEWS`."""
+    page = await store.reviews.page(ReviewFilter(item_id=item_id), now=time.time(), limit=ITEM_REVIEWS)
+    return page.reviews
+
+
+async def _assessment(store: Store, state: ReviewState) -> Assessment | None:
+    """The newest assessment decided by the review's policy, else the newest."""
+    review = state.review
+    shown = await store.show(review.subject_id) or {}
+    rows = [row for name in ("history", "assessments") for row in shown.get(name, ())]
+    own = [row["payload"] for row in rows if row["judgment_digest"] == review.subject_digest]
+    found = [Assessment.model_validate(payload) for payload in own]
+    policy = None if review.policy is None else review.policy.digest
+    decided = [one for one in found if one.decision is not None and one.decision.policy_digest == policy]
+    return next(reversed(decided or found), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +168,18 @@ def why_seen(asked: bool, answer: Answer, made: HumanDecision) -> str | None:
     return f"counts as seen: {outcome}; an own verdict alone is blind"
 
 
-async def decision_on(store: Store, review_id: str, person: Onlooker, answer: Answer) -> HumanDecision:
-    """The decision record of a person's answer.
+async def decide(store: Store, review_id: str, person: Onlooker, answer: Answer) -> Recorded:
+    """Records a decision; repeating it changes nothing.
 
     It is blind where the person was not shown the machine's result before, whatever they say.
 
     Raises:
         InputError: the answer cannot be recorded, or nobody is named.
-        ReviewError: there is no such review.
+        ReviewError: there is no such review; and those of the queue.
     """
-    if person.reviewer is None:
-        raise InputError("nobody is named who decides: give the reviewer's name")
-    state = await existing_state(store, review_id)
-    one = await reviewable_of(store, state, whole=False)
-    claimed = answer.blind or (answer.outcome is None and answer.verdict is not None)
-    blind = claimed and await decides_blind(store, state.review, person)
-    return one.decide(person.reviewer, replace(answer, blind=blind), decided_at=time.time())
-
-
-async def decide(store: Store, review_id: str, person: Onlooker, answer: Answer) -> Recorded:
-    """Records a decision; repeating it changes nothing.
-
-    Raises:
-        InputError, ReviewError: as in :func:`decision_on`, and those of the queue.
-    """
-    made = await decision_on(store, review_id, person, answer)
-    before = await existing_state(store, review_id)
+    made, before = await _decision(store, review_id, person, answer)
     state = await store.reviews.decide(made, now=time.time())
-    seen = why_seen(before.review.blind, answer, made)
-    return Recorded(state, own_decision(state, made.reviewer), len(state.history) > len(before.history), seen)
+    return replace(_recorded(state, before, made), seen=why_seen(before.review.blind, answer, made))
 
 
 async def amend(store: Store, review_id: str, person: Onlooker, answer: Answer) -> Recorded:
@@ -107,11 +188,25 @@ async def amend(store: Store, review_id: str, person: Onlooker, answer: Answer) 
     It is blind where the person still was not shown the machine's result.
 
     Raises:
-        InputError, ReviewError: as in :func:`decision_on`, and those of the queue.
+        InputError, ReviewError: as in :func:`decide`.
     """
-    made = await decision_on(store, review_id, person, answer)
-    before = await existing_state(store, review_id)
-    state = await store.reviews.amend(made, now=time.time())
+    made, before = await _decision(store, review_id, person, answer)
+    return _recorded(await store.reviews.amend(made, now=time.time()), before, made)
+
+
+async def _decision(
+    store: Store, review_id: str, person: Onlooker, answer: Answer
+) -> tuple[HumanDecision, ReviewState]:
+    """The decision record of a person's answer, and the review as it is before."""
+    if person.reviewer is None:
+        raise InputError("nobody is named who decides: give the reviewer's name")
+    one = await reviewable_of(store, await existing_state(store, review_id), whole=False)
+    claimed = answer.blind or (answer.outcome is None and answer.verdict is not None)
+    blind = claimed and await decides_blind(store, one.state.review, person)
+    return one.decide(person.reviewer, replace(answer, blind=blind), decided_at=time.time()), one.state
+
+
+def _recorded(state: ReviewState, before: ReviewState, made: HumanDecision) -> Recorded:
     return Recorded(state, own_decision(state, made.reviewer), len(state.history) > len(before.history))
 
 
@@ -123,24 +218,15 @@ async def decide_several(store: Store, review_ids: Sequence[str], person: Onlook
 
     Raises:
         InputError: none is named, one is named twice, or corrected scores are given, which belong to one review.
+        ReviewError: there is no such review; nothing was recorded.
     """
     if not review_ids or len(set(review_ids)) < len(review_ids):
         raise InputError("name each review once")
     if answer.scores:
         raise InputError("corrected scores belong to one review: decide these one by one")
-    first = await _reviewable(store, review_ids[0])
-    given = replace(_in_names(first, answer), bulk=len(review_ids) > 1)
-    recorded, left_out = [], {}
-    for review_id in review_ids:
-        one = await _reviewable(store, review_id)
-        if answer.outcome is None and one is not first and not carries_over(first, one):
-            left_out[review_id] = OTHER
-            continue
-        try:
-            recorded.append(await decide(store, review_id, person, given))
-        except (InputError, ReviewError) as error:
-            left_out[review_id] = str(error)
-    return Carried(tuple(recorded), left_out)
+    states = [await existing_state(store, name) for name in review_ids]
+    first = await reviewable_of(store, states[0], whole=False)
+    return await _carried(store, first, states, person, replace(_in_names(first, answer), bulk=len(states) > 1))
 
 
 async def decide_item(store: Store, review_id: str, person: Onlooker, answer: Answer) -> Carried:
@@ -154,21 +240,38 @@ async def decide_item(store: Store, review_id: str, person: Onlooker, answer: An
     """
     if answer.outcome is not None or answer.verdict is None:
         raise InputError("only a verdict of your own holds for all reviews of an item; an outcome is about one of them")
-    one = await _reviewable(store, review_id)
+    one = await reviewable_of(store, await existing_state(store, review_id), whole=False)
     given = _in_names(one, answer)
     first = await decide(store, review_id, person, given)
-    reviewer = first.decision.reviewer
-    recorded, left_out = [first], {}
-    for other in await item_states(store, one.state.review.item_id):
-        name = other.review.review_id
-        if name == review_id or any(made.reviewer == reviewer for made in other.decisions):
-            continue
-        if not carries_over(one, await reviewable_of(store, other, whole=False)):
+    states = await item_states(store, one.state.review.item_id)
+    others = [
+        state
+        for state in states
+        if state.review.review_id != review_id and not has_decided(state, first.decision.reviewer)
+    ]
+    more = await _carried(store, one, others, person, replace(given, bulk=True), claimed_by=first.decision.reviewer)
+    return Carried((first, *more.recorded), more.left_out)
+
+
+async def _carried(
+    store: Store,
+    first: Reviewable,
+    states: Sequence[ReviewState],
+    person: Onlooker,
+    answer: Answer,
+    claimed_by: str | None = None,
+) -> Carried:
+    """Records an answer on each review for which it says the same as on the first, claimed before if so asked."""
+    recorded, left_out = [], {}
+    for state in states:
+        name = state.review.review_id
+        if answer.outcome is None and not carries_over(first, await reviewable_of(store, state, whole=False)):
             left_out[name] = OTHER
             continue
         try:
-            await store.reviews.claim(reviewer, now=time.time(), review_id=name)
-            recorded.append(await decide(store, name, person, replace(given, bulk=True)))
+            if claimed_by is not None:
+                await store.reviews.claim(claimed_by, now=time.time(), review_id=name)
+            recorded.append(await decide(store, name, person, answer))
         except (InputError, ReviewError) as error:
             left_out[name] = str(error)
     return Carried(tuple(recorded), left_out)
@@ -180,7 +283,7 @@ def carries_over(first: Reviewable, second: Reviewable) -> bool:
     It does for judgments of the same responses to the same question under the same instruction, by the same kind of
     answer; and for clashes of the same answers to the same question. Cases have no verdict.
     """
-    if isinstance(first, JudgmentReviewable) and isinstance(second, JudgmentReviewable):
+    if first.kind == second.kind == "judgment":
         one, other = first.judgment, second.judgment
         if one is None or other is None or first.asks != second.asks or first.labels != second.labels:
             return False
@@ -197,17 +300,12 @@ def own_decision(state: ReviewState, reviewer: str) -> HumanDecision:
 def machine_said(one: Reviewable) -> str:
     """What a person is told after a blind decision: the machine's result and the names behind the labels."""
     review = one.state.review
-    if isinstance(one, JudgmentReviewable):
-        verdict = review.verdict if one.judgment is None else one.judgment.verdict
-        judge = f"The judge's verdict was {verdict if verdict is not None else 'none'}"
+    if one.kind == "judgment":
+        judge = f"The judge's verdict was {one.verdict if one.verdict is not None else 'none'}"
     else:
         judge = f"The panel's verdict was {review.verdict}" if review.verdict is not None else "There was no verdict"
-    names = [f"{label} is {name}" for label, name in getattr(one, "labels", {}).items()]
+    names = [f"{label} is {name}" for label, name in one.labels.items()]
     return f"{', '.join(names)}{'. ' if names else ''}{judge}; the policy's action was {review.action}."
-
-
-async def _reviewable(store: Store, review_id: str) -> Reviewable:
-    return await reviewable_of(store, await existing_state(store, review_id), whole=False)
 
 
 def _in_names(one: Reviewable, answer: Answer) -> Answer:
@@ -225,10 +323,8 @@ async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> Imported:
     """
     made, seen = [], []
     for row in rows:
-        one = await _reviewable(store, row.review_id)
-        person = Onlooker(row.reviewer)
-        claimed = row.answer.outcome is None
-        blind = claimed and await decides_blind(store, one.state.review, person)
+        one = await reviewable_of(store, await existing_state(store, row.review_id), whole=False)
+        blind = row.answer.outcome is None and await decides_blind(store, one.state.review, Onlooker(row.reviewer))
         at = time.time() if row.decided_at is None else row.decided_at
         try:
             decision = one.decide(row.reviewer, replace(row.answer, blind=blind), decided_at=at)

@@ -1,8 +1,5 @@
 """Sheets to files and answers from files: JSONL or CSV, by the file's name."""
 
-import csv
-import io
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,10 +8,12 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.files.tables import csv_rows, write_table
+from metajudge.files.tables import unescaped, write_table
 from metajudge.readers.lines import Line, Source, read_lines
+from metajudge.readers.tables import csv_table
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet
+from metajudge.reviews.deciding import number_in
 from metajudge.reviews.review import HumanDecision, reviewer_name
 
 _OF_REVIEW = (
@@ -24,20 +23,8 @@ _OF_REVIEW = (
 TO_FILL_IN = ("reviewer", "outcome", "corrected_verdict", "scores", "reason", "decided_at")
 COLUMNS = (
     *_OF_REVIEW,
-    *(
-        "kind",
-        "policy",
-        "status",
-        "why",
-        "question",
-        "labels",
-        "responses",
-        "reference",
-        "criteria",
-        "verdict",
-        "rationale",
-    ),
-    *("machine", "tips", "people", "answers", "missing"),
+    *("kind", "policy", "status", "why", "question", "labels", "responses", "reference", "criteria", "verdict"),
+    *("rationale", "machine", "tips", "people", "answers", "missing"),
     *TO_FILL_IN,
 )
 """What an export has; the last six are to be filled in, and are what an import reads."""
@@ -70,7 +57,8 @@ def export_rows(sheet: Sheet, decisions: Sequence[HumanDecision]) -> list[dict[s
     base = {**dict.fromkeys(COLUMNS), **sheet_row(sheet)}
     if sheet.blind or not decisions:
         return [base]
-    return [base | _decided(one) for one in decisions]
+    found = [one.data("reviewer", "outcome", "scores", "reason", "decided_at", "verdict") for one in decisions]
+    return [base | {"corrected_verdict": one.pop("verdict")} | one for one in found]
 
 
 def sheet_row(sheet: Sheet) -> dict[str, Any]:
@@ -108,17 +96,6 @@ def _text(sheet: Sheet, kind: str) -> str | None:
     return next((one.text for one in sheet.passages if one.kind == kind), None)
 
 
-def _decided(decision: HumanDecision) -> dict[str, Any]:
-    return {
-        "reviewer": decision.reviewer,
-        "outcome": decision.outcome.value,
-        "corrected_verdict": None if decision.verdict is None else str(decision.verdict),
-        "scores": decision.scores,
-        "reason": decision.reason,
-        "decided_at": decision.decided_at,
-    }
-
-
 def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     """Writes rows as CSV (``.csv``) or JSONL; returns their number.
 
@@ -152,9 +129,10 @@ def read_answers(path: Path, *, reviewer: str | None = None) -> list[AnswerRow]:
 def _answer(where: str, row: Mapping[str, Any], reviewer: str | None) -> AnswerRow:
     try:
         verdict = row.get("corrected_verdict")
+        written = str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
         answer = Answer(
             outcome=row.get("outcome") or None,
-            verdict=None if verdict is None or verdict == "" else _written(verdict),
+            verdict=None if verdict is None or verdict == "" else written,
             scores=tuple(f"{name}={score}" for name, score in _scores(row.get("scores")).items()),
             reason=str(row.get("reason") or ""),
         )
@@ -163,10 +141,6 @@ def _answer(where: str, row: Mapping[str, Any], reviewer: str | None) -> AnswerR
         return AnswerRow(where, str(row.get("review_id") or ""), named, answer, _time(row.get("decided_at")), blind)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def _written(verdict: Any) -> str:
-    return str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
 
 
 def _scores(given: Any) -> dict[str, Any]:
@@ -182,37 +156,21 @@ def _scores(given: Any) -> dict[str, Any]:
 def _time(given: Any) -> float | None:
     if given in (None, ""):
         return None
-    try:
-        at = float(given)
-    except (TypeError, ValueError):
-        at = math.nan
-    if not 0 <= at < math.inf:
+    at = number_in(given) if isinstance(given, str | int | float) else None
+    if at is None or at < 0:
         raise InputError(f"decided_at: {given!r} is not a number of seconds since 1970")
     return at
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if path.suffix == ".csv":
-        yield from _csv_rows(path)
-        return
-    for line in read_lines(Source(path, str(path))):
-        if not isinstance(line, Line):
-            raise InputError(str(line))
-        yield f"{path}:{line.number}", line.data
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path} as UTF-8 text: {error}") from error
-    try:
-        rows = csv_rows(io.StringIO(text, newline=""))
-        _, header = next(rows, (1, {}))
-        missing = {"review_id", "outcome"} - header.keys()
+    source = Source(path, str(path))
+    table = csv_table(source) if path.suffix == ".csv" else None
+    if table is not None:
+        missing = {"review_id", "outcome"} - set(header := table.columns())
         if missing:
             raise InputError(f"{path}:1: no column {', '.join(sorted(missing))}; there are {list(header)}")
-        for line, row in rows:
-            yield f"{path}:{line}", {name: value for name, value in row.items() if value}
-    except csv.Error as error:
-        raise InputError(f"{path}:{error}") from None
+    for line in read_lines(source) if table is None else table.rows():
+        if not isinstance(line, Line):
+            raise InputError(str(line))
+        row = line.data if table is None else {name: unescaped(cell) for name, cell in line.data.items() if cell}
+        yield f"{path}:{line.number}", row

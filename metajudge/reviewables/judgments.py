@@ -1,37 +1,20 @@
 """A judge's verdict as a reviewable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
-from metajudge.reviewables.comparing import asked_for, hint, verdicts
-from metajudge.reviewables.labels import by_name, in_reviewers_words, judges_labels, labels_for, shown_order
-from metajudge.reviewables.parts import frame_of, number, outcomes_about_verdict, people_of, written
-from metajudge.reviewables.reviewable import Answer
-from metajudge.reviewables.sheet import Asks, Choice, Cue, Fact, Passage, Section, Sheet, Table
+from metajudge.reviewables.labels import in_reviewers_words, judges_labels, labels_for
+from metajudge.reviewables.reviewable import Reviewable, number, written
+from metajudge.reviewables.sheet import Cue, Fact, Passage, Section, Table
 from metajudge.reviewables.wording import signal_lines
-from metajudge.reviews.deciding import decision_from
-from metajudge.reviews.review import HumanDecision, ReviewState
 from metajudge.types import AgentResult, Assessment, Category, Grade, Judgment
 from metajudge.vetting.blind_texts import blind_texts
 
-MISSING = "The texts are not in the store: they were deleted or never stored."
 
+class JudgmentReviewable(Reviewable):
+    """A judge's verdict on the responses of an item."""
 
-@dataclass(frozen=True)
-class JudgmentReviewable:
-    """A :class:`~metajudge.reviewables.reviewable.Reviewable`.
-
-    Attributes:
-        judgment: without its label, which no view of a review has; None where it was forgotten.
-        assessment: the one that the review's policy decided, else the newest; None without one.
-    """
-
-    state: ReviewState
-    judgment: Judgment | None
-    assessment: Assessment | None = None
-    kind: Literal["judgment"] = "judgment"
+    kind = "judgment"
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -42,61 +25,11 @@ class JudgmentReviewable:
         names = self.judgment.order if single else tuple(self.judgment.item.responses)
         return labels_for(names, self.judgment.item.digest)
 
-    @cached_property
-    def asks(self) -> Asks:
-        """What kind of answer is wanted."""
-        return "outcome" if self.judgment is None else asked_for(self.judgment.verdict, len(self.labels))
-
-    def blind_view(self, reviewer: str | None) -> Sheet:
-        return self._view(reviewer, outcomes_about_verdict(given=False, scores=False), blind=True)
-
-    def full_view(self, reviewer: str | None) -> Sheet:
-        judgment, review = self.judgment, self.state.review
-        verdict = review.verdict if judgment is None else judgment.verdict
-        outcomes = outcomes_about_verdict(given=verdict is not None or judgment is None, scores=bool(review.criteria))
-        sheet = self._view(reviewer, outcomes, blind=False)
+    def tips(self) -> tuple[str, ...]:
         decision = None if self.assessment is None else self.assessment.decision
-        return replace(
-            sheet,
-            criteria=review.criteria,
-            machine=tuple(self._machine()),
-            tips=() if decision is None else (decision.justification,),
-            people=people_of(self.state, reviewer, self.labels),
-            record={**sheet.record, "verdict": None if verdict is None else str(verdict)},
-        )
+        return () if decision is None else (decision.justification,)
 
-    def _view(self, reviewer: str | None, outcomes: tuple[Choice, ...], *, blind: bool) -> Sheet:
-        judgment, order = self.judgment, shown_order(self.labels, self.state.review.review_id, reviewer)
-        verdict, scale = (None, None) if judgment is None else (judgment.verdict, judgment.item.scale)
-        return replace(
-            frame_of(self.kind, self.state, reviewer, blind=blind),
-            passages=self._passages(order, blind=blind),
-            asks=self.asks,
-            choices=(*verdicts(self.asks, order, verdict, scale), *outcomes),
-            hint=hint(self.asks, order, scale, verdict),
-            missing=MISSING if judgment is None else "",
-        )
-
-    def named(self, verdict: str) -> str:
-        return by_name(verdict, self.labels) if self.asks in ("comparison", "ranking") else verdict
-
-    def decide(self, reviewer: str, answer: Answer, *, decided_at: float) -> HumanDecision:
-        verdict = answer.verdict
-        if isinstance(verdict, str):
-            verdict = self.named(verdict)
-        made = decision_from(
-            self.state.review,
-            self.judgment,
-            reviewer,
-            answer.outcome,
-            verdict,
-            answer.scores,
-            reason=answer.reason,
-            decided_at=decided_at,
-        )
-        return made.model_copy(update={"blind": answer.blind, "bulk": answer.bulk})
-
-    def _passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
+    def passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
         if self.judgment is None:
             return ()
         item = self.judgment.item
@@ -114,23 +47,16 @@ class JudgmentReviewable:
             found.append(Passage("reference", "Reference", item.reference))
         return tuple(found)
 
-    def _machine(self) -> list[Section]:
-        found = [] if self.judgment is None else [self._verdict(self.judgment)]
+    def machine(self) -> tuple[Section, ...]:
+        found = () if self.judgment is None else (self._verdict(self.judgment),)
         if self.assessment is not None:
-            return [*found, *results(self.assessment)]
+            return (*found, *results(self.assessment))
         review = self.state.review
-        facts = [Fact("Policy's action", review.action)]
-        facts += [
-            Fact(name.capitalize(), number(value))
-            for name, value in (
-                ("score", review.score),
-                ("probability", review.probability),
-                ("confidence", review.confidence),
-            )
-            if value is not None
-        ]
-        facts += [Fact(name.replace("_", " "), number(score)) for name, score in review.criteria.items()]
-        return [*found, Section("Result of vetting", tuple(facts))]
+        numbers = {"Score": review.score, "Probability": review.probability, "Confidence": review.confidence}
+        known = {name: value for name, value in numbers.items() if value is not None}
+        scores = {name.replace("_", " "): score for name, score in review.criteria.items()}
+        facts = [Fact(name, number(value)) for name, value in (*known.items(), *scores.items())]
+        return (*found, Section("Result of vetting", (Fact("Policy's action", review.action), *facts)))
 
     def _verdict(self, judgment: Judgment) -> Section:
         seen = judges_labels(judgment, self.labels)

@@ -42,21 +42,23 @@ def by_name(text: str, labels: Mapping[str, str]) -> str:
 
     One label alone is the best: ``R2`` of R1, R2 and R3 is ``R2>R1=R3``.
     """
-    parts = _SIGN.split(text.strip())
-    named = [one.strip() for one in parts[::2]]
+    named = [one.strip() for one in _SIGN.split(text.strip())[::2]]
     if not set(named) <= set(labels):
         return text
     if len(named) == 1 and len(labels) > 1:
         others = [name for label, name in labels.items() if label != named[0]]
         return f"{labels[named[0]]}>{'='.join(others)}"
-    return "".join(labels[one.strip()] if place % 2 == 0 else one for place, one in enumerate(parts))
+    return _called(text.strip(), labels)
 
 
 def by_label(text: str, labels: Mapping[str, str]) -> str:
     """A verdict written with the responses' names, with labels in their place."""
-    called = {name: label for label, name in labels.items()}
+    return _called(text, {name: label for label, name in labels.items()})
+
+
+def _called(text: str, names: Mapping[str, str]) -> str:
     parts = _SIGN.split(text)
-    return "".join(called.get(one.strip(), one) if place % 2 == 0 else one for place, one in enumerate(parts))
+    return "".join(names.get(one.strip(), one) if place % 2 == 0 else one for place, one in enumerate(parts))
 
 
 def judges_labels(judgment: Judgment, labels: Mapping[str, str]) -> dict[str, str]:
@@ -92,14 +94,10 @@ def in_reviewers_words(text: str, seen: Mapping[str, str]) -> str:
             rf"(?<![A-Za-z0-9_])({'|'.join(map(re.escape, sorted(long, key=len, reverse=True)))}){ends}"
         )
         return anywhere.sub(lambda found: f"{found[0]} [{seen[found[1]]}]", text)
-    text = marks.sub(lambda found: f"{found[0]} [{_marked(found, seen)}]", text)
-    return nouns.sub(lambda found: f"{found[0]} [{_named(found, known)}]" if found[1] in seen else found[0], text)
 
+    def named(found: re.Match[str]) -> str:
+        both = [known[one.casefold()] for one in found.groups() if one is not None]
+        return f"{found[0]} [{', '.join(both)}]" if found[1] in seen else found[0]
 
-def _marked(found: re.Match[str], seen: Mapping[str, str]) -> str:
-    return seen[found[1]] if found[3] is None else f"{seen[found[1]]}{found[2]}{seen[found[3]]}"
-
-
-def _named(found: re.Match[str], known: Mapping[str, str]) -> str:
-    first = known[found[1].casefold()]
-    return first if found[2] is None else f"{first}, {known[found[2].casefold()]}"
+    text = marks.sub(lambda found: f"{found[0]} [{''.join(seen.get(one, one) for one in found.groups(''))}]", text)
+    return nouns.sub(named, text)

@@ -6,10 +6,11 @@ and no decision or comment of other people.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["judgment", "clash", "case"]
+from metajudge.reviews.review import Kind
+
 PassageKind = Literal["question", "response", "reference", "context", "output", "criteria", "instruction", "notice"]
 Asks = Literal["comparison", "ranking", "grade", "category", "outcome"]
 Tone = Literal["", "good", "warn", "bad"]
@@ -160,8 +161,3 @@ class Sheet:
     def passage(self, label: str) -> Passage:
         """The response under a label."""
         return next(one for one in self.passages if one.label == label)
-
-
-def sheet_data(sheet: Sheet) -> dict[str, Any]:
-    """A sheet as plain data, with every field."""
-    return asdict(sheet)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
@@ -78,20 +79,16 @@ class ReviewerAgreement:
 
 def reviewer_agreement(states: Sequence[ReviewState]) -> ReviewerAgreement:
     """Agreement on outcomes; ``cannot_tell`` is an outcome like the others."""
-    by_reviewer = [{one.reviewer: one.outcome.value for one in state.decisions} for state in states]
-    shared = [outcomes for outcomes in by_reviewer if len(outcomes) > 1]
-    reviewers = sorted({name for outcomes in by_reviewer for name in outcomes})
-    counts: dict[str, Counter[str]] = {name: Counter() for name in reviewers}
-    for outcomes in by_reviewer:
-        for name, outcome in outcomes.items():
-            counts[name][outcome] += 1
+    told = [{one.reviewer: one.outcome.value for one in state.decisions} for state in states]
+    shared = [outcomes for outcomes in told if len(outcomes) > 1]
+    reviewers = sorted({name for outcomes in told for name in outcomes})
     pairs = {}
-    for index, first in enumerate(reviewers):
-        for second in reviewers[index + 1 :]:
-            both = [outcomes for outcomes in shared if first in outcomes and second in outcomes]
-            if both:
-                pairs[first, second] = cohen_kappa([one[first] for one in both], [one[second] for one in both])
+    for first, second in combinations(reviewers, 2):
+        both = [one for one in shared if first in one and second in one]
+        if both:
+            pairs[first, second] = cohen_kappa([one[first] for one in both], [one[second] for one in both])
     ratings: list[list[Hashable | None]] = [[outcomes.get(name) for name in reviewers] for outcomes in shared]
+    counts = {name: Counter(outcomes[name] for outcomes in told if name in outcomes) for name in reviewers}
     return ReviewerAgreement(
         alpha=krippendorff_alpha(ratings) if shared else None,
         pairs=pairs,
@@ -138,8 +135,8 @@ def settlement_of(decisions: Sequence[HumanDecision], verdict: AnyVerdict | None
     """
     if len(decisions) < reviewers:
         return None
-    right = [one for one in decisions if _says_right(one, verdict) is True]
-    wrong = [one for one in decisions if _says_right(one, verdict) is False]
+    votes = [(one, _says_right(one, verdict)) for one in decisions]
+    right, wrong = ([one for one, said in votes if said is side] for side in (True, False))
     if not right and not wrong:
         return Settlement(Ruling.CANNOT_TELL)
     if len(right) == len(wrong):

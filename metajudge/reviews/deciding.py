@@ -42,13 +42,15 @@ def decision_from(
     """
     person, corrected = reviewer_name(reviewer), _verdict(verdict, review, judgment)
     if outcome is None:
-        outcome, corrected, blind = _compared(review, judgment, corrected), corrected, True
-        if outcome == Outcome.APPROVE:
-            corrected = None
+        outcome, blind = _compared(review, judgment, corrected), True
+        corrected = None if outcome == Outcome.APPROVE else corrected
     if outcome not in list(Outcome):
         raise InputError(f"no such outcome {outcome!r}: one of {', '.join(Outcome)}")
-    if judgment is not None and judgment.verdict is None:
-        _refuse_without_verdict(review, outcome)
+    if judgment is not None and judgment.verdict is None and outcome in (Outcome.APPROVE, Outcome.REJECT):
+        raise InputError(
+            f"review {review.review_id}: the judge gave no verdict, so there is nothing to {outcome}: give a verdict "
+            "of your own, or cannot_tell"
+        )
     try:
         return HumanDecision(
             review_id=review.review_id,
@@ -131,11 +133,8 @@ def _single(text: str, like: Grade | Category) -> Grade | Category:
     """A grade or a category as a person writes it, of the judge's kind."""
     word = text.strip()
     if isinstance(like, Grade):
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        value = number_in(word)
+        if value is None:
             raise InputError(f"{text!r} is not a grade: write a number, such as {like}")
         return Grade(value)
     if not isinstance(like.value, bool):
@@ -151,21 +150,12 @@ def _single(text: str, like: Grade | Category) -> Grade | Category:
 def _check_on_scale(verdict: AnyVerdict, scale: Scale | None, where: str) -> None:
     if scale is None:
         return
-    if isinstance(verdict, Grade) and not isinstance(scale[0], str):
-        low, high = float(scale[0]), float(scale[1])
-        if not low <= verdict.value <= high:
-            raise InputError(f"{where}: the grade {verdict} lies off the scale from {low:g} to {high:g}")
-    if isinstance(verdict, Category) and isinstance(scale[0], str) and verdict.value not in scale:
+    named = isinstance(scale[0], str)
+    if isinstance(verdict, Grade) and not named and not float(scale[0]) <= verdict.value <= float(scale[1]):
+        ends = f"{float(scale[0]):g} to {float(scale[1]):g}"
+        raise InputError(f"{where}: the grade {verdict} lies off the scale from {ends}")
+    if isinstance(verdict, Category) and named and verdict.value not in scale:
         raise InputError(f"{where}: the category {verdict} is not one of {name_list(list(map(str, scale)))}")
-
-
-def _refuse_without_verdict(review: Review, outcome: str) -> None:
-    """The judge gave no verdict, so that none can be right or wrong."""
-    if outcome in (Outcome.APPROVE, Outcome.REJECT):
-        raise InputError(
-            f"review {review.review_id}: the judge gave no verdict, so there is nothing to {outcome}: give a verdict "
-            "of your own, or cannot_tell"
-        )
 
 
 def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | None) -> Outcome:
@@ -184,19 +174,20 @@ def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | N
 def _scores(texts: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for text in texts:
-        name, number = _score(text)
+        name, _, value = text.rpartition("=")
+        score = number_in(value)
+        if not name or score is None:
+            raise InputError(f"{text!r} is not a score: write CRITERION=NUMBER, such as accuracy=2")
         if name in found:
-            raise InputError(f"{name} is given twice, as {found[name]:g} and {number:g}: give one score per criterion")
-        found[name] = number
+            raise InputError(f"{name} is given twice, as {found[name]:g} and {score:g}: give one score per criterion")
+        found[name] = score
     return found
 
 
-def _score(text: str) -> tuple[str, float]:
-    name, sign, value = text.rpartition("=")
+def number_in(text: str | float) -> float | None:
+    """The finite number of a text; None where it is none."""
     try:
-        number = float(value)
+        value = float(text)
     except ValueError:
-        number = float("nan")
-    if not sign or not name or not math.isfinite(number):
-        raise InputError(f"{text!r} is not a score: write CRITERION=NUMBER, such as accuracy=2")
-    return name, number
+        return None
+    return value if math.isfinite(value) else None

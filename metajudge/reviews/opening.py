@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from metajudge.decision.deciding import criteria_of
 from metajudge.decision.policy import NO_RULE, ReviewRule
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
 from metajudge.types import AnyVerdict, Assessment, Judgment, digest
@@ -15,23 +16,20 @@ AUDIT_PRIORITY = 2
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What a review says of a judgment; no texts.
+    """What a review says of a judgment, under its names; no texts.
 
     Attributes:
-        digest: of the judgment's record.
-        scale: the item's declared one.
-        correct: whether the verdict is right by the item's label and the default rule; None where unknown.
-        question: digest of the item's content.
+        truth: whether the verdict is right by the item's label and the default rule; None where unknown.
     """
 
-    id: str
-    digest: str
+    subject_id: str
+    subject_digest: str
     item_id: str
     judge: str
     category: str | None
     verdict: AnyVerdict | None
-    scale: Scale | None
-    correct: bool | None
+    answer_scale: Scale | None
+    truth: bool | None
     question: str
 
     @classmethod
@@ -72,17 +70,12 @@ def review_of(
     if decision is None:
         return None
     one = Reviewed.of(judgment) if isinstance(judgment, Judgment) else judgment
-    place = place_of(decision, one.digest, audit_share, seed)
+    place = place_of(decision, one.subject_digest, audit_share, seed)
     if place is None:
         return None
     policy = PolicyUsed(name=decision.policy, digest=decision.policy_digest)
     return Review(
-        review_id=Review.id_for(one.digest, policy),
-        subject_id=one.id,
-        subject_digest=one.digest,
-        item_id=one.item_id,
-        judge=one.judge,
-        category=one.category,
+        review_id=Review.id_for(one.subject_digest, policy),
         action=decision.action.value,
         priority=place.priority,
         margin=decision.margin,
@@ -94,14 +87,11 @@ def review_of(
         confidence=decision.inputs.confidence,
         opened_at=now,
         reviewers=reviewers,
-        verdict=one.verdict,
-        answer_scale=one.scale,
-        truth=one.correct,
-        question=one.question,
-        criteria=criterion_means(assessment),
+        criteria=criteria_of(assessment),
         criterion_weights=dict(criterion_weights or {}),
         scale=scale,
         blind=rule.is_blind(audited=place.origin is ReviewOrigin.AUDIT),
+        **{name: getattr(one, name) for name in Reviewed.__slots__},
     )
 
 
@@ -115,28 +105,14 @@ class Place:
 
 
 def place_of(decision: Decision, content: str, audit_share: float, seed: int) -> Place | None:
-    """The priority of a decision in the queue; None where no review is needed."""
+    """The priority of a decision in the queue; None where no review is needed.
+
+    Whether a content belongs to the audited share is a uniform draw that is a function of the arguments.
+    """
     priority = PRIORITY.get(decision.action)
     if priority is not None:
         return Place(ReviewOrigin.POLICY, priority, 1.0)
-    if not drawn_for_audit(content, decision.policy_digest, audit_share, seed):
+    draw = int(digest(["audit", seed, content, decision.policy_digest])[:13], 16) / 16**13
+    if audit_share <= 0 or draw >= audit_share:
         return None
     return Place(ReviewOrigin.AUDIT, AUDIT_PRIORITY, audit_share)
-
-
-def drawn_for_audit(content: str, policy_digest: str, share: float, seed: int) -> bool:
-    """Whether a content belongs to the audited share: a uniform draw that is a function of its arguments."""
-    if share <= 0:
-        return False
-    draw = int(digest(["audit", seed, content, policy_digest])[:13], 16) / 16**13
-    return draw < share
-
-
-def criterion_means(assessment: Assessment) -> dict[str, float]:
-    """Criterion -> mean over the agents that scored it."""
-    found: dict[str, list[float]] = {}
-    for result in assessment.agents:
-        for name, criterion in (result.criteria or {}).items():
-            if criterion.score is not None:
-                found.setdefault(name, []).append(criterion.score)
-    return {name: sum(values) / len(values) for name, values in found.items()}

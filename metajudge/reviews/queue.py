@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from metajudge.reviews.review import Comment, HumanDecision, Review, ReviewState, ReviewStatus
-from metajudge.reviews.rows import ReviewRow
+from metajudge.reviews.review import Comment, HumanDecision, Review, ReviewRow, ReviewState, ReviewStatus
 
 LEASE_S = 900.0
 """Default duration of a claim."""

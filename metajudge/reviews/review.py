@@ -1,7 +1,7 @@
 """What is reviewed, who has it, and what was decided."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,10 @@ from metajudge.types.frozen import Frozen
 from metajudge.types.judgment import Scale
 
 _LONGEST_NAME = 200
+CLASH_PANEL = "clash panel"
+"""The judge named in a clash's review."""
+
+Kind = Literal["judgment", "clash", "case"]
 
 Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -44,6 +48,22 @@ class PolicyUsed(Frozen):
 
     name: str
     digest: str
+
+
+class ReviewRow(NamedTuple):
+    """A review as a queue keeps it; ``payload`` is its JSON."""
+
+    review_id: str
+    subject_id: str
+    item_id: str
+    judge: str | None
+    category: str | None
+    policy_digest: str | None
+    priority: int
+    margin: float | None
+    opened_at: float
+    reviewers: int
+    payload: str
 
 
 class Review(Frozen):
@@ -97,6 +117,19 @@ class Review(Frozen):
     scale: tuple[float, float] | None = None
     content: dict[str, Any] | None = None
     blind: bool = Field(default=False, exclude_if=lambda given: not given)
+
+    @property
+    def row(self) -> ReviewRow:
+        """As a queue keeps it."""
+        names = [name for name in ReviewRow._fields if name not in ("policy_digest", "payload")]
+        own = {name: getattr(self, name) for name in names}
+        used = None if self.policy is None else self.policy.digest
+        return ReviewRow(**own, policy_digest=used, payload=self.model_dump_json())
+
+    @property
+    def kind(self) -> Kind:
+        """What it is about."""
+        return "judgment" if self.subject == "judgment" else "clash" if self.judge == CLASH_PANEL else "case"
 
     @staticmethod
     def id_for(subject_digest: str, policy: PolicyUsed | None) -> str:
@@ -171,6 +204,12 @@ class HumanDecision(Frozen):
     def decision_id(self) -> str:
         """Names the decision; another one of the same person on the same review has another id."""
         return digest(["decision", self.review_id, self.reviewer, self.decided_at, self.amends])[:16]
+
+    def data(self, *fields: str) -> dict[str, Any]:
+        """Some of its fields as plain data, in this order, with the verdict as text."""
+        found = self.model_dump(mode="json", include=set(fields))
+        found["verdict"] = None if self.verdict is None else str(self.verdict)
+        return {name: found[name] for name in fields}
 
     def same_as(self, other: "HumanDecision") -> bool:
         """Whether two decisions say the same, whenever, blind or not, and by whichever way they came in."""

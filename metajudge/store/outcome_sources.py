@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from metajudge.outcomes.model import Finding
-from metajudge.outcomes.ruling import kind_of_review, outcome_of_action, outcome_of_people, people_data
+from metajudge.outcomes.ruling import outcome_of_action, outcome_of_people, people_data
 from metajudge.reviews.review import HumanDecision, Review
 from metajudge.store.sql import Connection, only_row
 
@@ -232,7 +232,7 @@ def _of_review(review: Review, decisions: Sequence[HumanDecision], number: int, 
     outcome, reason = outcome_of_people(decisions)
     policy = review.policy
     return Finding(
-        kind=kind_of_review(review),
+        kind=review.kind,
         subject_id=review.subject_id,
         subject_digest=review.subject_digest,
         item_id=review.item_id,

@@ -17,8 +17,16 @@ from metajudge.decision.load import spellings
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.deciding import check_corrections, in_kind_of
 from metajudge.reviews.queue import LEASE_S, LONGEST_LEASE_S, Page, Progress, ReviewFilter
-from metajudge.reviews.review import Claim, Comment, HumanDecision, Review, ReviewState, ReviewStatus, reviewer_name
-from metajudge.reviews.rows import ReviewRow, row_of
+from metajudge.reviews.review import (
+    Claim,
+    Comment,
+    HumanDecision,
+    Review,
+    ReviewRow,
+    ReviewState,
+    ReviewStatus,
+    reviewer_name,
+)
 from metajudge.store.sql import Ask, Connection, Dialect, add_numbered, only_row
 
 _HELD: Final = """
@@ -80,7 +88,7 @@ class StoredReviews:
         self._dialect = dialect
 
     async def open(self, reviews: Sequence[Review]) -> int:
-        return await self.open_rows([row_of(review) for review in reviews])
+        return await self.open_rows([review.row for review in reviews])
 
     async def open_rows(self, rows: Sequence[ReviewRow]) -> int:
         new = [(*row, False) for row in sorted({row.review_id: row for row in rows}.values())]

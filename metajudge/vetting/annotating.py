@@ -115,8 +115,7 @@ def annotated_column(
     Raises:
         InputError: a score off the policy's scale.
     """
-    from metajudge.decision.columns import decide_column  # where there is a calibration or a policy
-    from metajudge.decision.verdicts import agreement_of
+    from metajudge.decision.deciding import agreement_of, decide_column  # where there is a calibration or a policy
     from metajudge.vetting.policies import decided as decided_by
 
     panels = [panel_of(one.category) for one in found]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metajudge.monitor.records import BrokenPromises
     from metajudge.panels.config import PanelConfig
     from metajudge.reviews.opening import Reviewed
-    from metajudge.reviews.rows import ReviewRow
+    from metajudge.reviews.review import ReviewRow
     from metajudge.stats.arrays import Bools, Indices
     from metajudge.vetting.annotating import AnnotatedColumn
     from metajudge.vetting.intake import Intake
@@ -107,7 +107,7 @@ class Completion:
             self._broken = BrokenPromises(store)
         if self._given is None:
             return
-        from metajudge.feedback.in_force import policy_in_force
+        from metajudge.feedback.loop import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
@@ -248,7 +248,6 @@ class Completion:
         """
         if policy is None or self._store is None:
             return
-        from metajudge.reviews.rows import row_of
         from metajudge.vetting.queueing import Asking, reviewed
 
         asking = Asking(policy, self._audit_share, self._seed, self._reviewers)
@@ -262,7 +261,7 @@ class Completion:
                 of = reviewed(table.facts, row, final.judgment_digest)
             review = asking.review(of, final, vetter.panel_of(final.category))
             if review is not None:
-                self._waiting.append(row_of(review))
+                self._waiting.append(review.row)
         if len(self._waiting) >= REVIEWS_AT_ONCE:
             await self.open_reviews()
 

@@ -12,7 +12,7 @@ from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.predictions import MARK_SETS, Named, joined
 from metajudge.calibration.table import SignalTable, table_of
-from metajudge.decision.interval import all_exact
+from metajudge.decision.bands import all_exact
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.rewards import RewardScore

@@ -50,14 +50,14 @@ def reviewed(facts: "Verdicts", row: int, digest: str) -> Reviewed:
     item, category = facts.items[facts.item[row]], int(facts.category[row])
     verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(facts.truth[row])
     return Reviewed(
-        id=facts.judgment_ids[row],
-        digest=digest,
+        subject_id=facts.judgment_ids[row],
+        subject_digest=digest,
         item_id=item.id,
         judge=facts.judges[facts.judge[row]],
         category=None if category < 0 else facts.categories[category],
         verdict=verdict,
-        scale=item.scale,
-        correct=is_correct(verdict, None if truth < 0 else facts.truths[truth]),
+        answer_scale=item.scale,
+        truth=is_correct(verdict, None if truth < 0 else facts.truths[truth]),
         question=item.digest,
     )
 

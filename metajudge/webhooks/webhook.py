@@ -26,7 +26,7 @@ import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -68,7 +68,6 @@ class Delivery:
         reason: why it was given up; None where it was delivered.
     """
 
-    key: str
     delivered: bool
     attempts: int
     status: int | None = None
@@ -143,13 +142,13 @@ class Webhook:
             sent += 1
             last = await asyncio.to_thread(_post, self, body, key, f"{clock():.0f}")
             if last.status is not None and 200 <= last.status < 300:
-                return Delivery(key, True, sent, last.status)
+                return Delivery(True, sent, last.status)
             wait = min(max(self.backoff_s * 2**number, last.retry_after or 0.0), self.max_wait_s)
             if not last.may_retry or clock() - started + wait > self.total_s:
                 break
             if number + 1 < self.attempts:
                 await sleep(wait)
-        return Delivery(key, False, sent, last.status, last.reason)
+        return Delivery(False, sent, last.status, last.reason)
 
 
 def signing_key(secret: str) -> bytes:
@@ -357,14 +356,7 @@ async def send_events(
             continue
         delivery = await hook.send(event, key, clock=time.time)
         if store is not None:
-            record = {
-                **about,
-                "host": urlsplit(hook.url).hostname,
-                "delivered": delivery.delivered,
-                "attempts": delivery.attempts,
-                "status": delivery.status,
-                "reason": delivery.reason,
-            }
+            record = {**about, "host": urlsplit(hook.url).hostname, **asdict(delivery)}
             await store.audit_log.append(KIND, key, record, now=time.time())
         counts["delivered" if delivery.delivered else "failed"] += 1
         failed_in_a_row = 0 if delivery.delivered else failed_in_a_row + 1

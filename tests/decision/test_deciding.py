@@ -18,7 +18,7 @@ from metajudge.decision import (
     load_policy,
     parse_policy,
 )
-from metajudge.decision.columns import decide_column
+from metajudge.decision.deciding import decide_column
 from metajudge.errors import InputError
 from tests.decision.policy_texts import band, small
 

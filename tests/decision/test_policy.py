@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from metajudge.decision import BUILTIN_POLICIES, Policy, Range, list_policies, load_policy, parse_policy
-from metajudge.decision.bands import Band, changes, margin
-from metajudge.decision.interval import all_exact
+from metajudge.decision.bands import Band, all_exact, changes, margin
 from metajudge.decision.load import spellings
 from metajudge.errors import PolicyError
 from metajudge.types.interval import UNIT, Interval, exact

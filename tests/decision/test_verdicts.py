@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.decision import Policy, load_policy
-from metajudge.decision.adjustment import Adjustment, Recalibration
-from metajudge.decision.verdicts import agreement_of, criteria_of, decide_verdict, value_of
+from metajudge.decision.deciding import agreement_of, criteria_of, decide_verdict, value_of
+from metajudge.decision.policy import Adjustment, Recalibration
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure
 from metajudge.types.decision import Absent
 from metajudge.types.interval import UNIT, Range

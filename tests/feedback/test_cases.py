@@ -5,12 +5,10 @@ import pytest
 
 from metajudge.decision import load_policy
 from metajudge.errors import InputError
-from metajudge.feedback.candidates import moved_threshold, recalibrated, with_offsets, with_weights
+from metajudge.feedback.backtest import moved_threshold, recalibrated, with_offsets, with_weights
 from metajudge.feedback.cases import Direction, recorded_case, replayed, same_categories, with_labels
-from metajudge.feedback.comparison import compare
-from metajudge.feedback.drafts import Draft, DraftKind, corrections, halves, mean_shift, reasons_of
-from metajudge.feedback.metrics import metrics
-from metajudge.feedback.patterns import Pattern, advise, find_patterns
+from metajudge.feedback.changes import Draft, DraftKind, compare, corrections, halves, mean_shift, reasons_of
+from metajudge.feedback.metrics import Pattern, advise, find_patterns, metrics
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
 
 

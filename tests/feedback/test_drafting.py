@@ -3,11 +3,9 @@
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.feedback.comparison import Comparison, Paired
-from metajudge.feedback.drafting import DraftBook
-from metajudge.feedback.drafts import DraftKind, draft_id
+from metajudge.feedback.changes import Comparison, DraftKind, Paired, draft_id
+from metajudge.feedback.drafting import DraftBook, write_draft
 from metajudge.feedback.rejudging import held_out_records, rejudge
-from metajudge.feedback.writing import write_draft
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.session import Session
 from metajudge.store import open_store
@@ -82,7 +80,8 @@ async def test_an_altered_draft_and_one_for_another_version_are_refused(where):
     async with Session([model], store=where) as session:
         drafts = book(session.store)
         (told,) = await drafts.draft("risk_analysis")
-        other = await drafts.written("risk_analysis", "completeness", "Look twice.", "ada")
+        (material,) = await drafts.material("risk_analysis", "completeness")
+        other = await drafts.keep(drafts.made(material, "Look twice.", "ada"))
         altered = told.model_dump(mode="json") | {"draft_id": "0" * 12}
         await session.store.audit_log.append("draft", "risk_analysis", altered, now=1.0)
         with pytest.raises(InputError, match="differs from what was drafted"):
@@ -121,7 +120,7 @@ async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(whe
     store = await open_store(where)
     drafts = book(store)
     (told,) = await drafts.draft("risk_analysis")
-    states = {case.review_id: case for case in await drafts.loop.cases("risk_analysis")}
+    states = {case.review_id: case for case in await drafts.cases("risk_analysis")}
     gone = told.quotes[0]
     held = next(states[one].case_id for one in told.held_out)
     assert REASON in str(told.policy.cases.instructions)
@@ -131,7 +130,7 @@ async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(whe
     assert REASON not in kept.model_dump_json()
     with pytest.raises(InputError, match="differs from what was drafted"):
         await drafts.get(told.draft_id)
-    left = await held_out_records(store, drafts, told, now=1.0)
+    left = await held_out_records(drafts, told, now=1.0)
     assert left.left_out == {"its texts are not in the store": 1}
     await store.close()
 
@@ -151,7 +150,7 @@ async def test_a_model_writes_from_peoples_reasons_and_a_bad_reply_is_no_draft(w
 
 async def test_ground_truth_comes_from_every_labelled_case_and_hides_with_the_labels(where):
     store = await open_store(where)
-    report = await book(store).loop.report("risk_analysis")
+    report = await book(store).report("risk_analysis")
     assert report.labelled == 36
     assert report.overall["ground_truth_reliability"].n == 0  # all of them were sent to people
     shown = await store.show("c00")

@@ -8,11 +8,9 @@ import pytest
 from metajudge.decision.load import load_policy
 from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
-from metajudge.feedback.backtest import backtest
-from metajudge.feedback.candidates import ChangeKind, moved_threshold
+from metajudge.feedback.backtest import ChangeKind, backtest, moved_threshold
 from metajudge.feedback.cases import Direction, replayed
-from metajudge.feedback.in_force import FRESH_S, PoliciesInForce
-from metajudge.feedback.loop import ACTIVATION, FeedbackLoop
+from metajudge.feedback.loop import ACTIVATION, FRESH_S, FeedbackLoop, PoliciesInForce
 from metajudge.feedback.metrics import metrics
 from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
 from metajudge.stats.intervals import wilson

@@ -11,10 +11,10 @@ import time
 import pytest
 
 from metajudge.outcomes.model import Callback
-from metajudge.outcomes.sending import GIVE_UP_AFTER, Sender, receiver_of, sending
+from metajudge.outcomes.sending import Sender, receiver_of, sending
 from metajudge.store import open_store
 from metajudge.store.outcomes import WAITS_S
-from metajudge.webhooks.webhook import Delivery, Webhook, verify
+from metajudge.webhooks.webhook import GIVE_UP_AFTER, Delivery, Webhook, verify
 from tests.doubles.outcomes import KINDS, decide
 from tests.doubles.postgres_urls import stores_on_postgres
 from tests.doubles.waiting import Clock
@@ -32,7 +32,7 @@ class Hook:
     async def send(self, event, key, *, clock):
         self.sent.append((key, event))
         fine = self.fails != "all" and key not in self.fails
-        return Delivery(key, fine, 1, 204 if fine else 400, None if fine else "it answered 400")
+        return Delivery(fine, 1, 204 if fine else 400, None if fine else "it answered 400")
 
 
 @pytest.fixture(params=["duckdb", "postgres"])

@@ -1,22 +1,26 @@
 """What people say, for every kind and through files."""
 
 import json
+import time
 
 import pytest
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, ReviewError
 from metajudge.reviewables.cases import CaseReviewable
 from metajudge.reviewables.clashes import ClashReviewable
-from metajudge.reviewables.deciding import carries_over, import_answers
+from metajudge.reviewables.deciding import carries_over, decide_several, import_answers
 from metajudge.reviewables.files import COLUMNS, export_rows, read_answers, write_rows
 from metajudge.reviewables.judgments import JudgmentReviewable
 from metajudge.reviewables.labels import by_label, by_name, in_reviewers_words, labels_for, shown_order
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviews.review import Outcome, ReviewState, ReviewStatus
+from metajudge.reviews.seen import Onlooker
 from metajudge.store import open_store
 from metajudge.types import Grade, parse_verdict
 from tests.api.pages.filled_store import made_judgment
 from tests.reviewables.planted import FIRST, SECOND, case_review, clash_review, judgment_review, plant, run
+
+TIMELESS = ("nan", "inf", "-inf", "-1")
 
 
 def state(review):
@@ -29,7 +33,7 @@ def about_judgment(**changes):
 
 
 def values(one, *, blind=False):
-    sheet = one.blind_view("ada") if blind else one.full_view("ada")
+    sheet = one.view("ada", blind=blind)
     return [choice.value for choice in sheet.choices if choice.field == "outcome"]
 
 
@@ -61,7 +65,7 @@ class TestOwnVerdicts:
         one = CaseReviewable(state(case_review()))
         with pytest.raises(InputError, match="--outcome"):
             one.decide("ada", Answer(verdict="A>B"), decided_at=1.0)
-        for choice in one.blind_view("ada").choices:
+        for choice in one.view("ada", blind=True).choices:
             scores = ("depth=3",) if choice.value == "modify" else ()
             assert one.decide("ada", Answer(choice.value, scores=scores), decided_at=1.0).outcome == choice.value
 
@@ -91,9 +95,10 @@ def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending, ou
     ids = run(plant(path))
     one = about_judgment()
     best = next(label for label, name in one.labels.items() if name == SECOND)
-    row = export_rows(JudgmentReviewable(state(one.state.review), one.judgment).blind_view(None), ())[0]
+    row = export_rows(JudgmentReviewable(state(one.state.review), one.judgment).view(None, blind=True), ())[0]
     assert tuple(row) == COLUMNS
-    write_rows([row | {"reviewer": "ada", "outcome": outcome, "corrected_verdict": best, "reason": "=1+1"}], file)
+    reason = "=1+1" + "x" * 200_000  # longer than a cell may be by default
+    write_rows([row | {"reviewer": "ada", "outcome": outcome, "corrected_verdict": best, "reason": reason}], file)
 
     async def record():
         store = await open_store(path)
@@ -108,8 +113,8 @@ def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending, ou
     assert [line.split(";")[0] for line in done[0].seen] == ([seen] if outcome else [])
     told = (made.outcome, made.verdict.winner, made.origin, made.blind)
     assert told == (Outcome.MODIFY, SECOND, "import", not outcome)
-    assert made.reason == "=1+1"
-    assert ending != "csv" or ",'=1+1," in file.read_text("utf-8")
+    assert made.reason == reason
+    assert ending != "csv" or ",'=1+1" in file.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -128,25 +133,40 @@ def test_a_row_that_is_no_answer_is_named(tmp_path, row, told):
         read_answers(file)
 
 
-@pytest.mark.parametrize("decided_at", ["nan", "inf", "-inf", "-1"])
-def test_a_time_that_is_none_is_refused_before_it_is_stored(tmp_path, decided_at):
-    (tmp_path / "in.csv").write_text(f"review_id,reviewer,outcome,decided_at\nr1,ada,approve,{decided_at}\n")
-    with pytest.raises(InputError, match=r"in\.csv:2: decided_at: "):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        *((f"review_id,reviewer,outcome,decided_at\nr1,a,approve,{at}\n", "2: decided_at: ") for at in TIMELESS),
+        ('{"review_id":"r1","outcome":"approve"}\n', "1: the header cannot be read as CSV"),
+        ("review_id,reviewer,outcome,reason\nr1,a,approve\n", "2: the row has 3 cells, the header 4"),
+        ("review_id,reviewer,outcome\nr1,   ,approve\n", "2: '   ' is not a valid reviewer name"),
+    ],
+)
+def test_what_a_table_lacks_is_refused_with_its_line_before_anything_is_stored(tmp_path, text, told):
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(InputError, match=rf"in\.csv:{told}"):
         read_answers(tmp_path / "in.csv")
 
 
-def test_a_header_that_is_no_csv_is_an_error_of_the_file(tmp_path):
-    (tmp_path / "in.csv").write_text('{"review_id":"r1","outcome":"approve"}\n')
-    with pytest.raises(InputError, match=r"in\.csv:1: not valid CSV"):
-        read_answers(tmp_path / "in.csv")
+def test_a_spreadsheet_may_write_semicolons_and_a_name_is_read_without_the_space_around_it(tmp_path):
+    (tmp_path / "in.csv").write_text("review_id;reviewer;outcome\nr1; ada ;approve\n")
+    (found,) = read_answers(tmp_path / "in.csv")
+    assert (found.reviewer, found.answer) == ("ada", Answer("approve"))
 
 
-def test_a_name_in_a_file_is_read_without_the_space_around_it(tmp_path):
-    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1, ada ,approve\n")
-    assert read_answers(tmp_path / "in.csv")[0].reviewer == "ada"
-    (tmp_path / "in.csv").write_text("review_id,reviewer,outcome\nr1,   ,approve\n")
-    with pytest.raises(InputError, match=r"in\.csv:2: '   ' is not a valid reviewer name"):
-        read_answers(tmp_path / "in.csv")
+def test_one_unknown_review_among_several_records_nothing(tmp_path):
+    ids = run(plant(tmp_path / "s.duckdb"))
+
+    async def unchanged():
+        store = await open_store(tmp_path / "s.duckdb")
+        state = await store.reviews.claim("ada", now=time.time(), review_id=ids["judgment"])
+        with pytest.raises(ReviewError, match="no review 'none'"):
+            await decide_several(store, [ids["judgment"], "none"], Onlooker("ada"), Answer("approve"))
+        after = await store.reviews.get(ids["judgment"], now=time.time())
+        await store.close()
+        return state.decisions == after.decisions
+
+    assert run(unchanged())
 
 
 def test_labels_belong_to_the_item_and_orders_to_the_reviewer_whatever_a_response_is_called():

@@ -8,7 +8,6 @@ import pytest
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
-from metajudge.reviews.rows import row_of
 from metajudge.types import parse_verdict
 
 NOW = 1_000_000.0
@@ -88,8 +87,8 @@ class TestClaims:
 
     async def test_rows_are_opened_as_reviews_are(self, store):
         many = [review(f"r{i:02}", margin=None if i % 2 else i / 10, judge=None, policy=None) for i in range(20)]
-        assert await store.reviews.open_rows([row_of(one) for one in many]) == 20
-        again = [row_of(review("r03", priority=0)), row_of(review("new")), row_of(review("new", priority=0))]
+        assert await store.reviews.open_rows([one.row for one in many]) == 20
+        again = [review("r03", priority=0).row, review("new").row, review("new", priority=0).row]
         assert await store.reviews.open_rows(again) == 1
         assert await store.reviews.open_rows([]) == 0
         assert (await store.reviews.get("new", now=NOW)).review == review("new", priority=0)

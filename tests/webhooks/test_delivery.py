@@ -19,7 +19,7 @@ class Hook:
     async def send(self, event, key, *, clock):
         self.sent.append(event["n"])
         fine = self.delivered.pop(0) if self.delivered else True
-        return Delivery(key, fine, 1, 204 if fine else 500, "" if fine else "the receiver answered 500")
+        return Delivery(fine, 1, 204 if fine else 500, "" if fine else "the receiver answered 500")
 
 
 async def test_what_failed_is_sent_again_by_the_next_run_and_nothing_twice(tmp_path):

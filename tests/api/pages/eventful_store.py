@@ -9,9 +9,9 @@ from metajudge.clashes.reviews import review_of_clash
 from metajudge.decision import load_policy
 from metajudge.errors import FailureKind
 from metajudge.feedback.backtest import Backtest, Difference
+from metajudge.feedback.changes import Proposal
 from metajudge.feedback.loop import _proposal_id
-from metajudge.feedback.patterns import Pattern
-from metajudge.feedback.proposals import Proposal
+from metajudge.feedback.metrics import Pattern
 from metajudge.outcomes.model import Sent
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
