@@ -1,14 +1,13 @@
 """``metajudge export``: preference datasets from vetted verdicts, and their check."""
 
+import contextlib
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any
 
-import duckdb
 import typer
 from pydantic import ValidationError
 
@@ -17,6 +16,7 @@ from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.exports import ExportRequest, ExportResult, export
 from metajudge.exports import check as check_folder
+from metajudge.exports.export import Watcher
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
 from metajudge.runs.exit_codes import ExitCode, RunCounts, exit_code
@@ -53,10 +53,8 @@ def _option(place: tuple[int | str, ...]) -> str:
 def _print(out: Path, result: ExportResult) -> None:
     for step in result.steps:
         dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in step.dropped.items() if count)
-        typer.echo(
-            f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
-            + (f"  ({dropped})" if dropped else "")
-        )
+        counts = f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
+        typer.echo(f"{counts}  ({dropped})" if dropped else counts)
     _print_kinds(result.stats)
     _print_decisions(result.stats)
     for sentence in result.stats["guarantees"]:
@@ -86,9 +84,7 @@ def _print_decisions(stats: dict[str, Any]) -> None:
         typer.echo("Decisions of people and policies were ignored, as requested; the card notes it.")
         return
     kept, dropped = decided["kept"], decided["dropped"]
-    if not any(kept[name] for name in kept if name != "rule") and not any(
-        dropped[name] for name in dropped if name != "rule"
-    ):
+    if not any(counts[name] for counts in (kept, dropped) for name in counts if name != "rule"):
         return
     people = kept["people"] + kept["people_corrected"]
     corrected = f" ({kept['people_corrected']:,} with a person's verdict)" if kept["people_corrected"] else ""
@@ -115,65 +111,48 @@ def _print_notes(result: ExportResult) -> None:
             f"{', '.join(ids)}{more}.",
             err=True,
         )
-    if read.get("by_people"):  # absent from an export that an earlier version began
-        typer.echo(
-            f"{read['by_people']:,} scores by people are about no item that a judge judged; `metajudge inspect` names "
-            "them.",
-            err=True,
-        )
-    if read["unreadable_lines"]:
-        typer.echo(f"{read['unreadable_lines']} input lines could not be read as judgments.", err=True)
-    if read["changed_since"]:
-        typer.echo(f"{read['changed_since']} judgments differ from the vetted record (their digests differ).", err=True)
+    for count, what in (
+        (
+            f"{read['by_people']:,}",
+            "scores by people are about no item that a judge judged; `metajudge inspect` names them.",
+        ),
+        (read["unreadable_lines"], "input lines could not be read as judgments."),
+        (read["changed_since"], "judgments differ from the vetted record (their digests differ)."),
+    ):
+        if count not in (0, "0"):
+            typer.echo(f"{count} {what}", err=True)
     if not result.stats["request"]["licences"]:
         typer.echo("metajudge: note: no licence given, as the card notes: add one with --licence TEXT", err=True)
 
 
-class StageBar:
-    """Progress of an export on standard error: a live bar on a terminal, else a plain line at intervals."""
+@contextlib.contextmanager
+def shown() -> Iterator[Watcher]:
+    """Shows on standard error which stage an export is at: a live bar on a terminal, else a plain line at intervals."""
+    live, over, started = sys.stderr.isatty(), threading.Event(), time.monotonic()
+    at: list[Any] = ["read", 0, 7, None]
 
-    def __init__(self) -> None:
-        self._name, self._number, self._count = "read", 0, 7
-        self._connection: duckdb.DuckDBPyConnection | None = None
-        self._started = time.monotonic()
-        self._over = threading.Event()
-        self._live = sys.stderr.isatty()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> "StageBar":
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-        self._connection = None
-        if self._live:
-            print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
-
-    def begin(self, name: str, number: int, count: int, connection: duckdb.DuckDBPyConnection) -> None:
-        """A stage begins."""
-        self._name, self._number, self._count, self._connection = name, number, count, connection
-
-    def _run(self) -> None:
-        while not self._over.wait(LIVE_EVERY_S if self._live else PLAIN_EVERY_S):
-            text = f"\r\033[K{self.line()}" if self._live else f"metajudge: {self.line()}\n"
-            print(text, end="", file=sys.stderr, flush=True)  # noqa: T201
-
-    def line(self) -> str:
-        """The state in one line."""
+    def line() -> str:
+        name, number, count, connection = at
         within = 0.0
-        if self._connection is not None:
-            try:
-                within = max(self._connection.query_progress(), 0.0) / 100
-            except Exception:
-                within = 0.0
-        share = (self._number + min(within, 1.0)) / self._count
-        filled = int(30 * share)
-        elapsed = int(time.monotonic() - self._started)
-        return f"[{'#' * filled}{'.' * (30 - filled)}] {self._number + 1}/{self._count} {self._name}, {elapsed} s"
+        with contextlib.suppress(Exception):  # of a connection that is closed, or not there yet
+            within = max(connection.query_progress(), 0.0) / 100
+        filled = int(30 * (number + min(within, 1.0)) / count)
+        elapsed = int(time.monotonic() - started)
+        return f"[{'#' * filled}{'.' * (30 - filled)}] {number + 1}/{count} {name}, {elapsed} s"
+
+    def run() -> None:
+        while not over.wait(LIVE_EVERY_S if live else PLAIN_EVERY_S):
+            print(f"\r\033[K{line()}" if live else f"metajudge: {line()}\n", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield lambda *stage: at.__setitem__(slice(None), stage)
+    finally:
+        over.set()
+        thread.join()
+        if live:
+            print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
 
 
 app = typer.Typer(
@@ -319,39 +298,15 @@ def preferences(
     when complete. Exit code 2: also if there is nothing to export. After an interruption (130) run the same command
     again to resume.
     """
-    asked = {
-        "kind": kind,
+    filters = {"judges": judge, "categories": category, "decisions": decision, "runs": run, "panels": panel}
+    asked = {name: value for name, value in locals().items() if name in ExportRequest.model_fields} | {
         "format": layout,
         "selection": selection_of(accepted, min_probability, guarantee, keep_all),
-        "filters": {
-            "judges": judge or (),
-            "categories": category or (),
-            "decisions": decision or (),
-            "runs": run or (),
-            "panels": panel or (),
-            "since": since,
-            "until": until,
-        },
-        "ignore_decisions": ignore_decisions,
+        "filters": {"since": since, "until": until} | {name: values or () for name, values in filters.items()},
         "conflicts": conflicts.replace("-", "_"),
-        "reconcile": reconcile,
-        "pairing": pairing,
-        "quality_pairs": quality_pairs,
-        "by_label": by_label,
-        "balance_length": balance_length,
-        "dedupe": dedupe,
-        "near_threshold": near_threshold,
-        "ngram": ngram,
         "split": None if split is None else numbers(split, "--split", "0.9,0.05,0.05"),
         "unit": reading.unit,
-        "personal_data": personal_data,
-        "truncation": truncation,
-        "from_grades": from_grades,
-        "pass_mark": pass_mark,
-        "max_length": max_length,
         "licences": licence or (),
-        "shard_rows": shard_rows,
-        "seed": seed,
     }
     request, read, against = request_of(asked), judgments or [], decontaminate or []
     from_files = assessments is not None or bool(read)
@@ -360,7 +315,7 @@ def preferences(
     check_apart([*read, *against, *([assessments] if assessments else [])], [out])
     if reading.mapping is not None and read:
         reading.open(read)  # which keeps the mapping
-    with StageBar() as bar:
+    with shown() as watch:
         result = export(
             out,
             request,
@@ -369,7 +324,7 @@ def preferences(
             judgments=read or None,
             calibration=calibration,
             decontaminate=against,
-            watch=bar.begin,
+            watch=watch,
             mapping=reading.mapping,
             prefix_ids=reading.prefix_ids,
         )
@@ -395,20 +350,19 @@ def check(
     Exit code 1: there are faults; each is listed.
     """
     report = check_folder(folder, near_threshold=near_threshold)
+    code = ExitCode.INCOMPLETE if report.faults else ExitCode.DONE
     if as_json:
         echo_json(report.to_json(), indent=True)
-        raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
+        raise typer.Exit(code)
     for fault in report.faults:
         typer.echo(f"FAULT {fault}")
     rows = ", ".join(f"{part} {count:,}" for part, count in report.rows.items())
-    longer = (
-        ""
-        if report.chosen_longer is None
-        else f"; longer chosen in {100 * report.chosen_longer:.1f} % of those that differ"
-    )
+    longer = ""
+    if report.chosen_longer is not None:
+        longer = f"; longer chosen in {100 * report.chosen_longer:.1f} % of those that differ"
     verdict = f"{len(report.faults)} faults" if report.faults else "no fault found"
     typer.echo(f"{folder}: {verdict} ({rows} rows{longer})")
-    raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
+    raise typer.Exit(code)
 
 
 def selection_of(

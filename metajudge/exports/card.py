@@ -11,6 +11,7 @@ from metajudge.exports.request import ExportRequest, Format, Pairing, Reconcile
 from metajudge.types import digest
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_SUMS = {"num_bytes": "bytes", "num_examples": "rows"}
 _RULES = {
     Reconcile.UNANIMOUS: "**unanimous**: every kept verdict on the two responses, in either order and by every judge, "
     "names the same one; a tie among them is a conflict.",
@@ -238,6 +239,7 @@ def _header(
     request: ExportRequest, title: str, stats: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
 ) -> str:
     rows = sum(part["rows"] for part in stats["splits"].values())
+    own = {part: [file for name, file in files.items() if name.startswith(f"data/{part}-")] for part in request.parts}
     ending = "jsonl" if request.format is Format.JSONL else "parquet"
     data = {
         "pretty_name": title,
@@ -255,20 +257,18 @@ def _header(
         "dataset_info": {
             "description": f"Content digest: {digest({name: file['sha256'] for name, file in files.items()})}",
             "features": [_feature(column) for column in columns_of(request)],
-            "splits": [_split(part, files) for part in request.parts],
+            # ``datasets`` finds an earlier export in its cache by the folder's name and by these figures.
+            "splits": [
+                {
+                    "name": part,
+                    "num_bytes": sum(one["bytes"] for one in data),
+                    "num_examples": sum(one["rows"] for one in data),
+                }
+                for part, data in own.items()
+            ],
         },
     }
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1_000)
-
-
-def _split(part: str, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A split's size; ``datasets`` finds an earlier export in its cache by the folder's name and by these figures."""
-    own = [file for name, file in files.items() if name.startswith(f"data/{part}-")]
-    return {
-        "name": part,
-        "num_bytes": sum(one["bytes"] for one in own),
-        "num_examples": sum(one["rows"] for one in own),
-    }
 
 
 def _feature(column: Column) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Is a folder of preference data what it should be? Every fault is found and named."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.units import QUESTION
 from metajudge.exports import verdicts
 from metajudge.exports.near_duplicates import near_groups
+from metajudge.exports.words import Words, words_of
 from metajudge.exports.workspace import MEMORY, SETTINGS, confine, only, quoted
 from metajudge.installation import __version__
 
@@ -130,13 +132,12 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
         verdicts.define(work)
         _check_card(place, files, report)
         if _load(work, files, report):
-            paired = _check_rows(work, report)
+            _check_rows(work, report)
             by_question = _json(place / STATS, CheckReport(place)).get("unit", QUESTION) == QUESTION
             _check_near_leaks(
                 work, report, (near_threshold or request.get("near_threshold", 0.7)) if by_question else 1
             )
-            if paired:
-                _check_balance(work, report, bool(request.get("balance_length")))
+            _check_balance(work, report, bool(request.get("balance_length")))
         _check_counts(place, report)
     finally:
         work.close()
@@ -147,13 +148,10 @@ def _check_manifest(place: Path, report: CheckReport) -> dict[str, Any]:
     manifest = _json(place / MANIFEST, report)
     listed = manifest.get("files", {}) if isinstance(manifest.get("files"), dict) else {}
     for name, entry in listed.items():
-        path = place / name
-        if not path.is_file():
+        if not (place / name).is_file():
             report.add("missing", f"{name} is listed in {MANIFEST} and not there")
-            continue
-        found = describe(path)
-        if found["sha256"] != entry.get("sha256"):
-            report.add("digest", f"{name} is not the file that was written: SHA-256 {found['sha256'][:16]}... differs")
+        elif (found := describe(place / name)["sha256"]) != entry.get("sha256"):
+            report.add("digest", f"{name} is not the file that was written: SHA-256 {found[:16]}... differs")
     there = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     for name in sorted(there - set(listed) - {MANIFEST}) if listed else ():
         report.add("digest", f"{name} is not listed in {MANIFEST}")
@@ -163,16 +161,14 @@ def _check_manifest(place: Path, report: CheckReport) -> dict[str, Any]:
 def _json(path: Path, report: CheckReport) -> dict[str, Any]:
     try:
         data = orjson.loads(path.read_bytes())
+        if isinstance(data, dict):
+            return data
+        report.add("schema", f"{path.name} is no JSON object")
     except OSError:
         report.add("missing", f"{path.name} is not there: the folder is not whole, or not by metajudge")
-        return {}
     except orjson.JSONDecodeError as error:
         report.add("schema", f"{path.name} is no JSON: {error}")
-        return {}
-    if not isinstance(data, dict):
-        report.add("schema", f"{path.name} is no JSON object")
-        return {}
-    return data
+    return {}
 
 
 def _data_files(place: Path) -> dict[str, list[Path]]:
@@ -222,22 +218,21 @@ def _load(work: duckdb.DuckDBPyConnection, files: Mapping[str, Sequence[Path]], 
             question VARCHAR, cluster VARCHAR, item_id VARCHAR)""")
     schemas: dict[str, str] = {}
     fine = True
-    for part, paths in files.items():
-        report.rows[part] = 0
-        for path in paths:
-            name = f"data/{path.name}"
-            try:
-                wrong = _load_file(work, path, part, name, schemas)
-            except duckdb.Error as error:
-                wrong = f" cannot be read: {str(error).splitlines()[0]}"
-            if wrong:
-                report.add("schema", f"{name}{wrong}")
-                fine = False
-                continue
-            (count,) = only(work, "SELECT count(*) FROM rows WHERE file = $1", [name])
-            report.rows[part] += count
-            if not count:
-                report.add("empty", f"{name} contains no rows")
+    report.rows = dict.fromkeys(files, 0)
+    for part, path in ((part, path) for part, paths in files.items() for path in paths):
+        name = f"data/{path.name}"
+        try:
+            wrong = _load_file(work, path, part, name, schemas)
+        except duckdb.Error as error:
+            wrong = f" cannot be read: {str(error).splitlines()[0]}"
+        if wrong:
+            report.add("schema", f"{name}{wrong}")
+            fine = False
+            continue
+        (count,) = only(work, "SELECT count(*) FROM rows WHERE file = $1", [name])
+        report.rows[part] += count
+        if not count:
+            report.add("empty", f"{name} contains no rows")
     if len(schemas) > 1:
         report.add("schema", f"the files differ in columns: {' and '.join(schemas.values())}")
     return fine
@@ -308,8 +303,8 @@ _ROWS: Final = (
 """Faults of rows, alone and against each other: kind, condition and words."""
 
 
-def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> bool:
-    """Names the rows that have a fault of :data:`_ROWS`; returns whether the rows are pairs."""
+def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> None:
+    """Names the rows that have a fault of :data:`_ROWS`."""
     for kind, which, what in _ROWS:
         rows = work.execute(
             f"SELECT file, place, count(*) OVER () FROM rows WHERE coalesce({which}, false) ORDER BY 1, 2 "
@@ -318,8 +313,6 @@ def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> bool:
         if rows:
             shown = ", ".join(f"{file} row {place}" for file, place, _ in rows)
             report.add(kind, f"{rows[0][2]} {what} ({shown})")
-    (paired,) = only(work, "SELECT count(r) FROM rows")
-    return bool(paired)
 
 
 def _check_near_leaks(work: duckdb.DuckDBPyConnection, report: CheckReport, near_threshold: float) -> None:
@@ -327,20 +320,18 @@ def _check_near_leaks(work: duckdb.DuckDBPyConnection, report: CheckReport, near
         return
     places: list[tuple[str, str, int]] = []
 
-    def chunks() -> Iterator[Sequence[Sequence[str]]]:
+    def chunks() -> Iterator[list[Words]]:
         work.execute(
             "SELECT part, file, place, question FROM rows WHERE question IS NOT NULL "
             "QUALIFY row_number() OVER (PARTITION BY part, normal(question) ORDER BY file, place) = 1 ORDER BY 1, 2, 3"
         )
         while rows := work.fetchmany(8_192):
             places.extend(row[:3] for row in rows)
-            yield ([row[3] for row in rows],)
+            yield [words_of([row[3] for row in rows])]
 
-    parts: dict[int, set[str]] = {}
     roots = near_groups(chunks(), near_threshold).tolist()
-    for (part, _, _), root in zip(places, roots, strict=True):
-        parts.setdefault(root, set()).add(part)
-    leaking = [place for place, root in zip(places, roots, strict=True) if len(parts[root]) > 1]
+    parts = Counter(root for _, root in {(part, root) for (part, _, _), root in zip(places, roots, strict=True)})
+    leaking = [place for place, root in zip(places, roots, strict=True) if parts[root] > 1]
     if leaking:
         shown = ", ".join(f"{file} row {row}" for _, file, row in leaking[:_EXAMPLES])
         report.add("near_leak", f"{len(leaking)} questions are near duplicates of one in another split ({shown})")
@@ -364,8 +355,7 @@ def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed
 
 
 def _check_counts(place: Path, report: CheckReport) -> None:
-    stats = _json(place / STATS, report)
-    splits = stats.get("splits")
+    splits = _json(place / STATS, report).get("splits")
     if not isinstance(splits, dict):
         return
     for part in sorted(set(splits) | set(report.rows)):

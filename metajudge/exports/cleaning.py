@@ -7,12 +7,13 @@ import duckdb
 import numpy as np
 
 from metajudge.exports.contamination import Benchmarks
-from metajudge.exports.intake import CUT_SHORT
+from metajudge.exports.formats import texts_of
 from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.request import ExportRequest, Kind
 from metajudge.exports.splitting import unit_key
-from metajudge.exports.texts import texts_of
-from metajudge.exports.workspace import FunnelStep, fill, item_spans, only, quoted, ranges
+from metajudge.exports.words import AT_ONCE, Words, words_of
+from metajudge.exports.workspace import FunnelStep, ahead, fill, only, quoted, ranges
+from metajudge.stats.arrays import Indices
 
 PATTERNS: Final = {
     "email": r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b",
@@ -28,8 +29,8 @@ PATTERNS: Final = {
     "password": r"(?i)\b(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?token)\s*[:=]\s*['\"]?[^\s'\"<>]{8,}",
 }
 """Flag -> pattern (RE2); the flags stand in the column ``flags``."""
-
-
+CUT_SHORT: Final = ("length", "max_tokens", "max_output_tokens", "token_limit", "model_length", "MAX_TOKENS")
+"""What providers call a reply that met its limit of tokens."""
 BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, entry_id"
 """Which of several duplicates stays."""
 
@@ -105,10 +106,28 @@ def _finishes(kind: Kind, entries: str) -> str:
 def clean(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> list[FunnelStep]:
     """Drops from ``measures`` what must not be in a dataset."""
     steps = [drop_bad_texts(work, request), drop_exact_duplicates(work)]
-    if request.dedupe and request.near_threshold < 1:
-        steps.append(drop_near_duplicates(work, request))
+    near = request.dedupe and request.near_threshold < 1
+    if not near and not benchmarks.names:
+        return steps
+    names, contaminated, rows = list[str](), list[str](), ahead(_words(work, request))
+
+    def chunks() -> Iterator[list[Words]]:
+        """The words of question, chosen and rejected text; on the way, benchmarks are looked for in all three."""
+        for entries, words in rows:
+            names.extend(entries)
+            hit = benchmarks.found_in(Words(words.hashes, words.ends[2::3]))
+            contaminated.extend(entries[place] for place in np.flatnonzero(hit).tolist())
+            yield [words.every(3, field) for field in range(3)]
+
+    if near:
+        steps.append(drop_near_duplicates(work, names, near_groups(chunks(), request.near_threshold, request.seed)))
+    else:
+        for _ in chunks():
+            pass
     if benchmarks.names:
-        steps.append(drop_contaminated(work, request, benchmarks))
+        query = "SELECT * FROM given SEMI JOIN measures USING (entry_id)"
+        fill(work, "lost", ("entry_id", "why"), [[(name, "contaminated") for name in contaminated]], query)
+        steps.append(_drop(work, "decontamination"))
     return steps
 
 
@@ -143,18 +162,15 @@ def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     return _drop(work, "duplicates")
 
 
-def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
-    """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's."""
-    names: list[str] = []
+def drop_near_duplicates(work: duckdb.DuckDBPyConnection, names: Sequence[str], groups: Indices) -> FunnelStep:
+    """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's.
 
-    def chunks() -> Iterator[tuple[Sequence[str], ...]]:
-        for rows in _texts(work, request):
-            names.extend(row[0] for row in rows)
-            yield [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
-
-    groups = near_groups(chunks(), request.near_threshold, request.seed)
+    Args:
+        names: of the entries.
+        groups: [n] what :func:`~metajudge.exports.near_duplicates.near_groups` finds for them.
+    """
     together = np.flatnonzero(np.bincount(groups, minlength=len(names))[groups] > 1)
-    found = [(names[index], root) for index, root in zip(together, groups[together].tolist(), strict=True)]
+    found = [(names[index], root) for index, root in zip(together.tolist(), groups[together].tolist(), strict=True)]
     fill(work, "near_groups", ("entry_id", "root"), [found])
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS SELECT entry_id, 'near_duplicate' AS why FROM (
@@ -163,27 +179,18 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, request: ExportRequest
     return _drop(work, "near duplicates")
 
 
-def drop_contaminated(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> FunnelStep:
-    """Drops entries that share a run of words with an item of a named benchmark."""
-
-    def found() -> Iterator[list[tuple[str, str]]]:
-        for rows in _texts(work, request):
-            hit = benchmarks.found_in([" \n ".join(row[1:4]) for row in rows])
-            yield [(rows[index][0], "contaminated") for index in np.flatnonzero(hit)]
-
-    fill(work, "lost", ("entry_id", "why"), found())
-    return _drop(work, "decontamination")
-
-
-def _texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[list[tuple[str, str, str, str]]]:
-    """Entry id, question, chosen and rejected text of what is left, in a fixed order."""
-    for within in item_spans(work, "SELECT item_no FROM measures ORDER BY item_no"):
+def _words(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[tuple[list[str], Words]]:
+    """Entry ids of what is left, in a fixed order, and the words of question, chosen and rejected text of each."""
+    lengths = """
+        SELECT item_no AS place, sum(chosen_length + coalesce(rejected_length, 0))::BIGINT AS size FROM measures
+        GROUP BY 1"""
+    for low, high in ranges(work, lengths, AT_ONCE):
+        within = f"item_no BETWEEN {low} AND {high}"
         source = f"(SELECT * FROM entries SEMI JOIN measures USING (entry_id) WHERE {within})"
         rows = work.execute(f"""
             SELECT entry_id, question, chosen, coalesce(rejected, '') FROM ({texts_of(request.kind, source)})
             WHERE {within} ORDER BY item_no, entry_id""").fetchall()
-        if rows:
-            yield rows
+        yield [row[0] for row in rows], words_of([text for row in rows for text in row[1:]])
 
 
 def _drop(work: duckdb.DuckDBPyConnection, name: str) -> FunnelStep:

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.exports.words import Hashes, Mask, runs_of, words_of
+from metajudge.exports.words import Hashes, Mask, Words, runs_of, words_of
 
 FEWEST: Final = 5
 """Words an item must have to be looked for."""
@@ -30,7 +30,7 @@ TEXT_FIELDS: Final = frozenset(
 )
 """Fields of a benchmark's record that are looked at; all of them where a record has none of these."""
 
-_BITS: Final = 24
+_BITS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,16 @@ class Benchmarks:
             )
         return cls(tuple(path.name for path in paths), items, runs)
 
-    def found_in(self, texts: Sequence[str]) -> Mask:
+    def found_in(self, words: Words) -> Mask:
         """[n] whether a text contains any of the runs."""
-        words = words_of(texts)
-        found = np.zeros(len(texts), dtype=bool)
+        found = np.zeros(len(words.ends), dtype=bool)
         for length, wanted in self.runs.items():
             hashes, owners = runs_of(words, length)
             filter_ = np.zeros(1 << _BITS, dtype=bool)
             filter_[wanted >> np.uint64(64 - _BITS)] = True
             probable = np.flatnonzero(filter_[hashes >> np.uint64(64 - _BITS)])
-            sure = np.isin(hashes[probable], wanted)
-            found[owners[probable[sure]]] = True
+            places = np.searchsorted(wanted, hashes[probable]).clip(max=len(wanted) - 1)
+            found[owners[probable[wanted[places] == hashes[probable]]]] = True
         return found
 
 

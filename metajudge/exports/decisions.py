@@ -4,7 +4,6 @@ For each judgment, in this order: what people decided in the end; the newest act
 for. :func:`kept_by` and :func:`why_not` are the only place where this order is written down.
 """
 
-from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from metajudge.exports.verdicts import verdict_text
 from metajudge.exports.workspace import fill
 from metajudge.reviews.agreement import Settlement, settlement_of
 from metajudge.reviews.review import HumanDecision
+from metajudge.store.sql import Connection
 from metajudge.types import parse_verdict
 
 PEOPLE: Final = ("rejected_by_people", "corrected_by_people", "people_divided", "people_cannot_tell")
@@ -24,7 +24,6 @@ WAITING: Final = "waiting_for_review"
 UNKNOWN: Final = ("people_divided", "people_cannot_tell", WAITING)
 """Reasons that do not say that a judgment is bad."""
 CORRECTED: Final = "people_corrected"
-_BATCH: Final = 5_000
 
 
 def kept_by(by_rule: str, *, correct: bool) -> str:
@@ -53,52 +52,35 @@ def why_not(by_rule: str) -> str:
         END"""
 
 
-def no_people(work: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``people`` empty: judgments by the digest of their content, with what people decided."""
-    work.execute("CREATE OR REPLACE TABLE people (judgment_digest VARCHAR, ruling VARCHAR, human_verdict VARCHAR)")
-
-
-def take_people(work: duckdb.DuckDBPyConnection) -> None:
-    """Fills ``people`` from the reviews of the attached store whose judgments are in ``assessments``.
+def take_people(work: duckdb.DuckDBPyConnection, connection: Connection | None) -> None:
+    """Fills ``people``, what people decided by the digest of a judgment's content, from a store's reviews, if any.
 
     A review counts once as many people decided it as were to, with each one's newest decision. Of several decided
     reviews of a judgment (each policy version opens one) the one with the newest decision counts. What was forgotten
     keeps its outcome.
     """
     newest: dict[str, tuple[int, Settlement]] = {}
-    for last, digest, settlement in _settled(_rows(work)):
-        known = newest.get(digest)
-        if known is None or known[0] < last:
-            newest[digest] = (last, settlement)
-    found = [(digest, one.ruling.value, verdict_text(one.verdict)) for digest, (_, one) in newest.items()]
-    fill(work, "people", ("judgment_digest", "ruling", "human_verdict"), [found])
-
-
-def _rows(work: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, str, str]]:
-    cursor = work.execute("""
-        WITH amended AS (
-            SELECT DISTINCT ON (review_id, reviewer) review_id, reviewer, payload FROM kept.review_events
-            WHERE kind = 'amend' ORDER BY review_id, reviewer, event_id DESC
-        )
-        SELECT d.review_id, d.decision_id, coalesce(a.payload, d.payload), r.payload
-        FROM kept.review_decisions d JOIN kept.reviews r ON r.review_id = d.review_id
-            LEFT JOIN amended a ON a.review_id = d.review_id AND a.reviewer = d.reviewer
-        WHERE coalesce(r.payload->>'$.subject', 'judgment') = 'judgment'
-            AND r.payload->>'$.subject_digest' IN (SELECT judgment_digest FROM assessments)
-        ORDER BY d.review_id, d.decision_id""")
-    while rows := cursor.fetchmany(_BATCH):
-        yield from rows
-
-
-def _settled(rows: Iterable[tuple[str, int, str, str]]) -> Iterator[tuple[int, str, Settlement]]:
+    rows = [] if connection is None else connection.execute(_DECIDED).fetchall()
     for _, group in groupby(rows, key=lambda row: row[0]):
         decided = list(group)
         review: dict[str, Any] = orjson.loads(decided[0][3])
-        verdict = review.get("verdict")
+        if review.get("subject", "judgment") != "judgment":
+            continue
+        verdict, digest, last = review.get("verdict"), review["subject_digest"], decided[-1][1]
         settlement = settlement_of(
             [HumanDecision.model_validate_json(row[2]) for row in decided],
             None if verdict is None else parse_verdict(verdict),
             review.get("reviewers", 1),
         )
-        if settlement is not None:
-            yield decided[-1][1], review["subject_digest"], settlement
+        if settlement is not None and (digest not in newest or newest[digest][0] < last):
+            newest[digest] = (last, settlement)
+    found = [(digest, one.ruling.value, verdict_text(one.verdict)) for digest, (_, one) in newest.items()]
+    fill(work, "people", ("judgment_digest", "ruling", "human_verdict"), [found])
+
+
+_DECIDED: Final = """
+    SELECT d.review_id, d.decision_id, coalesce((SELECT e.payload FROM review_events e WHERE e.kind = 'amend'
+        AND e.review_id = d.review_id AND e.reviewer = d.reviewer ORDER BY e.event_id DESC LIMIT 1), d.payload),
+        r.payload
+    FROM review_decisions d JOIN reviews r ON r.review_id = d.review_id ORDER BY d.review_id, d.decision_id"""
+"""Review, number of the decision, the decision as it was amended last, and the review's payload."""

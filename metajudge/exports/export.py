@@ -16,9 +16,9 @@ from metajudge.exports.checking import CARD, STATS, describe, pretty, write_mani
 from metajudge.exports.contamination import Benchmarks
 from metajudge.exports.intake import Vetted, take_in
 from metajudge.exports.judgment_pairs import pair_judgments
-from metajudge.exports.request import ExportRequest, Kind
+from metajudge.exports.request import ExportRequest, Kind, Rule
 from metajudge.exports.responses import pair_responses
-from metajudge.exports.workspace import MEMORY, FunnelStep, Workspace, only
+from metajudge.exports.workspace import MEMORY, FunnelStep, Noted, Workspace, named_rows, only
 from metajudge.installation import __version__
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
@@ -27,10 +27,6 @@ from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
-
-
-from metajudge.exports.request import Rule
-from metajudge.exports.workspace import named_rows
 
 _LENGTHS = """
     SELECT count(*) AS pairs, avg(chosen_length) AS chosen_mean, avg(rejected_length) AS rejected_mean,
@@ -77,8 +73,6 @@ def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str
     }
 
 
-Noted = tuple[list[FunnelStep], dict[str, Any]]
-"""What a stage leaves beside its tables: its steps, and facts for ``stats.json`` as plain data."""
 Watcher = Callable[[str, int, int, duckdb.DuckDBPyConnection], None]
 """Told the stage that begins, its number, how many there are, and the connection whose progress can be asked."""
 
@@ -150,6 +144,10 @@ def export(
         asked = asked.model_copy(update={"filters": asked.filters.model_copy(update={"runs": runs})})
     if (store is None) == (judgments is None and assessments is None):
         raise InputError("name one source: a store, or judgments with their assessments")
+    if isinstance(calibration, str | Path):
+        from metajudge.calibration.files import load_calibration
+
+        calibration = load_calibration(calibration)
     files = _paths(judgments)
     opened = open_judgments(files, mapping=mapping, prefix_ids=prefix_ids, unit=asked.unit) if files else None
     given = Vetted(
@@ -170,7 +168,7 @@ def export(
         given,
         input_state=input_state,
         sources=_names(named, given),
-        calibration=_limits(calibration),
+        calibration=calibration,
         decontaminate=[Path(path) for path in decontaminate],
         watch=watch,
     )
@@ -199,32 +197,28 @@ def export_vetted(
     against = Benchmarks.read(decontaminate, request.ngram)
     key: list[Any] = [request.model_dump(mode="json"), __version__, duckdb.__version__, _state(decontaminate)]
     key += [None if calibration is None else calibration.digest, *input_state]
-    workspace = Workspace(out, digest(key), memory)
-    work = workspace.database
-    stages: dict[str, Callable[[], Noted]] = {
-        "read": lambda: _read(work, given, request),
-        "select": lambda: _select(work, request, calibration),
-        "pair": lambda: _pair(work, request),
-        "measure texts": lambda: (cleaning.measure(work, request), {}),
-        "clean": lambda: (cleaning.clean(work, request, against), {}),
-        "split": lambda: _split(work, request),
-    }
-    try:
-        with workspace.kept_for_resuming():
-            verdicts.define(work)
-            notes: dict[str, Any] = {"decontaminated_against": list(against.names), "sources": list(sources)}
-            steps: list[FunnelStep] = []
-            for number, name in enumerate([*stages, "write"]):
-                if watch is not None:
-                    watch(name, number, len(stages) + 1, work)
-                if name in stages:
-                    found = workspace.stage(name, stages[name])
-                    steps += found[0]
-                    notes |= found[1]
-            result = _write(workspace, request, steps, notes)
+    with Workspace(out, digest(key), memory) as workspace:
+        work = workspace.database
+        stages: dict[str, Callable[[], Noted]] = {
+            "read": lambda: _read(work, given, request),
+            "select": lambda: _select(work, request, calibration),
+            "pair": lambda: _pair(work, request),
+            "measure texts": lambda: (cleaning.measure(work, request), {}),
+            "clean": lambda: (cleaning.clean(work, request, against), {}),
+            "split": lambda: _split(work, request),
+        }
+        verdicts.define(work)
+        notes: dict[str, Any] = {"decontaminated_against": list(against.names), "sources": list(sources)}
+        steps: list[FunnelStep] = []
+        for number, name in enumerate([*stages, "write"]):
+            if watch is not None:
+                watch(name, number, len(stages) + 1, work)
+            if name in stages:
+                found, facts = workspace.stage(name, stages[name])
+                steps += found
+                notes |= facts
+        result = _write(workspace, request, steps, notes)
         workspace.publish()
-    finally:
-        workspace.close()
     return result
 
 
@@ -316,14 +310,6 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         f"nothing is left to export after the step {empty.name!r}: of {empty.before} {empty.unit} "
         f"{reasons or 'none'} {'were' if reasons else 'came through'}{' dropped' if reasons else ''}.{advice}"
     )
-
-
-def _limits(calibration: "Path | str | Calibration | None") -> "Calibration | None":
-    if not isinstance(calibration, str | Path):
-        return calibration
-    from metajudge.calibration.files import load_calibration
-
-    return load_calibration(calibration)
 
 
 def _paths(judgments: Any) -> list[Path]:

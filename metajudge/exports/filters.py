@@ -1,6 +1,6 @@
 """Which of the vetted judgments an export looks at: by judge, category, policy action, run, panel and date."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 
@@ -66,7 +66,7 @@ class Filters(Frozen):
         return self
 
     def values(self) -> dict[str, tuple[str, ...]]:
-        """The conditions that name values, by what they are of, as in ``wanted``."""
+        """The conditions that name values, by what they are of."""
         given = {
             "judge": self.judges,
             "category": self.categories,
@@ -82,71 +82,48 @@ class Filters(Frozen):
         conditions += [f"{name} {at.isoformat()}" for name, at in (("since", self.since), ("until", self.until)) if at]
         return ", ".join(conditions)
 
-    def row_condition(self) -> str:
-        """SQL over rows of the store's ``assessments``: run, panel and date."""
-        parts = ["NOT redacted"]
-        if self.runs:
-            parts.append("run_id IN (SELECT value FROM wanted WHERE kind = 'run')")
-        if self.panels:
-            parts.append(_PANEL)
-        if self.since is not None:
-            parts.append(f"created_at >= {self.since.timestamp()!r}")
-        if self.until is not None:
-            parts.append(f"created_at < {self.until.timestamp()!r}")
-        return " AND ".join(parts)
 
-
-_PANEL: Final = "EXISTS (SELECT 1 FROM wanted WHERE kind = 'panel' AND starts_with(panel_digest, value))"
-
-
-def prepare(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
-    """Fills ``wanted``, from which conditions in SQL read the values."""
-    work.execute("CREATE OR REPLACE TEMP TABLE wanted (kind VARCHAR, value VARCHAR)")
-    for kind, values in filters.values().items():
-        work.execute("INSERT INTO wanted SELECT $1, unnest($2::VARCHAR[])", [kind, list(map(str, values))])
-
-
-def require_known(work: duckdb.DuckDBPyConnection, sources: Mapping[str, str], where: str) -> None:
-    """Refuses a value that nothing has, which is a slip of the pen.
+def resolved(filters: Filters, execute: Callable[[str], Any], sources: Mapping[str, str], where: str) -> Filters:
+    """The filters with whole digests of panels; a value that nothing has is refused: it is a slip of the pen.
 
     Args:
-        sources: kind, as in ``wanted`` -> a query of one column, all values that there are.
+        execute: runs a query on what the sources are in.
+        sources: kind, as in :meth:`Filters.values` -> a query of one column, all values that there are.
         where: the source, for the message.
 
     Raises:
         InputError: with what there is.
     """
-    for kind, there in sources.items():
-        same = "starts_with(known.v, value)" if kind == "panel" else "known.v = value"
-        missing = work.execute(
-            "SELECT min(value) FROM wanted WHERE kind = $1 "
-            f"AND NOT EXISTS (SELECT 1 FROM ({there}) known(v) WHERE {same})",
-            [kind],
-        ).fetchall()[0][0]
-        if missing is None:
+    panels: list[str] = []
+    given = filters.values()
+    for kind, query in sources.items():
+        values = given.get(kind)
+        if not values:
             continue
-        rows = work.execute(f"SELECT DISTINCT v FROM ({there}) known(v) WHERE v IS NOT NULL ORDER BY 1").fetchall()
-        names = [str(row[0]) for row in rows]
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        has = f"there are {', '.join(names[:_SHOWN])}{more}" if names else "nothing there has one"
-        raise InputError(f"{where} has no {kind} {missing!r}: {has}{did_you_mean(missing, names)}")
+        names = sorted({str(name) for (name,) in execute(query).fetchall() if name is not None})
+        fit = str.startswith if kind == "panel" else str.__eq__
+        missing = min((value for value in values if not any(fit(name, value) for name in names)), default=None)
+        if missing is not None:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            has = f"there are {', '.join(names[:_SHOWN])}{more}" if names else "nothing there has one"
+            raise InputError(f"{where} has no {kind} {missing!r}: {has}{did_you_mean(missing, names)}")
+        if kind == "panel":
+            panels = [name for name in names if name.startswith(values)]
+    return filters.model_copy(update={"panels": tuple(panels)})
 
 
-def drop_unwanted(work: duckdb.DuckDBPyConnection, filters: Filters, *, panels: bool) -> None:
-    """Takes out of ``assessments`` assessments of other judges, or with another policy decision.
-
-    Args:
-        panels: also what another panel vetted, where that was not seen to before.
-    """
-    conditions = []
-    if filters.judges:
-        conditions.append("judge IN (SELECT value FROM wanted WHERE kind = 'judge')")
-    if filters.decisions:
-        conditions.append("coalesce(action IN (SELECT value FROM wanted WHERE kind = 'decision'), false)")
-    if filters.panels and panels:
-        conditions.append(_PANEL)
-    if conditions:
-        work.execute(f"DELETE FROM assessments WHERE NOT ({' AND '.join(conditions)})")
+def drop_unwanted(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
+    """Takes out of ``assessments`` those of other judges, by other panels, or with another policy decision."""
+    for column, values in (
+        ("judge", filters.judges),
+        ("action", tuple(map(str, filters.decisions))),
+        ("panel_digest", filters.panels),
+    ):
+        if values:
+            work.execute(
+                f"DELETE FROM assessments WHERE NOT coalesce({column} IN (SELECT unnest($1::VARCHAR[])), false)",
+                [list(values)],
+            )
 
 
 def nothing_matches(filters: Filters, where: str, count: int) -> InputError:

@@ -32,10 +32,10 @@ def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> l
 
 def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
     unknown = ", ".join(map(quoted, ("no_probability", "no_guarantee", "outside_calibration_domain", *UNKNOWN)))
-    good = "a.kept"
-    bad = f"NOT a.kept AND a.why NOT IN ({unknown}) AND (a.status = 'assessed' OR a.why IN {PEOPLE})"
+    good = "kept"
+    bad = f"NOT kept AND why NOT IN ({unknown}) AND (status = 'assessed' OR why IN {PEOPLE})"
     if request.by_label:  # where people and the label contradict each other neither is a lesson
-        good, bad = "a.kept AND correct", "NOT correct AND a.kept_by IS DISTINCT FROM 'people'"
+        good, bad = "kept AND correct", "NOT correct AND kept_by IS DISTINCT FROM 'people'"
     by_probability = request.selection.rule in (Rule.MIN_PROBABILITY, Rule.GUARANTEE)
     quality = "a.probability" if by_probability else "coalesce(a.score, a.probability)"
     work.execute(
@@ -49,12 +49,12 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
             FROM selected a JOIN judgments j USING (judgment_id) JOIN items i ON i.item_id = j.item_id
             JOIN judgment_displays d ON d.judgment_no = j.judgment_no
         )
-        SELECT *, {good.replace("a.", "")} AS good, {bad.replace("a.", "")} AS bad,
+        SELECT *, {good} AS good, {bad} AS bad,
             CASE WHEN verdict IS NULL THEN 'no_verdict' WHEN NOT comparable(verdict) THEN 'single_response'
                 WHEN winner IS NULL THEN 'tie' {"WHEN correct IS NULL THEN 'no_label'" if request.by_label else ""}
-                WHEN NOT coalesce({good.replace("a.", "")}, false) AND NOT coalesce({bad.replace("a.", "")}, false)
+                WHEN NOT coalesce({good}, false) AND NOT coalesce({bad}, false)
                     THEN coalesce(why, 'neither_kept_nor_discarded') END AS lost
-        FROM verdicts""".replace("quality AS quality", "quality")
+        FROM verdicts"""
     )
     rows = work.execute("SELECT coalesce(lost, ''), count(*) FROM candidates GROUP BY 1 ORDER BY 1").fetchall()
     counts = dict(rows)

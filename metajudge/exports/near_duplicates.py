@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metajudge.exports.words import Words, mixed, words_of
+from metajudge.exports.words import Words, mixed
+from metajudge.exports.workspace import ahead
 from metajudge.stats.arrays import Indices
 
 Number = TypeVar("Number", np.uint64, np.int64)
@@ -25,12 +26,12 @@ _CHUNK: Final = 4_096
 _FIELD: Final = 0x1E3779B1
 
 
-def near_groups(chunks: Iterable[Sequence[Sequence[str]]], threshold: float, seed: int = 0) -> Indices:
+def near_groups(chunks: Iterable[Sequence[Words]], threshold: float, seed: int = 0) -> Indices:
     """Groups of texts that are near duplicates of each other, directly or over others.
 
     Args:
-        chunks: some rows at a time, as one or several fields (lists of texts of one length); two rows are near
-            duplicates where every field is. Texts are not held.
+        chunks: some rows at a time, as one or several fields (the words of as many texts each); two rows are near
+            duplicates where every field is. Words are not held.
         threshold: of the Jaccard similarity, in (0, 1].
         seed: of the hash functions.
 
@@ -43,8 +44,8 @@ def near_groups(chunks: Iterable[Sequence[Sequence[str]]], threshold: float, see
     count = len(sets[0].ends)
     neighbourhood = _minima(sets, seed, BANDS, 2)
     roots = np.arange(count)
-    for band in range(BANDS):
-        first, second = _candidates(_minima(sets, seed, band, ROWS), neighbourhood)
+    bands = (_candidates(_minima(sets, seed, band, ROWS), neighbourhood) for band in range(BANDS))
+    for first, second in ahead(bands):
         similar = roots[first] != roots[second]
         for one in sets:
             at = np.flatnonzero(similar)
@@ -76,9 +77,9 @@ class _Sets:
         self.starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
 
     @classmethod
-    def of(cls, chunks: Iterable[Sequence[Sequence[str]]]) -> "list[_Sets]":
+    def of(cls, chunks: Iterable[Sequence[Words]]) -> "list[_Sets]":
         """One for each field."""
-        found = [[_features(words_of(texts)) for texts in fields] for fields in chunks]
+        found = [list(map(_features, fields)) for fields in chunks]
         return [
             cls(
                 np.concatenate([values for values, _ in field]),

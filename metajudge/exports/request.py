@@ -92,18 +92,12 @@ class Selection(Frozen):
 
     def sentence(self) -> str:
         """The rule in words."""
-        match self.rule:
-            case Rule.ACCEPTED:
-                return "judgments that vetting accepted"
-            case Rule.MIN_PROBABILITY:
-                return f"judgments with a calibrated probability of at least {self.min_probability:g}"
-            case Rule.GUARANTEE:
-                return (
-                    f"judgments at or above a guaranteed threshold for a precision of {self.target:g} "
-                    f"(delta {self.delta:g})"
-                )
-            case Rule.ALL:
-                return "all judgments, whatever their scores"
+        return {
+            Rule.ACCEPTED: "judgments that vetting accepted",
+            Rule.MIN_PROBABILITY: "judgments with a calibrated probability of at least {:g}",
+            Rule.GUARANTEE: "judgments at or above a guaranteed threshold for a precision of {:g} (delta {:g})",
+            Rule.ALL: "all judgments, whatever their scores",
+        }[self.rule].format(*(one for one in (self.min_probability, self.target, self.delta) if one is not None))
 
 
 class ExportRequest(Frozen):
@@ -163,45 +157,42 @@ class ExportRequest(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        self._check_split()
-        if self.kind is Kind.RESPONSES and self.by_label:
-            raise ConfigurationError("labels choose between judgments: use them with kind judgments")
-        if self.kind is Kind.JUDGMENTS and self.selection.rule is Rule.ALL and not self.by_label:
-            raise ConfigurationError(
-                "kind judgments pairs kept judgments with discarded ones, and with all of them kept none is discarded: "
-                "select by accepted, min-probability or guarantee, or by label"
-            )
-        self._check_pairs()
+        responses, kto, split = (
+            self.kind is Kind.RESPONSES,
+            self.format is Format.KTO,
+            (1.0,) if self.split is None else self.split,
+        )
+        for wrong, message in (
+            (not 1 <= len(split) <= 3, f"a split has one to three parts (train, validation, test), not {len(split)}"),
+            (
+                not all(math.isfinite(part) and 0 < part <= 1 for part in split),
+                f"every part of a split must be above 0, not {', '.join(f'{part:g}' for part in split)}: leave an "
+                "empty part out",
+            ),
+            (abs(sum(split) - 1) > 1e-6, f"the parts of a split must sum to 1, and these sum to {sum(split):g}"),
+            (responses and self.by_label, "labels choose between judgments: use them with kind judgments"),
+            (
+                not responses and self.selection.rule is Rule.ALL and not self.by_label,
+                "kind judgments pairs kept judgments with discarded ones, and with all of them kept none is "
+                "discarded: select by accepted, min-probability or guarantee, or by label",
+            ),
+            (
+                kto and self.balance_length,
+                "lengths are balanced between pairs, and format kto has none: remove one of the two options",
+            ),
+            (
+                kto and self.max_length is not None,
+                "max_length compares the two texts of a pair, and format kto has none: remove one of the two options",
+            ),
+            (
+                self.pass_mark is not None and not (kto and responses),
+                "a pass mark makes single responses desired or undesired: use it with kind responses and format kto",
+            ),
+            (self.from_grades and not responses, "grades order responses: use from_grades with kind responses"),
+        ):
+            if wrong:
+                raise ConfigurationError(message)
         return self
-
-    def _check_pairs(self) -> None:
-        if self.format is Format.KTO and self.balance_length:
-            raise ConfigurationError(
-                "lengths are balanced between pairs, and format kto has none: remove one of the two options"
-            )
-        if self.format is Format.KTO and self.max_length is not None:
-            raise ConfigurationError(
-                "max_length compares the two texts of a pair, and format kto has none: remove one of the two options"
-            )
-        if self.pass_mark is not None and (self.format is not Format.KTO or self.kind is not Kind.RESPONSES):
-            raise ConfigurationError(
-                "a pass mark makes single responses desired or undesired: use it with kind responses and format kto"
-            )
-        if self.from_grades and self.kind is not Kind.RESPONSES:
-            raise ConfigurationError("grades order responses: use from_grades with kind responses")
-
-    def _check_split(self) -> None:
-        if self.split is None:
-            return
-        if not 1 <= len(self.split) <= 3:
-            raise ConfigurationError(f"a split has one to three parts (train, validation, test), not {len(self.split)}")
-        if any(not (math.isfinite(part) and 0 < part <= 1) for part in self.split):
-            raise ConfigurationError(
-                f"every part of a split must be above 0, not {', '.join(f'{part:g}' for part in self.split)}: leave an "
-                "empty part out"
-            )
-        if abs(sum(self.split) - 1) > 1e-6:
-            raise ConfigurationError(f"the parts of a split must sum to 1, and these sum to {sum(self.split):g}")
 
     @property
     def rule_sentence(self) -> str:
@@ -217,6 +208,6 @@ class ExportRequest(Frozen):
     @property
     def parts(self) -> dict[str, float]:
         """Split name -> fraction."""
-        names = {1: ("train",), 2: ("train", "test"), 3: ("train", "validation", "test")}
         fractions = self.split or (1.0,)
+        names = {1: ("train",), 2: ("train", "test"), 3: ("train", "validation", "test")}
         return dict(zip(names[len(fractions)], fractions, strict=True))

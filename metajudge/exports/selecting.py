@@ -11,7 +11,7 @@ from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.exports import decisions
 from metajudge.exports.request import ExportRequest, Kind, Rule, Selection
-from metajudge.exports.workspace import only, quoted
+from metajudge.exports.workspace import named_rows, only, quoted
 from metajudge.types import GuaranteedThreshold
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ def _conditions(selection: Selection, *, own: bool) -> tuple[str, str]:
             )
 
 
-_SCOPE = "bar, target, delta, coalesce(approximate, false), promise_judges, promise_unit, promise_questions"
+_SCOPE = (
+    "bar AS threshold, target, delta, coalesce(approximate, false) AS approximate, promise_judges AS judges, "
+    "promise_unit AS unit, promise_questions AS questions"
+)
 
 
 def _set_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration | None") -> None:
@@ -166,24 +169,15 @@ def _withhold_outside_domain(work: duckdb.DuckDBPyConnection) -> None:
 
 def _stamps(work: duckdb.DuckDBPyConnection, table: str, where: str) -> list[tuple[GuaranteedThreshold, list[str]]]:
     """The guarantees among some judgments, each with the judges whose judgments carry it."""
-    rows = work.execute(
-        f"SELECT {_SCOPE}, list(DISTINCT judge ORDER BY judge) FROM {table} WHERE bar IS NOT NULL AND {where} "
-        "GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
+    rows = named_rows(
+        work,
+        f"SELECT {_SCOPE}, list(DISTINCT judge ORDER BY judge) AS carriers FROM {table} WHERE bar IS NOT NULL "
+        f"AND {where} GROUP BY ALL ORDER BY ALL",
+    )
     return [
-        (
-            GuaranteedThreshold(
-                threshold=bar,
-                target=target,
-                delta=delta,
-                approximate=approximate,
-                judges=tuple(orjson.loads(judges or "[]")),
-                unit=unit,
-                questions=questions,
-            ),
-            carriers,
-        )
-        for bar, target, delta, approximate, judges, unit, questions, carriers in rows
+        (GuaranteedThreshold(**row | {"judges": tuple(orjson.loads(row["judges"] or "[]"))}), carriers)
+        for row in rows
+        for carriers in [row.pop("carriers")]
     ]
 
 

@@ -1,6 +1,6 @@
 """Splits by question cluster, and length matching within each split."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import duckdb
 import numpy as np
@@ -9,7 +9,8 @@ from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
 from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.request import ExportRequest, Kind
-from metajudge.exports.workspace import FunnelStep, fill, item_spans, only
+from metajudge.exports.words import AT_ONCE, Words, words_of
+from metajudge.exports.workspace import FunnelStep, ahead, fill, only, ranges
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
@@ -115,16 +116,17 @@ def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
     if len(request.parts) > 1 and request.near_threshold < 1 and unit_of(work, request) == QUESTION:
         numbers: list[int] = []
 
-        def chunks() -> Iterator[Sequence[Sequence[str]]]:
+        def chunks() -> Iterator[list[Words]]:
             """The first item of every normalised question, in order."""
-            for within in item_spans(work, "SELECT first AS item_no FROM clusters ORDER BY 1"):
+            firsts = "items WHERE item_no IN (SELECT first FROM clusters)"
+            for low, high in ranges(work, f"SELECT item_no AS place, length(question) AS size FROM {firsts}", AT_ONCE):
                 rows = work.execute(f"""
-                    SELECT item_no, question FROM items
-                    WHERE {within} AND item_no IN (SELECT first FROM clusters) ORDER BY 1""").fetchall()
+                    SELECT item_no, question FROM {firsts} AND item_no BETWEEN {low} AND {high}
+                    ORDER BY 1""").fetchall()
                 numbers.extend(row[0] for row in rows)
-                yield ([row[1] for row in rows],)
+                yield [words_of([row[1] for row in rows])]
 
-        groups = near_groups(chunks(), request.near_threshold, request.seed)
+        groups = near_groups(ahead(chunks()), request.near_threshold, request.seed)
         moved = np.flatnonzero(groups != np.arange(len(groups)))
         near = [(numbers[index], numbers[root]) for index, root in zip(moved, groups[moved], strict=True)]
     fill(work, "near_questions", ("first", "root"), [near])

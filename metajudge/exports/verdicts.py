@@ -20,22 +20,10 @@ def verdict_text(verdict: AnyVerdict | None) -> str | None:
     return str(verdict) if isinstance(verdict, Pairwise) else orjson.dumps(verdict.to_json()).decode()
 
 
-def stored_text(path: str) -> str:
-    """SQL for the same of a verdict in a store's ``payload``.
-
-    Args:
-        path: such as ``$.verdict``.
-    """
-    whole, text = f"json_extract(payload, '{path}')", f"json_extract_string(payload, '{path}')"
-    return (
-        f"CASE WHEN regexp_matches({text}, '[<>=]') THEN {text} "
-        f"WHEN json_type(payload, '{path}') = 'VARCHAR' THEN {whole}::VARCHAR ELSE {text} END"
-    )
-
-
 def define(work: duckdb.DuckDBPyConnection) -> None:
     """Defines the functions the export's SQL uses, for this connection.
 
+    - ``said(json)``: a verdict in a record's JSON as :func:`verdict_text` gives it.
     - ``named(verdict)``: first id, sign and second id of a pairwise verdict; empty texts for other verdicts.
     - ``kind_of(verdict)``: ``pairwise``, ``ranking``, ``grade`` or ``category``; NULL for an absent one.
     - ``grade_of(verdict)``: a grade's number; NULL for other verdicts.
@@ -47,6 +35,7 @@ def define(work: duckdb.DuckDBPyConnection) -> None:
       80 characters and stops at a plain word.
     """
     for name, body in {
+        "said(v)": "CASE WHEN regexp_matches(v->>'$', '[<>=]') THEN v->>'$' ELSE v::VARCHAR END",
         "kind_of(v)": "CASE WHEN v IS NULL THEN NULL WHEN v LIKE '[%' THEN 'ranking' WHEN v IN ('true', 'false') "
         "OR v LIKE '\"%' OR v LIKE '{%' THEN 'category' WHEN try_cast(v AS DOUBLE) IS NOT NULL THEN 'grade' "
         "ELSE 'pairwise' END",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_SEPARATOR = b"\x00"
+AT_ONCE: Final = 800_000
+"""Characters that are split into words at once: that takes a hundred times as many bytes."""
+_SEPARATOR = "\x00"
 _WORD = np.zeros(256, dtype=bool)
 """Whether a byte is part of a word: digits, small letters, and all that is beyond ASCII."""
 _WORD[[*range(0x30, 0x3A), *range(0x61, 0x7B), *range(0x80, 0x100)]] = True
@@ -38,6 +40,11 @@ class Words:
         """[texts] place of each text's first word."""
         return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])
 
+    def every(self, step: int, first: int = 0) -> "Words":
+        """The words of the texts ``first``, ``first + step`` and so on."""
+        sizes = (self.ends - self.starts)[first::step]
+        return Words(self.hashes[self.texts % step == first], np.cumsum(sizes))
+
     @property
     def texts(self) -> Ints:
         """[words] which text each word is of."""
@@ -49,11 +56,13 @@ def words_of(texts: Sequence[str]) -> Words:
 
     A word's hash is a polynomial in its bytes modulo 2^64, mixed; all words are hashed in a few passes over one array.
     """
-    parts = [text.lower().encode("utf-8", "replace") for text in texts]
-    data = np.frombuffer(_SEPARATOR.join([*parts, b""]), dtype=np.uint8)
+    whole = _SEPARATOR.join([*texts, ""])
+    if whole.count(_SEPARATOR) > len(texts):  # no text may contain it, and it is part of no word
+        whole = _SEPARATOR.join([*(text.replace(_SEPARATOR, " ") for text in texts), ""])
+    data = np.frombuffer(whole.lower().encode("utf-8", "replace"), dtype=np.uint8)
     if not len(data):
         return Words(np.zeros(0, dtype=np.uint64), np.zeros(len(texts), dtype=np.int64))
-    boundaries = np.cumsum([len(part) + 1 for part in parts])
+    boundaries = np.flatnonzero(data == 0) + 1
     word, single = _WORD[data], (data >= 0xE3) & (data <= 0xED)
     previous = np.concatenate([[False], word[:-1]])
     after_single = np.zeros(len(data), dtype=bool)

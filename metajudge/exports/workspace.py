@@ -5,10 +5,10 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import chain, pairwise
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 import numpy as np
@@ -17,11 +17,12 @@ import orjson
 from metajudge.errors import ConfigurationError, InputError, UserError
 from metajudge.files.replacing import sync
 
+T = TypeVar("T")
+
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
 PIECE: Final = 8_000_000
 """Bytes of texts that a step has in memory; a longer text is alone. Reading JSON takes up to twenty times as much."""
-_PAGE: Final = 8_192
 SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
@@ -34,11 +35,9 @@ SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "checkpoint_threshold": "1TB",
 }
 TYPES: Final = {
-    **dict.fromkeys(("assessment_id", "annotation_id", "decision_id", "event_id", "rowid"), "BIGINT"),
-    **dict.fromkeys(("line", "judgment_no", "item_no", "promise_questions", "first", "root"), "BIGINT"),
-    **dict.fromkeys(("created_at", "final_score", "score", "probability"), "DOUBLE"),
-    **dict.fromkeys(("bar", "target", "delta", "threshold"), "DOUBLE"),
-    **dict.fromkeys(("accepted", "redacted", "approximate"), "BOOLEAN"),
+    **dict.fromkeys(("number", "assessment_id", "annotation_id", "judgment_no", "item_no", "first", "root"), "BIGINT"),
+    **dict.fromkeys(("final_score", "probability"), "DOUBLE"),
+    "accepted": "BOOLEAN",
 }
 """Types of columns that are no texts, by their names."""
 _ENTRY: Final = (
@@ -80,6 +79,10 @@ class FunnelStep:
         }
 
 
+Noted = tuple[list[FunnelStep], dict[str, Any]]
+"""What a stage leaves beside its tables: its steps, and facts for ``stats.json`` as plain data."""
+
+
 class DiskFullError(InputError):
     """There is no room for what was to be written."""
 
@@ -109,7 +112,6 @@ class Workspace:
         self.folder = out.with_name(f".{out.name}.partial")
         self.result = self.folder / "result"
         self.resumed: list[str] = []
-        self._keep = True
         with self.readable_errors():
             self.folder.mkdir(exist_ok=True)
             self._connect()
@@ -141,9 +143,7 @@ class Workspace:
         found = self.database.execute("SELECT value FROM notes WHERE name = $1", [name]).fetchall()
         return found[0][0] if found else None
 
-    def stage(
-        self, name: str, work: Callable[[], tuple[list[FunnelStep], dict[str, Any]]]
-    ) -> tuple[list[FunnelStep], dict[str, Any]]:
+    def stage(self, name: str, work: Callable[[], Noted]) -> Noted:
         """Does a stage, or takes the note an earlier run left when it was done.
 
         Args:
@@ -156,17 +156,11 @@ class Workspace:
         else:
             with self.readable_errors():
                 self.database.execute("BEGIN")
-                try:
-                    steps, facts = work()
-                    note = to_text([[asdict(step) for step in steps], facts])
-                    self.database.execute("INSERT INTO notes VALUES ($1, $2)", [f"stage {name}", note])
-                    self.database.execute("COMMIT")
-                except BaseException:
-                    with contextlib.suppress(duckdb.Error):
-                        self.database.execute("ROLLBACK")
-                    raise
-        said, facts = orjson.loads(note)
-        return [FunnelStep(**step) for step in said], facts
+                note = to_text(work())
+                self.database.execute("INSERT INTO notes VALUES ($1, $2)", [f"stage {name}", note])
+                self.database.execute("COMMIT")
+        steps, facts = orjson.loads(note)
+        return [FunnelStep(**step) for step in steps], facts
 
     def publish(self) -> None:
         """Puts the finished folder in its place in one step, and removes what it grew from."""
@@ -181,20 +175,14 @@ class Workspace:
             sync(self.out.parent)
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def close(self) -> None:
-        """Lets go of the database; what is done stays for the next try, unless that would fail alike."""
-        self.database.close()
-        if not self._keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+    def __enter__(self) -> "Workspace":
+        return self
 
-    @contextlib.contextmanager
-    def kept_for_resuming(self) -> Iterator[None]:
-        """Throws the work away where the same command would end in the same error."""
-        try:
-            yield
-        except UserError as error:
-            self._keep = isinstance(error.__cause__, OSError | duckdb.Error)
-            raise
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Lets go of the database; what is done stays for the next try, unless that would end in the same error."""
+        self.database.close()
+        if isinstance(error, UserError) and not isinstance(error.__cause__, OSError | duckdb.Error):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def readable_errors(self) -> contextlib.AbstractContextManager[None]:
         return readable_errors(self.out, self.memory)
@@ -236,31 +224,21 @@ def confine(work: duckdb.DuckDBPyConnection, *allowed: Path) -> None:
     work.execute("SET lock_configuration = true")
 
 
-def ranges(work: duckdb.DuckDBPyConnection, lengths: str) -> list[tuple[int, int]]:
-    """First and last place of pieces that follow each other and contain about :data:`PIECE` bytes of texts each.
+def ranges(work: duckdb.DuckDBPyConnection, lengths: str, most: int | None = None) -> list[tuple[int, int]]:
+    """First and last place of pieces that follow each other and contain about so much text each.
 
     Args:
-        lengths: a query for the place of each row, a whole number, and the bytes of its texts, as ``place, size``.
+        lengths: a query for the place of each row, a whole number, and the length of its texts, as ``place, size``.
+        most: length of a piece; :data:`PIECE` if None.
     """
     found = work.execute(lengths).fetchnumpy()
     if not len(found["place"]):
         return []
     order = np.argsort(found["place"])
     places = found["place"][order]
-    ends = np.flatnonzero(np.diff(np.cumsum(found["size"][order]) // PIECE))
+    ends = np.flatnonzero(np.diff(np.cumsum(found["size"][order]) // (most or PIECE)))
     firsts, lasts = [0, *(ends + 1)], [*ends, len(places) - 1]
     return [(int(places[first]), int(places[last])) for first, last in zip(firsts, lasts, strict=True)]
-
-
-def item_spans(work: duckdb.DuckDBPyConnection, numbers: str, size: int = _PAGE) -> Iterator[str]:
-    """SQL conditions on ``item_no`` that part the items into spans of about so many rows each, ascending.
-
-    Args:
-        numbers: a query for the number of each row's item, as ``item_no``, ascending.
-    """
-    edges = [*work.execute(numbers).fetchnumpy()["item_no"][::size].tolist(), None]
-    for low, high in pairwise(edges):
-        yield f"item_no >= {low}" + ("" if high is None else f" AND item_no < {high}")
 
 
 def check_place(out: Path) -> None:
@@ -308,27 +286,48 @@ def fill(
     columns: Sequence[str],
     pages: Iterable[Sequence[Sequence[Any]]],
     query: str = "SELECT * FROM given",
+    payload: Any = None,
 ) -> None:
-    """Makes a table of what a query gives of the rows ``given``, some at a time."""
-    how = f"CREATE OR REPLACE TABLE {table} AS"
-    for rows in chain([[]], pages):
-        append(work, how, columns, rows, query)
-        how = f"INSERT INTO {table}"
+    """Makes a table of what a query gives of the rows ``given``, some at a time; see :func:`append`."""
+    append(work, f"CREATE OR REPLACE TABLE {table} AS", columns, [], query, payload)
+    for rows in pages:
+        append(work, f"INSERT INTO {table}", columns, rows, query, payload)
 
 
 def append(
-    work: duckdb.DuckDBPyConnection, how: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], query: str
+    work: duckdb.DuckDBPyConnection,
+    how: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    query: str,
+    payload: Any = None,
 ) -> None:
     """Gives a query the rows ``given``, a column as one list.
 
     Args:
         how: what is done with the query's rows, such as ``INSERT INTO table``.
+        payload: the structure of the JSON that the last column contains, in the terms of DuckDB's ``from_json``; it is
+            parsed once and given as a struct.
     """
-    places = enumerate(columns, 1)
-    listed = ", ".join(f"unnest(${place}::{TYPES.get(name, 'VARCHAR')}[]) AS {name}" for place, name in places)
-    # Arrays that are registered in a transaction stay in memory until it ends; lists do not.
-    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-    work.execute(f"{how} WITH given AS (SELECT {listed}) {query}", values)
+    # Of what DuckDB takes from Python JSON is the fastest that does not stay in memory until the transaction ends.
+    texts = [to_text(column) for column in zip(*rows, strict=True)] or ["[]" for _ in columns]
+    kinds: list[Any] = [TYPES.get(name, "VARCHAR") for name in columns]
+    if payload is not None:
+        texts[-1], kinds[-1] = f"[{','.join(row[-1] for row in rows)}]", payload
+    listed = ", ".join(
+        f"unnest(from_json(${place}, {quoted(to_text([kind]))})) AS {name}"
+        for place, (name, kind) in enumerate(zip(columns, kinds, strict=True), 1)
+    )
+    work.execute(f"{how} WITH given AS (SELECT {listed}) {query}", texts)
+
+
+def ahead(pages: Iterator[T]) -> Iterator[T]:
+    """The same pages, each made in a thread while the one before is used."""
+    with ThreadPoolExecutor(1) as thread:
+        due = thread.submit(next, pages, None)
+        while (page := due.result()) is not None:
+            due = thread.submit(next, pages, None)
+            yield page
 
 
 def make_entries(work: duckdb.DuckDBPyConnection, query: str) -> None:

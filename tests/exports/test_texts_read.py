@@ -4,7 +4,8 @@ import duckdb
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.exports import intake, store_intake, workspace
+from metajudge.exports import columns as tables
+from metajudge.exports import workspace
 from metajudge.exports.formats import Format
 from metajudge.exports.workspace import ranges
 from tests.exports.stored import exported_from, filled, vetted
@@ -29,7 +30,7 @@ def store(tmp_path_factory):
 def texts(monkeypatch):
     """Table -> ids of the items whose texts were read."""
     read = {"items": set(), "judgments": set()}
-    fill = store_intake.fill
+    fill = tables.fill
 
     def watched(work, table, columns, pages, *query):
         def seen():
@@ -39,7 +40,7 @@ def texts(monkeypatch):
 
         fill(work, table, columns, seen(), *query)
 
-    monkeypatch.setattr(store_intake, "fill", watched)
+    monkeypatch.setattr(tables, "fill", watched)
     return read
 
 
@@ -64,14 +65,14 @@ def test_texts_are_read_of_what_the_filters_let_through_alone(store, tmp_path, t
 @pytest.mark.parametrize(("filters", "items"), [({"judges": ["owl"]}, {0, 1}), ({"categories": ["a"]}, {0, 2})])
 def test_texts_of_files_are_copied_of_what_the_filters_let_through_alone(tmp_path, monkeypatch, filters, items):
     copied = set()
-    append = intake.append
+    append = tables.append
 
-    def watched(work, how, columns, rows, query):
-        if "rationale" in columns:
-            copied.update(row[columns.index("item_id")] for row in rows if row[columns.index("rationale")])
-        append(work, how, columns, rows, query)
+    def watched(work, how, columns, rows, *query):
+        if "judgment_no" in columns:
+            copied.update(row[columns.index("item_id")] for row in rows if '"rationale":"' in row[-1])
+        append(work, how, columns, rows, *query)
 
-    monkeypatch.setattr(intake, "append", watched)
+    monkeypatch.setattr(tables, "append", watched)
     said = [judgment(n, judge="jay" if n == 2 else "owl", category="b" if n == 1 else "a") for n in range(3)]
     exported(tmp_path / "d", said, kind="judgments", format="kto", filters=filters)
     assert copied == {f"item-{number}" for number in items}
@@ -92,7 +93,7 @@ def test_the_work_reads_and_writes_nothing_outside_its_folder(tmp_path):
         with pytest.raises(duckdb.Error):
             place.database.execute(query)
     place.database.execute(f"COPY (SELECT 1) TO '{place.result}/out.csv'")
-    place.close()
+    place.database.close()
 
 
 def test_filters_that_nothing_meets_read_no_text(store, tmp_path, texts):
@@ -133,3 +134,26 @@ def test_pieces_follow_each_other_and_end_after_so_many_bytes(monkeypatch, sizes
     for place, size in reversed(list(enumerate(sizes))):
         work.execute("INSERT INTO t VALUES ($1, $2)", [place, size])
     assert ranges(work, "SELECT * FROM t") == expected
+
+
+def test_pages_that_are_made_ahead_come_in_their_order_and_with_their_errors():
+    found = workspace.ahead(6 // number for number in (3, 2, 0))
+    assert [next(found), next(found)] == [2, 3]
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+    assert list(workspace.ahead(iter([[1], [2]]))) == [[1], [2]]
+
+
+def test_rows_come_into_the_work_as_they_are():
+    rows = [("a\x00b", 1, None, True), ('é"\\/☃', 2**60, 0.1, None), ("", -5, 1e300, False)]
+    with duckdb.connect() as work:
+        workspace.fill(work, "t", ("item_id", "item_no", "final_score", "accepted"), [rows[:2], rows[2:]])
+        assert work.execute("SELECT * FROM t").fetchall() == rows
+
+
+def test_a_reply_that_was_cut_is_found_in_a_store_whatever_else_its_meta_says(tmp_path):
+    metas = [{"finish": "", "stop_reason": "length"}, {"response_finish": "length"}, {"finish": "stop"}]
+    said = [judgment(number, meta=meta) for number, meta in enumerate(metas)]
+    path = filled(tmp_path / "s.db", [(one, vetted(one)) for one in said])
+    for kind, items in ("judgments", {"item-1", "item-2"}), ("responses", {"item-0", "item-1", "item-2"}):
+        assert exported_from(path, tmp_path / kind, kind=kind, format="kto")[1].keys() == items
