@@ -14,6 +14,7 @@
     │   └── StoreError             the store cannot be used
     │       └── StoreUnavailableError  no answer from the database: later it may work (exit code 1)
     ├── OutputError                an output file could not be written to its end: disk full, quota
+    ├── WorkerError                a block of judgments ended without results in Ray's workers
     ├── BudgetExceeded             the run's budget is spent; nothing more is sent
     │   └── DayBudgetExceeded      that of a service's day
     ├── BatchPendingError          a provider's batch is not done yet; the same command again collects it
@@ -116,6 +117,10 @@ class StoreUnavailableError(StoreError):
 
 class OutputError(MetajudgeError):
     """An output file could not be written to its end, such as on a full disk."""
+
+
+class WorkerError(MetajudgeError):
+    """A block of judgments ended without results in Ray's workers; those of the others are kept."""
 
 
 class BudgetExceeded(MetajudgeError):  # noqa: N818 - a stop, not a fault

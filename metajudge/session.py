@@ -136,6 +136,7 @@ class Session:
         self._opened: Resources | None = None
         self._policies: PoliciesInForce | None = None
         self._recorded = False
+        self._joined = False  # whether another process records the run
         self._finished = False
 
     @classmethod
@@ -339,7 +340,7 @@ class Session:
             self._batches = resources.batches = BatchQueue(self._batch, self.notify)
         self._opened = resources
         config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
-        if self._store is not None:
+        if self._store is not None and not self._joined:
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
             self._recorded = True
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
 
@@ -37,6 +37,7 @@ from metajudge.cli.outputs import check_reports
 from metajudge.cli.sending import Sending, print_estimate
 from metajudge.cli.vet_report import print_json, print_report, report_as_markdown, words_of, write_reports
 from metajudge.errors import ConfigurationError, StoreError
+from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
@@ -101,8 +102,14 @@ def vet(
     config: ConfigOption = None,
     store: StoreOption = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Write the assessments: one a line (JSONL), or a table (.parquet, .arrow).", metavar="FILE"),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Work in this process, or on Ray's workers over a PostgreSQL store.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="With --engine ray: blocks vetted at the same time; default 2.", min=1)
     ] = None,
     report: ReportOption = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
@@ -181,7 +188,9 @@ def vet(
 ) -> None:
     """Vet judgments: score each one and decide which to keep."""
     typed = dict(locals())
-    check_apart(inputs, [out, markdown, *(report or ())])
+    far = "://" in (out or "")
+    out_file = None if out is None else near(out) if far else Path(out)
+    check_apart(inputs, [out_file, markdown, *(report or ())])
     if markdown is not None:
         check_writable(markdown)
     check_reports(report)
@@ -206,7 +215,7 @@ def vet(
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
     where = store_path(store)
     vetting = partial(
-        Engine,
+        Engine if dry_run else _engine(engine, workers),
         panel=panel,
         calibration=calibration,
         allow_other_calibration=allow_other_calibration,
@@ -223,19 +232,21 @@ def vet(
         return
     if reading.strict:
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
-    batches, rejects = sending.batches(where), rejects_path(out, where)
+    batches, rejects = sending.batches(where), rejects_path(None if far else out_file, where)
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
         rewards = _rewards(inputs, opened.calibration)
         results = _results(labelling, bars, report, audit_share)
         settings = None if webhook or rewards else partial(settings_digest, _settings(typed), inputs)
         summary, notices = run_stoppable(
-            lambda stop: _vet(opened, source, out, rejects, results, keep_failures, rewards, stop, settings)
+            lambda stop: _vet(opened, source, out_file, rejects, results, keep_failures, rewards, stop, settings)
         )
+    if far:
+        transfer(str(out_file), str(out))
     summary.notices += notices
     for notice in notices:
         typer.echo(f"metajudge: {notice}", err=True)
-    summary.store, summary.out = str(where), None if out is None else str(out)
+    summary.store, summary.out = str(where), out if far else out and str(out_file)
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, config, agent, store)
     _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
@@ -277,6 +288,16 @@ def _tell(
         print_report(summary, labels, panel, rejects, words, reports=reports)
 
 
+def _engine(name: str, workers: int | None) -> Callable[..., Engine]:
+    if name == "local":
+        if workers is not None:
+            raise ConfigurationError("--workers needs --engine ray: add it, or leave the option out")
+        return Engine
+    from metajudge.vetting.on_ray import RayEngine  # reads much that one process has no use for
+
+    return partial(RayEngine, workers=workers or 2)
+
+
 def _webhook(url: str | None) -> "Webhook | None":
     from metajudge.outcomes.sending import webhook_of  # only a policy decides what a receiver is told
 
@@ -285,6 +306,7 @@ def _webhook(url: str | None) -> "Webhook | None":
 
 _NO_SETTINGS: Final = frozenset(
     {"inputs", "store", "out", "report", "concurrency", "fail_under", "markdown", "as_json", "dry_run", "sending"}
+    | {"engine", "workers"}
 )
 """Options on which no result depends."""
 

@@ -45,6 +45,11 @@ class Meter:
         else:
             self.cost_usd += cost_usd
 
+    def include(self, other: "Meter") -> None:
+        """Adds what another process's calls have taken; when its first one was sent is not known here."""
+        for name in ("sent", "replies", "failures", "usage", "cost_usd", "unpriced"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
 
 class MeteredModel(ModelWrapper):
     """Records a model's calls: wraps the provider directly, so that an attempt is one HTTP request.

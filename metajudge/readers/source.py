@@ -11,6 +11,7 @@ from pathlib import Path
 
 from metajudge.errors import BadLineError, InputError, MetajudgeError
 from metajudge.evidence.units import stated
+from metajudge.files.addresses import near, transfer
 from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
 from metajudge.readers.item_contents import BLOCK, ItemContents, Screen, find_contents
@@ -440,8 +441,10 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
 
 
 def _seekable(path: str, name: str, spooled: list[Path]) -> Path:
-    """The path itself, or a temporary copy of standard input or a pipe, which can be read only once."""
+    """The path itself; of an address, and of standard input or a pipe, which can be read only once, a copy."""
     given = Path(path)
+    if "://" in path:
+        transfer(path, str(given := near(path)))
     if path != "-" and not given.is_fifo():
         return given
     handle, copy = tempfile.mkstemp(prefix="metajudge-")

@@ -56,7 +56,7 @@ class StoredLimits:
             wait = bucket.wait(now)
             return (data, wait) if wait > 0 else ({"paid_until": bucket.take(1, now).paid_until}, 0.0)
 
-        return await self._with_row(f"rate {name}", take)
+        return await self.with_row(f"rate {name}", take)
 
     async def reserve_usd(self, ticket: str, usd: float, limit: float) -> BudgetState:
         """See :meth:`~metajudge.providers.budget_book.BudgetBook.reserve`."""
@@ -80,9 +80,11 @@ class StoredLimits:
             result = use(book, now)
             return book.to_json(), result
 
-        return await self._with_row(_NAMES[kind], change)
+        return await self.with_row(_NAMES[kind], change)
 
-    async def _with_row(self, name: str, change: Callable[[dict[str, Any], float], tuple[dict[str, Any], T]]) -> T:
+    async def with_row(self, name: str, change: Callable[[dict[str, Any], float], tuple[dict[str, Any], T]]) -> T:
+        """Changes a row's data, given with the time, in one transaction; a row that is not there has no data."""
+
         def changed(connection: Connection) -> T:
             rows = connection.execute(self._lock, [name]).fetchall()
             if not rows:

@@ -13,7 +13,7 @@ from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
 from metajudge.readers import JudgmentSource
 from metajudge.readers.reasons import JudgmentLike, as_judgment
-from metajudge.runs.loop import BLOCK, Job, Stop, run_all
+from metajudge.runs.loop import BLOCK, Job, RunEnd, Stop, run_all
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
 from metajudge.store.protocol import Store
@@ -21,10 +21,10 @@ from metajudge.strategies import StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment, Right
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.annotating import Block
-from metajudge.vetting.blocks import Vetting
+from metajudge.vetting.blocks import Rows, Vetting
 from metajudge.vetting.finishing import Completion
 from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
-from metajudge.vetting.results import Results
+from metajudge.vetting.results import Alike, Results
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.providers.batch_queue import BatchSettings
+    from metajudge.vetting.intake import Intake
     from metajudge.webhooks.webhook import Webhook
 
 Record: TypeAlias = tuple[int, Judgment | None]
@@ -285,12 +286,11 @@ class Engine(Session):
             take = results.expect_blocks(table)
             self._finishing.describe(summary)
             vetting = Vetting(table, self.vetter, self._finishing, self.policy, self._store, self.run_id, keep_failures)
-            await vetting.prepare(self._right, rewards)
-            if vetting.evidence is not None:
-                summary.describe_evidence(vetting.evidence.rules, vetting.evidence.dependence)
+            rows = await self._weigh(vetting, table, rewards, summary)
 
-            def taken(block: Block) -> None:
-                alike = [(one, 1) for one in block.assessments] if block.reused else vetting.alike(block)
+            def taken(block: Block, alike: Alike | None = None) -> None:
+                if alike is None:
+                    alike = [(one, 1) for one in block.assessments] if block.reused else vetting.alike(block)
                 summary.count_block(block, alike)
                 take(block, alike)
                 if on_result is not None:
@@ -309,8 +309,9 @@ class Engine(Session):
                 assert judgment is not None
                 return await vetting.ask(job.index, row, judgment)
 
-            summary.end = await run_all(
-                ((row, table.texts.judgment(row) if at_hand else None) for row in table.wanted.tolist()),
+            each = results.file is not None or results.watcher is not None or on_result is not None
+            summary.end = await self._vet_elsewhere(vetting, table, taken, stop, each=each) or await run_all(
+                ((row, table.texts.judgment(row) if at_hand else None) for row in rows.tolist()),
                 work,
                 settle=settle,
                 finished=lambda _job, block, settled: None if settled else taken(block),
@@ -320,6 +321,20 @@ class Engine(Session):
                 block=BLOCK if asking else READ_AT_ONCE,
             )
             results.finish_blocks()
+
+    async def _weigh(
+        self, vetting: Vetting, table: "Intake", rewards: "Iterable[RewardScore] | None", summary: VetSummary
+    ) -> Rows:
+        """Works out free evidence and probabilities; returns the rows to vet."""
+        await vetting.prepare(self._right, rewards)
+        if vetting.evidence is not None:
+            summary.describe_evidence(vetting.evidence.rules, vetting.evidence.dependence)
+        return table.wanted
+
+    async def _vet_elsewhere(
+        self, vetting: Vetting, table: "Intake", taken: Callable[[Block, Alike], None], stop: Stop, *, each: bool
+    ) -> RunEnd | None:
+        """Vets the table in other processes; None where that is not done. ``each``: all assessments are looked at."""
 
     def _by_unit(self, judgments: list[Judgment]) -> list[Judgment]:
         """The judgments, with the field stated that is the unit of the calibration, if one is."""

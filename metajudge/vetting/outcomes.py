@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from metajudge.types.digests import bytes_digest, json_bytes
 
 WEIGHED = ("order", "strength", "peers", "rationale", "repeats", "variants")
 """Signals that an outcome depends on."""
+Whole: TypeAlias = tuple[Rules, Dependence, Mapping[str, str]]
+"""Of an input: rules, the dependence of its judges, and the model that each judge states."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,16 +97,20 @@ def outcomes_of(
     panel_of: Callable[[str | None], Panel],
     right: Right | None = None,
     wanted: NDArray[np.int64] | None = None,
+    *,
+    whole: Whole | None = None,
 ) -> Outcomes:
     """Weighs every judgment by its signals among all of the input; see :func:`metajudge.strategies.signals.weighed`.
 
     Args:
         right: what counts as right; None for the default of each kind of verdict.
         wanted: [m] the rows that get an outcome; None for all.
+        whole: of a larger input, of which these are whole items; None where these are all of it.
     """
-    rules = facts.rules(right)
-    dependence = dependence_of(facts, rules)
-    comparisons = compare(replace(facts, copies=dependence.copies), rules)
+    rules, dependence, models = whole or of_judges(facts, right)
+    facts = replace(facts, copies=dependence.copies)
+    facts.__dict__["model_of"] = models
+    comparisons = compare(facts, rules)
     signals = signal_columns(facts, comparisons)
     results = _Results(facts, signals, comparisons.support, comparisons.supports)
     codes = np.full(len(facts), -1, dtype=np.int32)
@@ -115,6 +122,12 @@ def outcomes_of(
         rows = rows if wanted is None else np.intersect1d(rows, wanted, assume_unique=True)
         codes[rows] = results.codes(panel, rows)
     return Outcomes(signals, codes, results.found, rules, comparisons.support, comparisons.supports, dependence)
+
+
+def of_judges(facts: Verdicts, right: Right | None) -> Whole:
+    """What outcomes take from the whole of an input."""
+    rules = facts.rules(right)
+    return rules, dependence_of(facts, rules), facts.model_of
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -10,7 +11,7 @@ import numpy as np
 from metajudge.calibration.agent_scores import AgentScores, scoring_model
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.predictions import MARK_SETS, Named, joined
+from metajudge.calibration.predictions import MARK_SETS, Named, Predictions, joined
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.decision.bands import all_exact
 from metajudge.errors import FailureKind, InputError
@@ -196,6 +197,18 @@ class Probabilities:
         if judges_must_be_known and not len(table) and others:
             raise InputError(not_its_judges(calibration, others))
         return cls(calibration, facts, table, allow_other=allow_other_identity)
+
+    def of_rows(self, rows: Indices) -> "Probabilities":
+        """What is said of chosen rows alone, which are numbered anew."""
+        part, known = copy(self), self._known
+        part._facts = facts = self._facts.of_items(rows)
+        names = [name for name in facts.judgment_ids if name in self._row]
+        places = np.array([self._row[name] for name in names], dtype=np.intp)
+        part._row = {name: at for at, name in enumerate(names)}
+        if self._table is not None:
+            part._table, part._crowded = self._table.select(places), self._crowded[places]
+        part._known = None if known is None else Predictions(known.probabilities[places], known.bits[places])
+        return part
 
     def column(self, rows: Indices, broken: Collection[str], by: Sequence[Assessment]) -> SaidColumn:
         """The probabilities, the promises that cover the judgments, and marks.

@@ -35,6 +35,7 @@ EXTRAS = {
     "mcp": "mcp",
     "otel": "opentelemetry",
     "postgres": "psycopg",
+    "ray": "ray",
 }
 """Extra -> a module that it brings."""
 

@@ -68,7 +68,7 @@ class LineTexts:
     """Lines of plain files, each by its place: 28 bytes a line."""
 
     def __init__(self, readers: Sequence[JudgmentLines]) -> None:
-        self._readers = readers
+        self.readers = readers
         self._files = array("i")
         self._offsets = array("q")
         self._digests = bytearray()
@@ -85,6 +85,11 @@ class LineTexts:
     def digest(self, line: int) -> bytes:
         """The digest of the line that was added at this place."""
         return bytes(self._digests[line * DIGEST : (line + 1) * DIGEST])
+
+    def place(self, row: int) -> tuple[int, int, bytes]:
+        """The place of a judgment's line, as :meth:`add` was given it."""
+        line = self._place(row)
+        return self._files[line], self._offsets[line], self.digest(line)
 
     def leave_out(self, rows: Sequence[int]) -> None:
         """Leaves rows out, once all lines are there; the others move up."""
@@ -110,8 +115,8 @@ class LineTexts:
         reader = self._files[place]
         if self._open is None or self._open[0] != reader:
             self.close()
-            path = self._readers[reader].source.path
-            self._open = (reader, path.open("rb", buffering=1 << 16), self._readers[reader].parser())
+            path = self.readers[reader].source.path
+            self._open = (reader, path.open("rb", buffering=1 << 16), self.readers[reader].parser())
         _, stream, parse = self._open
         offset = self._offsets[place]
         if stream.tell() != offset:
@@ -120,7 +125,7 @@ class LineTexts:
         raw = (raw.removeprefix(b"\xef\xbb\xbf") if offset == 0 else raw).rstrip(b"\r\n")
         found = parse(RawLine(0, offset, raw))
         if isinstance(found, Reject) or raw_digest(raw) != self.digest(place):
-            name = self._readers[reader].source.name
+            name = self.readers[reader].source.name
             raise InputError(f"{name} was changed while it was read: run the same command again")
         return found
 
