@@ -15,7 +15,6 @@ from metajudge.evidence.grouping import compared
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of, share_of
 from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
-from metajudge.stats.jackknife import jackknife
 from metajudge.stats.multiple import benjamini_yekutieli
 from metajudge.types.right import is_right
 from metajudge.types.verdict import AnyVerdict, Pairwise
@@ -42,20 +41,28 @@ def figure(
 def jackknifed(
     columns: Floats, clusters: Indices, statistic: Callable[[Floats], Floats], method: str, bounds: tuple[float, float]
 ) -> Figure | None:
-    """A statistic of sums of [n, columns], with an interval that leaves out one cluster at a time; None without it."""
+    """A statistic of sums of [n, columns], with a 95 % interval that leaves out one cluster at a time.
+
+    Efron and Stein, 1981; by Student's t, cut to bounds, and absent where fewer than two statistics without a cluster
+    are defined. None where the statistic of all is undefined.
+    """
+    from scipy.special import stdtrit
+
     present, place = np.unique(clusters, return_inverse=True)
     sums = np.zeros((len(present), columns.shape[1]))
     np.add.at(sums, place.ravel(), columns)
-    found = jackknife(sums, statistic)
-    if found is None:
+    total, k = sums.sum(axis=0), len(present)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate, left = float(statistic(total[None])[0]), statistic(total - sums)
+    if not np.isfinite(estimate):
         return None
-    return Figure(
-        estimate=found.estimate,
-        interval=found.interval(*bounds),
-        n=len(columns),
-        questions=found.clusters,
-        method=f"{method}; jackknife by question",
-    )
+    known, interval = left[np.isfinite(left)], None
+    if (m := len(known)) > 1:
+        error = np.sqrt((m - 1) / m * float(((known - known.mean()) ** 2).sum()))
+        half = float(stdtrit(max(1, k - 1), 0.975) * error)
+        interval = max(bounds[0], estimate - half), min(bounds[1], estimate + half)
+    method = f"{method}; jackknife by question"
+    return Figure(estimate=estimate, interval=interval, n=len(columns), questions=k, method=method)
 
 
 def share(values: Floats, clusters: Indices, method: str) -> Figure | None:

@@ -1,7 +1,6 @@
 """A calibration: from signals to the probability that a judgment is correct, as a file of plain numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -283,7 +282,7 @@ class Calibration(Frozen):
         promise = guarantee.promise(self.identity.judges)
         category = guarantee.category
         decides = tuple(one for one in promise.judges if self.guarantee_for(one, category) == guarantee)
-        return replace(promise, decides=decides)
+        return promise.model_copy(update={"decides": decides})
 
     def crowded(self, table: SignalTable) -> Bools:
         """[n] whether a row's question has more rows here than the guarantee of its judge was declared for."""

@@ -140,7 +140,7 @@ def unanimity(table: SignalTable) -> list[Unanimity]:
     return found
 
 
-def importances(table: SignalTable, *, seed: int = 0, folds: int = 5) -> list[Importance]:
+def importances(table: SignalTable, *, seed: int = 0) -> list[Importance]:
     """Fits without each group of signals in turn; the most important first.
 
     The votes of pairs contain both orders and the strength of verdicts: beside peers, order and strength add nothing.
@@ -153,7 +153,7 @@ def importances(table: SignalTable, *, seed: int = 0, folds: int = 5) -> list[Im
         raise InputError("the importance of signals needs at least two groups of signals")
 
     def losses(of: SignalTable) -> Floats:
-        return log_losses(out_of_fold(of, seed=seed, folds=folds), of.correct)
+        return log_losses(out_of_fold(of, seed=seed), of.correct)
 
     full, found = losses(rows), []
     for group in rows.signals:

@@ -17,10 +17,9 @@ from metajudge.calibration.calibration import (
     Provenance,
     Recipe,
 )
-from metajudge.calibration.fallback import SlopeLosses
 from metajudge.calibration.folds import SPLIT_SHARE, question_folds, question_split, use_of
 from metajudge.calibration.item_model import PENALTIES, Workbench
-from metajudge.calibration.levels import Depth, Level, category_at
+from metajudge.calibration.levels import Depth, Level, category_at, draw_in
 from metajudge.calibration.profiles import profiles_of
 from metajudge.calibration.quality import log_losses, quality
 from metajudge.calibration.shipped import Shrink
@@ -39,6 +38,14 @@ FEW = 50
 
 FEW_PENALTY = 0.1
 """C with fewer: near the best one with 10 and 30 labelled questions of the recorded sets."""
+
+SLOPES = (1.0, 0.75, 0.5, 0.35, 0.25)
+
+FEWEST_CATEGORIES = 3
+"""With fewer there is nothing to measure a slope on: the model answers as it is."""
+
+MOST_PARTS = 20
+"""More categories than this are left out several at a time."""
 
 _LABELS = {
     "pairwise": "that names a winner",
@@ -95,13 +102,13 @@ def fit_calibration(
     )
 
 
-def out_of_fold(table: SignalTable, *, seed: int = 0, folds: int = FOLDS, repeats: int = 1) -> Floats:
+def out_of_fold(table: SignalTable, *, seed: int = 0) -> Floats:
     """[n] nested out-of-fold probabilities of a fully labelled table, without the final fits."""
     check_fittable(table, table)
     order = np.array(sorted(range(len(table)), key=table.judgment_ids.__getitem__), dtype=np.intp)
     probabilities = np.zeros(len(table))
     with threadpool_limits(limits=1):
-        probabilities[order] = _Fit.of(table.select(order), None, seed, folds, repeats).probabilities
+        probabilities[order] = _Fit.of(table.select(order), None, seed, FOLDS, 1).probabilities
     return probabilities
 
 
@@ -226,11 +233,38 @@ def _known_as(rows: SignalTable, depth: Depth) -> list[str]:
 
 
 def _slope(made: _Fit, depth: Depth) -> float:
-    """By how much log-odds are drawn in for unknown categories at a depth, chosen on categories left out."""
-    rows, names = made.rows, _known_as(made.rows, depth)
-    losses = SlopeLosses()
-    losses.measure(Workbench(rows, names, made.bench.prior), made.penalty, rows.categories, names)
-    return losses.best()
+    """By how much log-odds are drawn in for categories that were not fitted on, at a depth.
+
+    Categories differ more than their judgments do, so a model that does not know the category is wrong in a way that
+    cross-validation by question cannot see. It is measured by leaving out whole categories, where others of their name
+    at the depth remain: the slope with the lowest log loss there, each category with equal weight. The spread between
+    categories so works as a random effect would.
+
+    Returns:
+        1 for the log-odds as they are, also where there are too few categories to measure on, 0 for the centre.
+    """
+    rows, known_as = made.rows, np.array(_known_as(made.rows, depth), dtype=str)
+    names, place = np.unique(np.array(rows.categories, dtype=str), return_inverse=True)
+    if len(names) < FEWEST_CATEGORIES:
+        return 1.0
+    bench = Workbench(rows, known_as.tolist(), made.bench.prior)
+    category, losses = place.ravel(), {slope: list[float]() for slope in SLOPES}
+    held_out = category % MOST_PARTS
+    for part in range(held_out.max() + 1):
+        train = np.flatnonzero(held_out != part)
+        test = np.flatnonzero((held_out == part) & np.isin(known_as, known_as[train]))
+        if not len(test):
+            continue
+        ((predicted,),) = bench.fit_predict([made.penalty], train, [test])
+        for slope, found in losses.items():
+            loss = log_losses(draw_in(predicted, slope, bench.centre(train)), bench.correct[test])
+            found += [float(loss[category[test] == number].mean()) for number in np.unique(category[test])]
+    return best_slope(losses)
+
+
+def best_slope(losses: Mapping[float, Sequence[float]]) -> float:
+    """The slope with the lowest mean loss, of equal ones the surest; 1 where nothing was measured."""
+    return min(losses, key=lambda one: (float(np.mean(losses[one])) if losses[one] else 0.0, -one))
 
 
 def _group(made: _Fit, slopes: dict[Depth, float]) -> JudgeGroup:

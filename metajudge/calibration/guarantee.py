@@ -27,7 +27,7 @@ from metajudge.calibration.starts import Reference, Setting, procedure_foreseen,
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.intervals import clopper_pearson_lower
-from metajudge.types import GuaranteePopulation, GuaranteeUnit, text_digest
+from metajudge.types import GuaranteedThreshold, GuaranteePopulation, GuaranteeUnit, text_digest
 from metajudge.types.frozen import Frozen
 
 Unit: TypeAlias = GuaranteeUnit
@@ -99,19 +99,8 @@ class Guarantee(Frozen):
         Args:
             fitted: the judges of the calibration, which a guarantee for all of them does not name itself.
         """
-        return Promise(
-            threshold=self.threshold,
-            target=self.target,
-            delta=self.delta,
-            approximate=self.approximate,
-            judges=tuple(sorted(self.judges or fitted)),
-            unit=self.unit,
-            questions=self.questions,
-            most_per_question=self.most_per_question,
-            population=self.population,
-            category=self.category,
-            counted_by=self.counted_by,
-        )
+        scope = {name: getattr(self, name) for name in GuaranteedThreshold.model_fields}
+        return Promise(**scope | {"judges": tuple(sorted(self.judges or fitted))})
 
     def meaning(self, fitted: Sequence[str] = ()) -> str:
         """The promise in words, and what its threshold kept of the labelled questions; see :meth:`promise`."""

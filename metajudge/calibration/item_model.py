@@ -29,7 +29,7 @@ from metajudge.calibration.design import (
     transform,
     varying_factors,
 )
-from metajudge.calibration.model import Logistic
+from metajudge.calibration.levels import Logistic
 from metajudge.calibration.shipped import Shrink
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError

@@ -1,15 +1,17 @@
-"""Models that know categories to some depth, and which of them answers for a judgment."""
+"""Fitted models as plain numbers, to what depth they know categories, and which of them answers for a judgment.
+
+scikit-learn is not needed to apply them.
+"""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.special import expit, logit
 
 from metajudge.calibration.design import Design
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.fallback import draw_in
-from metajudge.calibration.model import Logistic, Model
 from metajudge.calibration.predictions import Marks, Named
 from metajudge.calibration.shipped import Shrink
 from metajudge.calibration.table import SignalTable
@@ -19,14 +21,102 @@ from metajudge.types.frozen import Frozen
 AT_ONCE = 65_536
 """Rows whose matrix of features is in memory together."""
 
+EDGE = 1e-6
+"""Probabilities nearer to 0 or 1 count as this before their log-odds are drawn in."""
+
 Depth: TypeAlias = Literal["full", "parent", "none"]
+
+
+class Logistic(Frozen):
+    """Logistic regression: ``p = 1 / (1 + exp(-(intercept + x coefficients)))``."""
+
+    kind: Literal["logistic"] = "logistic"
+    penalty: float = Field(description="C, the inverse strength of the L2 penalty.")
+    intercept: float
+    coefficients: tuple[float, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return len(self.coefficients) == features
+
+    def probabilities(self, matrix: Floats, known: Floats | float = 0.0) -> Floats:
+        """[n]; ``known`` [n] log-odds are added."""
+        return np.asarray(expit(self.intercept + matrix @ np.array(self.coefficients) + known))
+
+
+class Isotonic(Frozen):
+    """A non-decreasing piecewise linear function of the first feature, constant beyond its ends."""
+
+    kind: Literal["isotonic"] = "isotonic"
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return features > 0 and len(self.x) == len(self.y) > 0
+
+    def probabilities(self, matrix: Floats) -> Floats:
+        return np.asarray(np.interp(matrix[:, 0], self.x, self.y))
+
+
+class Tree(Frozen):
+    """A regression tree as parallel arrays; a node with feature -1 is a leaf. ``x <= threshold`` goes left."""
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether every way ends in a leaf: children stand behind their parents, and features exist."""
+        nodes = len(self.value)
+        if not nodes or {len(self.feature), len(self.threshold), len(self.left), len(self.right)} != {nodes}:
+            return False
+        return all(
+            feature < 0 or (feature < features and node < left < nodes and node < right < nodes)
+            for node, (feature, left, right) in enumerate(zip(self.feature, self.left, self.right, strict=True))
+        )
+
+    def values(self, matrix: Floats) -> Floats:
+        """[n] the value of the leaf that each row ends in."""
+        feature, threshold = np.array(self.feature), np.array(self.threshold)
+        left, right = np.array(self.left), np.array(self.right)
+        node = np.zeros(len(matrix), dtype=np.intp)
+        rows = np.arange(len(matrix))
+        while (open_ := feature[node] >= 0).any():
+            at = rows[open_]
+            here = node[at]
+            goes_left = matrix[at, feature[here]] <= threshold[here]
+            node[at] = np.where(goes_left, left[here], right[here])
+        return np.asarray(np.array(self.value)[node])
+
+
+class Boosting(Frozen):
+    """Gradient boosted trees: ``p = 1 / (1 + exp(-(baseline + sum of tree values)))``; learning rate included."""
+
+    kind: Literal["boosting"] = "boosting"
+    baseline: float
+    trees: tuple[Tree, ...]
+
+    def takes(self, features: int) -> bool:
+        """Whether a matrix with so many columns fits."""
+        return all(tree.takes(features) for tree in self.trees)
+
+    def probabilities(self, matrix: Floats) -> Floats:
+        total = np.full(len(matrix), self.baseline)
+        for tree in self.trees:
+            total += tree.values(matrix)
+        return np.asarray(expit(total))
+
+
+Model: TypeAlias = Annotated[Logistic | Isotonic | Boosting, Field(discriminator="kind")]
 
 
 class Level(Frozen):
     """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
 
-    The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope`` (see
-    :mod:`metajudge.calibration.fallback`).
+    The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope``.
     """
 
     depth: Depth
@@ -94,3 +184,11 @@ def category_at(category: str, depth: str) -> str:
     if depth == "none":
         return ""
     return category.rpartition("/")[0] or category if depth == "parent" else category
+
+
+def draw_in(probabilities: Floats, slope: float, centre: float) -> Floats:
+    """Probabilities with their log-odds drawn to a centre: ``centre + slope (log-odds - centre)``."""
+    if slope == 1:
+        return probabilities
+    odds = logit(np.clip(probabilities, EDGE, 1 - EDGE))
+    return np.asarray(expit(centre + slope * (odds - centre)))

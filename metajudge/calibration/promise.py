@@ -7,51 +7,28 @@ promise, is not that of everything kept.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from metajudge.evidence.units import ITEM
-from metajudge.types import GuaranteedThreshold, GuaranteePopulation, GuaranteeUnit
+from metajudge.types import GuaranteedThreshold
 
 MOST_NAMED = 12
 """Judges named in a sentence; of more, the first are named and the others counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(GuaranteedThreshold):
     """A guaranteed threshold with everything its promise depends on.
 
     Attributes:
-        threshold: keep where the calibrated probability is at least this.
-        target: precision promised, in (0, 1).
-        delta: probability, over the draw of the labelled questions, that the promise fails, in (0, 1).
-        approximate: whether scores and threshold come from the same questions: then nothing is proven.
-        judges: whose judgments it speaks of, all together; empty where the record does not name them.
-        unit: what stood for a question in the test; None where the record does not say.
-        questions: labelled questions the threshold was set on; None where the record does not say.
-        most_per_question: judgments of one question that it covers at most; None where the record does not say.
-        category: of the items it speaks of; None for all together.
-        counted_by: what a question is, ``item`` or a field; None for the question itself.
         decides: the judges whose judgments it decides on, where these are not all of ``judges``.
     """
 
-    threshold: float
-    target: float
-    delta: float
-    approximate: bool = False
-    judges: tuple[str, ...] = ()
-    unit: GuaranteeUnit | None = None
-    questions: int | None = None
-    most_per_question: int | None = None
-    population: GuaranteePopulation = "new_questions"
-    category: str | None = None
-    counted_by: str | None = None
     decides: tuple[str, ...] = ()
 
     @classmethod
     def of_stamp(cls, stamp: GuaranteedThreshold) -> "Promise":
         """The promise an assessment carries."""
-        return cls(**{name: getattr(stamp, name) for name in GuaranteedThreshold.model_fields})
+        return cls(**dict(stamp))
 
     def stamp(self) -> GuaranteedThreshold:
         """The promise as an assessment carries it."""

@@ -61,7 +61,7 @@ class Quality(Frozen):
     reliability: tuple[ReliabilityBin, ...]
 
 
-def quality(probabilities: Floats, correct: Bools, questions: Sequence[str], seed: int, *, bins: int = BINS) -> Quality:
+def quality(probabilities: Floats, correct: Bools, questions: Sequence[str], seed: int) -> Quality:
     """Measures probabilities [n] against outcomes [n]; intervals resample whole questions."""
     rng = np.random.default_rng([seed, 3])
     squared = (probabilities - correct) ** 2
@@ -73,7 +73,7 @@ def quality(probabilities: Floats, correct: Bools, questions: Sequence[str], see
         log_loss=_mean(log_losses(probabilities, correct), questions, rng),
         auc=_auc(probabilities, correct, questions, rng),
         precision_at={str(share): precision_at(probabilities, correct, share / 100) for share in (80, 60, 40)},
-        reliability=reliability_bins(probabilities, correct, questions, bins),
+        reliability=reliability_bins(probabilities, correct, questions),
     )
 
 

@@ -4,13 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
-from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
+from metajudge.evidence.answer_consensus import (
+    answer_columns,
+    answer_reliabilities,
+    other_order_columns,
+    repeat_columns,
+    version_columns,
+)
 from metajudge.evidence.answers import Answers
 from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities
 from metajudge.evidence.games import GameRows, Games
 from metajudge.evidence.rewards import reward_columns
 from metajudge.evidence.scale_use import ScaleUse, question_columns, scale_columns, scale_uses
-from metajudge.evidence.stability import other_order_columns, repeat_columns, version_columns
 from metajudge.stats.arrays import Indices
 from metajudge.types import VerdictKind
 
@@ -116,11 +121,10 @@ class PairSource:
             columns["strength.strong"] = Column.full(self.rows.level == 2)
         return columns
 
-    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
+    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales) -> dict[str, Column]:
         columns: dict[str, Column] = {}
         if "peers" in groups:
-            weights = dict(scales.reliabilities)
-            columns |= peer_columns(self.games, self.rows, weights, leave_out_kin=leave_out_kin)
+            columns |= peer_columns(self.games, self.rows, dict(scales.reliabilities))
         if "rewards" in groups:
             columns |= reward_columns(self.margins, scales.rewards)
         return columns
@@ -167,11 +171,10 @@ class AnswerSource:
                 columns |= columns_of(self.answers, self.rows)
         return columns
 
-    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales, leave_out_kin: bool) -> dict[str, Column]:
+    def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales) -> dict[str, Column]:
         columns: dict[str, Column] = {}
         if "peers" in groups:
-            weights = dict(scales.reliabilities)
-            columns |= answer_columns(self.answers, self.rows, weights, leave_out_kin=leave_out_kin)
+            columns |= answer_columns(self.answers, self.rows, dict(scales.reliabilities))
         if "scale" in groups:
             columns |= scale_columns(self.answers, self.rows, scales.scale_uses)
         if "rewards" in groups:

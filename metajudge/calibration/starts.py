@@ -113,29 +113,14 @@ class Setting:
 def procedure_in_ranks(name: ProcedureName, reference: Reference, setting: Setting) -> Procedure:
     """The procedure of a name, fixed by scores without labels: one start, then one threshold after the other."""
     ranked = _Ranked.of(reference, setting)
-    values = ranked.values
-    grid = _grid(values, float(values[ranked.start(BETS if name == "e_process" else 1.0)]))
-    credited = ranked.setting.credited
-    return Procedure(
-        name=name,
-        grid=tuple(grid),
-        stake=STAKE if setting.most > 1 else None,
-        credited=credited if 1 < setting.most > credited else None,
-        origin=f"ranks of {len(values)} scores without labels of {int(ranked.kept[-1])} other questions",
-    )
+    start = float(ranked.values[ranked.start(BETS if name == "e_process" else 1.0)])
+    return ranked.procedure(name, _grid(ranked.values, start), f"ranks of {len(ranked.values)} scores")
 
 
 def procedure_foreseen(reference: Reference, setting: Setting) -> Procedure:
     """The one least selective threshold that should pass by what the scores say as probabilities, or the likeliest."""
     ranked = _Ranked.of(reference, setting)
-    credited = ranked.setting.credited
-    return Procedure(
-        name="ranks",
-        grid=(float(ranked.values[ranked.foreseen()]),),
-        stake=STAKE if setting.most > 1 else None,
-        credited=credited if 1 < setting.most > credited else None,
-        origin=f"probabilities without labels of {int(ranked.kept[-1])} other questions",
-    )
+    return ranked.procedure("ranks", [float(ranked.values[ranked.foreseen()])], "probabilities")
 
 
 def _grid(values: Floats, start: float) -> list[float]:
@@ -177,6 +162,17 @@ class _Ranked:
         sizes = np.minimum(reference.sizes(found.values[int(TYPICAL * (len(order) - 1))]), setting.most)
         credited = int(np.quantile(sizes, 0.9, method="inverted_cdf"))
         return replace(found, setting=replace(setting, credited=credited))
+
+    def procedure(self, name: ProcedureName, grid: Sequence[float], source: str) -> Procedure:
+        """One with a grid, which ``source`` made."""
+        credited, most = self.setting.credited, self.setting.most
+        return Procedure(
+            name=name,
+            grid=tuple(grid),
+            stake=STAKE if most > 1 else None,
+            credited=credited if 1 < most > credited else None,
+            origin=f"{source} without labels of {int(self.kept[-1])} other questions",
+        )
 
     def start(self, share: float) -> int:
         """Where :data:`START` is kept; with many labels, where precision halfway above the target passes.

@@ -1,9 +1,10 @@
 """Decided judgments of one kind as columns of signals: what a calibration is fitted on and applied to."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from metajudge.evidence.games import games_of
 from metajudge.evidence.grouping import Interned
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.evidence.units import QUESTION, unit_of
-from metajudge.evidence.verdicts import Codes, Verdicts, VerdictsBuilder
+from metajudge.evidence.verdicts import Codes, Verdicts, collected
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, VerdictKind, default_right
@@ -71,7 +72,6 @@ class SignalTable:
     """What a cluster is."""
     dependence: Dependence = field(default_factory=Dependence, kw_only=True)
     _source: Source = field(repr=False)
-    _leave_out_kin: bool = False
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -154,7 +154,7 @@ class SignalTable:
 
     def with_scales(self, scales: EvidenceScales) -> "SignalTable":
         """The same table with reliabilities and reward scales from elsewhere, such as a calibration."""
-        fresh = self._source.scaled(self.signals, scales, self._leave_out_kin)
+        fresh = self._source.scaled(self.signals, scales)
         kept = {name: column for name, column in self.columns.items() if group_of(name) not in SCALED}
         return replace(self, columns=kept | fresh, scales=scales)
 
@@ -193,84 +193,28 @@ class SignalTable:
         return found, absent
 
 
-class Collected:
-    """What :func:`table_of` needs to know of judgments; texts are not kept.
-
-    Args:
-        signals: those of the table; None for the default ones.
-        report: which judgments become rows; None for all.
-    """
-
-    def __init__(self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None = None) -> None:
-        self._builder = VerdictsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
-        self._report = report
-        self._wanted = list[bool]()
-
-    def add(self, judgment: Judgment) -> None:
-        """Takes one judgment."""
-        self.add_all([judgment])
-
-    def add_all(self, judgments: Sequence[Judgment]) -> None:
-        """Takes some judgments."""
-        report = self._report
-        self._builder.add_all(judgments)
-        self._wanted += [report is None or report(judgment) for judgment in judgments]
-
-    def facts(self) -> Verdicts:
-        """The facts of all."""
-        return self._builder.facts()
-
-    @property
-    def reported(self) -> Bools:
-        """[n] which become rows."""
-        return np.array(self._wanted, dtype=bool)
-
-
 def build_table(
     judgments: Iterable[Judgment],
     signals: Sequence[str] | None,
     *,
-    kind: VerdictKind | None = None,
-    right: Right | None = None,
     report: Callable[[Judgment], bool] | None = None,
-    rewards: Iterable[RewardScore] | None = None,
-    agent_scores: AgentScores | None = None,
-    families: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> SignalTable:
-    """Collects decided judgments and their signals in one pass; texts are not kept.
-
-    Evidence (peers, the other order) is computed over **all** judgments given; ``report`` chooses the rows. No signal
-    sees a label.
+    """:func:`table_of` of judgments, read in one pass; texts are not kept.
 
     Args:
-        signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for those of
-            :data:`~metajudge.calibration.sources.DEFAULT_SIGNALS` that the data have.
-        kind: of the rows; None where all judgments to report have verdicts of one kind. Others are left out.
-        right: what counts as right; None for :func:`~metajudge.types.default_right` of the rows and their labels.
         report: which judgments become rows; None for all.
-        rewards: reward models' scores, for the signal ``rewards``.
-        agent_scores: agents' scores, for the signal ``agents``.
-        families: judge -> family. Given, peers of a judge's own family are no evidence; a judge that is not named is
-            of the family its name shows (:func:`~metajudge.providers.families.family_of`). None: all other judges are
-            peers, and families share one vote only where reliability is measured.
-
-    Raises:
-        InputError: an unknown signal, a signal without its data, verdicts of several kinds, a rule that does not apply
-            to the kind, one id with two contents, a judgment twice.
+        options: further arguments of :func:`table_of`.
     """
-    collected = Collected(signals, report)
-    for judgment in judgments:
-        collected.add(judgment)
-    return table_of(
-        collected.facts(),
-        signals,
-        kind=kind,
-        right=right,
-        report=collected.reported,
-        rewards=rewards,
-        agent_scores=agent_scores,
-        families=families,
-    )
+    wanted = list[bool]()
+
+    def read() -> Iterator[Judgment]:
+        for one in judgments:
+            wanted.append(report is None or report(one))
+            yield one
+
+    facts = collected(read(), texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
+    return table_of(facts, signals, report=np.array(wanted, dtype=bool), **options)
 
 
 def table_of(
@@ -282,16 +226,29 @@ def table_of(
     report: Bools | None = None,
     rewards: Iterable[RewardScore] | None = None,
     agent_scores: AgentScores | None = None,
-    families: Mapping[str, str] | None = None,
     scales: EvidenceScales | None = None,
     dependence: Dependence | None = None,
 ) -> SignalTable:
-    """The same as :func:`build_table` of facts that are collected already.
+    """Decided judgments and their signals.
+
+    Evidence (peers, the other order) is computed over **all** judgments given; ``report`` chooses the rows. No signal
+    sees a label. All other judges are peers; those of one family (:func:`~metajudge.providers.families.family_of`)
+    share one vote only where reliability is measured.
 
     Args:
+        signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for those of
+            :data:`~metajudge.calibration.sources.DEFAULT_SIGNALS` that the data have.
+        kind: of the rows; None where all judgments to report have verdicts of one kind. Others are left out.
+        right: what counts as right; None for :func:`~metajudge.types.default_right` of the rows and their labels.
         report: [n] which judgments become rows; None for all.
+        rewards: reward models' scores, for the signal ``rewards``.
+        agent_scores: agents' scores, for the signal ``agents``.
         scales: reliabilities and scales from elsewhere, such as a calibration; None to take them from these records.
         dependence: of the judges of a larger input; None for that of these records.
+
+    Raises:
+        InputError: an unknown signal, a signal without its data, verdicts of several kinds, a rule that does not apply
+            to the kind, one id with two contents, a judgment twice.
     """
     groups = None if signals is None else _groups(signals)
     _check_given(groups or (), rewards, agent_scores)
@@ -306,17 +263,16 @@ def table_of(
     rows, others = found[is_decided], found[~is_decided]
     left_out = Counter({"no verdict": int(wanted.sum()) - len(found)}) + _why_left_out(facts, others, kind)
     scores = list(rewards or ())
-    source, reward_scales = _source(facts, rows, kind, rule, families, scores)
+    source, reward_scales = _source(facts, rows, kind, rule, scores)
     texts = text_columns(groups or DEFAULT_SIGNALS[kind], facts, rows)
     chosen = groups or _default_groups(kind, source, texts, reward_scales)
     scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
-    leave_out_kin = families is not None
     columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
     if "share" in chosen:
         columns |= share_column(facts, rows, rule)
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
-    columns |= source.scaled(chosen, scales, leave_out_kin)
+    columns |= source.scaled(chosen, scales)
     correct, labelled = _outcomes(facts, rows, rule)
     return SignalTable(
         kind=kind,
@@ -332,7 +288,6 @@ def table_of(
         left_out=dict(sorted(left_out.items())),
         dependence=dependence_of(facts, facts.rules(rule)) if dependence is None else dependence,
         _source=source,
-        _leave_out_kin=leave_out_kin,
     )
 
 
@@ -376,31 +331,21 @@ def _rule(kind: VerdictKind, given: Right | None, facts: Verdicts, found: Indice
 
 
 def _source(
-    facts: Verdicts,
-    rows: Indices,
-    kind: VerdictKind,
-    rule: Right,
-    families: Mapping[str, str] | None,
-    scores: Sequence[RewardScore],
+    facts: Verdicts, rows: Indices, kind: VerdictKind, rule: Right, scores: Sequence[RewardScore]
 ) -> tuple[Source, dict[str, float]]:
     """Games or answers, and the scales of reward models."""
-
-    def kin(judge: str) -> str:
-        return (families or {}).get(judge) or family_of(judge)
-
     margins = reward_margins(scores, [_preference(facts, row) for row in rows.tolist()] if scores else ())
     if kind == "pairwise":
-        return PairSource(*games_of(facts, rows, kin), margins), margin_scales(scores)
+        return PairSource(*games_of(facts, rows, family_of), margins), margin_scales(scores)
     said = _named([str(verdict) for verdict in facts.verdicts], facts.verdict[rows])
-    answers, places = answers_of(facts, kind, rule, kin)
+    answers, places = answers_of(facts, kind, rule, family_of)
     return AnswerSource(answers, places[rows], margins, said), margin_scales(scores)
 
 
 def _preference(facts: Verdicts, row: int) -> Preference:
     verdict, item = facts.verdicts[facts.verdict[row]], facts.items[facts.item[row]].id
-    losers = [name for name in facts.orders[facts.order[row]] if name != verdict.winner and name in verdict.ids]
-    first, others = (losers[0], tuple(losers[1:])) if losers else (None, ())
-    return Preference(item, verdict.winner, first, others)
+    losers = tuple(one for one in facts.orders[facts.order[row]] if one != verdict.winner and one in verdict.ids)
+    return Preference(item, verdict.winner, losers)
 
 
 def _default_groups(
@@ -411,7 +356,7 @@ def _default_groups(
     if kind == "pairwise" or not source.said:
         return named
     columns = source.plain(named) | dict(texts)
-    columns |= source.scaled(named, source.scales(named, rewards), leave_out_kin=False)
+    columns |= source.scaled(named, source.scales(named, rewards))
     return tuple(group for group in named if not absent_from(columns, group))
 
 

@@ -12,6 +12,7 @@ from metajudge.reviewables.sheet import Passage, Said, Section, Sheet, Table
 from metajudge.reviews.agreement import ReviewerAgreement
 from metajudge.reviews.review import ReviewStatus
 from metajudge.stats.agreement import Agreement, landis_koch
+from metajudge.stats.interval_estimate import CONFIDENCE
 
 NARROWEST = 40
 """Characters of a column, below which answers are printed one below the other."""
@@ -168,7 +169,7 @@ def agreement_data(found: ReviewerAgreement) -> dict[str, object]:
         if one is None:
             return None
         low, high = one.ends or (None, None)
-        kept = {name: getattr(one, name) for name in ("n", "confidence", "method", "reason")}
+        kept = {"n": one.n, "confidence": CONFIDENCE, "method": one.method, "reason": one.reason}
         return {"estimate": one.estimate, "low": low, "high": high, **kept}
 
     return {
@@ -185,5 +186,5 @@ def _agreement(one: Agreement) -> str:
         return f"undefined ({one.reason}), n {one.n}"
     interval = ""
     if one.bounded is not None:
-        interval = f", {100 * one.confidence:g} % interval {one.bounded.low:.2f} to {one.bounded.high:.2f}"
+        interval = f", {100 * CONFIDENCE:g} % interval {one.bounded.low:.2f} to {one.bounded.high:.2f}"
     return f"{one.estimate:.2f} ({landis_koch(one.estimate)}{interval}), n {one.n}"

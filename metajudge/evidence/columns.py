@@ -10,10 +10,9 @@ import numpy as np
 from metajudge.evidence.comparison import agreement, decided_verdict, stance
 from metajudge.evidence.format import explanation_signal, ratio_signal, stated_strength, words_signal
 from metajudge.evidence.grouping import Integers, Interned, Key, alike, compared, joined, starts_of
-from metajudge.evidence.peers import PeerSupport, peer_support
+from metajudge.evidence.peers import PeerSupport, Votes, peer_support, votes_on
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.verdicts import SignalColumn, Verdicts
-from metajudge.evidence.votes import Votes, votes_on
 from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.types import AnyVerdict, SignalValue, kind_of
 

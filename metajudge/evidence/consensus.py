@@ -91,7 +91,7 @@ def _log_odds(agreement: Floats) -> float:
 
 
 def _share(games: Games, judge: int) -> float:
-    peers = _peers(games, judge, leave_out_kin=False)
+    peers = _peers(games, judge)
     families = {games.kin[index] for index in np.flatnonzero(peers)}
     return len(families) / int(peers.sum()) if peers.any() else 1.0
 
@@ -118,9 +118,7 @@ def order_columns(games: Games, rows: GameRows) -> dict[str, Column]:
     }
 
 
-def peer_columns(
-    games: Games, rows: GameRows, weights: dict[str, Reliability], *, leave_out_kin: bool = False
-) -> dict[str, Column]:
+def peer_columns(games: Games, rows: GameRows, weights: dict[str, Reliability]) -> dict[str, Column]:
     """What the other judges say about the pair, seen from each row's verdict.
 
     - ``peers.support``, ``peers.votes``: mean signed strength and mean sign of the peers' games; absent without peers.
@@ -138,33 +136,27 @@ def peer_columns(
     """
     reliability = _reliability_array(games, weights)
     log_odds = np.sign(games.strength) * reliability[np.arange(len(games.judges))[None, :, None], _levels(games)]
-    found: dict[str, Floats] = {}
-    present: dict[str, Bools] = {}
+    nothing = np.zeros(len(rows))
+    found: dict[str, Column] = {}
     for judge in np.unique(rows.judge):
         mine = rows.judge == judge
-        peers = _peers(games, int(judge), leave_out_kin=leave_out_kin)
+        peers = _peers(games, int(judge))
         share = weights[games.judges[judge]].share if games.judges[judge] in weights else _share(games, int(judge))
-        part, there = _peers_of_judge(games, rows.select(mine), peers, share, reliability, log_odds)
-        heard = peers.copy()
-        heard[judge] = True
-        votes, voted = _votes(games, rows.select(mine), heard)
-        part, there = part | votes, there | voted
-        for name, values in part.items():
-            found.setdefault(name, np.zeros(len(rows)))[mine] = values
-            present.setdefault(name, np.zeros(len(rows), dtype=bool))[mine] = there[name]
-    return {name: Column(found[name], present[name]) for name in sorted(found)}
+        part = _peers_of_judge(games, rows.select(mine), peers, share, reliability, log_odds)
+        for name, column in part.items():
+            whole = found.setdefault(name, Column(nothing.copy(), np.zeros(len(rows), dtype=bool)))
+            whole.values[mine], whole.present[mine] = column.values, column.present
+    return dict(sorted(found.items()))
 
 
-def _peers(games: Games, judge: int, *, leave_out_kin: bool) -> Bools:
-    kin = np.array(games.kin)
-    others = kin != kin[judge] if leave_out_kin else np.arange(len(kin)) != judge
-    return np.asarray(others & games.shared[judge])
+def _peers(games: Games, judge: int) -> Bools:
+    return np.asarray((np.arange(len(games.judges)) != judge) & games.shared[judge])
 
 
 def _peers_of_judge(
     games: Games, rows: GameRows, peers: Bools, share: float, reliability: Floats, log_odds: Floats
-) -> tuple[dict[str, Floats], dict[str, Bools]]:
-    sign = rows.sign
+) -> dict[str, Column]:
+    sign, judge = rows.sign, int(rows.judge[0])
     given, strength = games.given[rows.pair][:, peers], games.strength[rows.pair][:, peers]
     count, asked = given.sum(axis=(1, 2)), games.asked[rows.pair][:, peers].sum(axis=(1, 2))
     some = np.maximum(count, 1)
@@ -187,25 +179,19 @@ def _peers_of_judge(
     records = asked + 1 + games.asked[other]
     values["consensus.missing"] = 1 - verdicts / records
     values["consensus.strong"] = strong / verdicts
-    there = {name: np.ones(len(rows), dtype=bool) for name in values}
-    there["peers.support"] = there["peers.votes"] = count > 0
+    found = {name: Column.full(one) for name, one in values.items()}
+    found |= {name: Column(values[name], count > 0) for name in ("peers.support", "peers.votes")}
     models = np.array(games.models)[peers]
     for model in sorted(set(models)):
         theirs = models == model
         games_of = given[:, theirs].sum(axis=(1, 2))
-        values[f"peers.of:{model}"] = strength[:, theirs].sum(axis=(1, 2)) * sign / np.maximum(games_of, 1)
-        there[f"peers.of:{model}"] = games_of > 0
-    return values, there
-
-
-def _votes(games: Games, rows: GameRows, heard: Bools) -> tuple[dict[str, Floats], dict[str, Bools]]:
-    """What each judge says for each row's verdict; ``heard`` [judges]."""
-    values, there = {}, {}
-    for at in np.flatnonzero(heard):
-        given = games.given[rows.pair, at]
-        values[f"voices.{games.judges[at]}"] = (games.strength[rows.pair, at] * given).sum(axis=1) * rows.sign
-        there[f"voices.{games.judges[at]}"] = given.any(axis=1)
-    return values, there
+        mean = strength[:, theirs].sum(axis=(1, 2)) * sign / np.maximum(games_of, 1)
+        found[f"peers.of:{model}"] = Column(mean, games_of > 0)
+    for at in np.flatnonzero(peers | (np.arange(len(peers)) == judge)):
+        heard = games.given[rows.pair, at]
+        votes = (games.strength[rows.pair, at] * heard).sum(axis=1) * sign
+        found[f"voices.{games.judges[at]}"] = Column(votes, heard.any(axis=1))
+    return found
 
 
 def _reliability_array(games: Games, weights: dict[str, Reliability]) -> Floats:

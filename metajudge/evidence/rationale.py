@@ -33,7 +33,7 @@ def stated_agreement(judgment: Judgment) -> Stated:
     (:attr:`~metajudge.types.Judgment.shown_labels`); they are mapped back to response ids. A verdict given as
     ``meta["text_verdict"]``, in terms of response ids as the verdict itself, is used instead of reading the text.
     Of a judge that gives its verdict in a field of its own (``metajudge judge``), the last sentences are read
-    (:mod:`metajudge.evidence.conclusion`).
+    (:func:`~metajudge.evidence.text_verdict.read_favoured`).
     Strength plays no part; a ranking is compared by its first place. A grade or a category is compared with what the
     last phrase such as "score: 4" or "the verdict is fail" names.
 

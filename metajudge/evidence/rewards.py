@@ -35,20 +35,16 @@ class Preference:
 
     Attributes:
         winner: the response preferred; None for grades and categories.
-        loser: the other response of a pair, or one of several.
-        others: the further responses that were not chosen.
+        losers: the responses that were not chosen; without any, nothing is preferred.
     """
 
     item_id: str
     winner: str | None
-    loser: str | None = None
-    others: tuple[str, ...] = ()
+    losers: tuple[str, ...] = ()
 
     def margin(self, score: RewardScore) -> float | None:
         """By how much a reward model agrees; None where it scored one of the responses not, or nothing is preferred."""
-        if self.winner is None or self.loser is None:
-            return None
-        return score.margin(self.winner, self.loser, *self.others)
+        return None if self.winner is None else score.margin(self.winner, *self.losers)
 
 
 def reward_margins(scores: Iterable[RewardScore], preferences: Sequence[Preference]) -> dict[str, Column]:

@@ -34,7 +34,6 @@ from metajudge.types import (
     is_right,
     kind_of,
 )
-from metajudge.types.judgment import count_words
 from metajudge.types.label import combined
 from metajudge.types.right import DECIMALS
 
@@ -122,11 +121,11 @@ class Verdicts:
         Args:
             right: for the kinds of verdicts it applies to; None for the default of each kind.
         """
-        rules = Rules(right)
-        key = Key.of(self.verdict + 1, len(self.verdicts) + 1).then(self.truth + 1, len(self.truths) + 1)
-        _, rows = key.distinct()
-        for verdict, truth in zip(self.verdict[rows].tolist(), self.truth[rows].tolist(), strict=True):
-            rules.add(self.verdict_of(verdict), None if truth < 0 else self.truths[truth])
+        labels = np.unique(
+            self.truth[(self.verdict >= 0) & (self.truth >= 0) & np.append(self.graded, False)[self.verdict]]
+        )
+        given = [self.verdicts[code] for code in np.unique(self.verdict[self.verdict >= 0])]
+        rules = Rules(right, given, [self.truths[code] for code in labels])
         columns, declared = (self.judge, self.verdict, self.truth), [bool(item.scale) for item in self.items]
         rules.scales = scales_of(self.judges, self.verdicts, self.truths, columns, self.item, declared)
         return rules
@@ -281,14 +280,10 @@ class VerdictsBuilder:
 
     def add(self, judgment: Judgment) -> None:
         """Takes the facts of one judgment."""
-        if self._texts:
-            # judgment.words would be kept, under a lock
-            self._add(judgment, stated_agreement(judgment), count_words(judgment.rationale))
-        else:
-            self._add(judgment, _NO_TEXT, 0)
+        self.add_all([judgment])
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
-        """Takes the facts of some judgments: as :meth:`add` one by one, in less time."""
+        """Takes the facts of some judgments."""
         if not self._texts:
             for judgment in judgments:
                 self._add(judgment, _NO_TEXT, 0)
@@ -314,18 +309,22 @@ class VerdictsBuilder:
             if "confidence" in meta:
                 said = stated_confidence(judgment).value
                 confidence = _NAN if said is None else said
-        self._append(
-            judgment.id,
+        reason = judgment.no_verdict
+        self._ids.append(judgment.id)
+        self._rows += _ROW.pack(
             last.place,
-            judgment.judge,
-            model if isinstance(model, str) and model else None,
-            order,
+            self._judges.code(judgment.judge),
+            self._models.code(model) if isinstance(model, str) and model else -1,
+            self._orders.code(order),
             code,
             last.truth,
             last.category,
-            judgment.no_verdict,
-            stated,
-            (words, own, other, confidence),
+            -1 if reason is None else self._reasons.code(reason),
+            self._rationales.code(stated),
+            words,
+            own,
+            other,
+            confidence,
         )
 
     def facts(self) -> Verdicts:
@@ -347,49 +346,13 @@ class VerdictsBuilder:
             **columns,
         )
 
-    def _append(
-        self,
-        name: str,
-        item: int,
-        judge: str,
-        model: str | None,
-        order: tuple[str, ...],
-        verdict: int,
-        truth: int,
-        category: int,
-        reason: str | None,
-        rationale: Stated,
-        counts: tuple[int, int, float, float],
-    ) -> None:
-        words, own, other, confidence = counts
-        self._ids.append(name)
-        self._rows += _ROW.pack(
-            item,
-            self._judges.code(judge),
-            -1 if model is None else self._models.code(model),
-            self._orders.code(order),
-            verdict,
-            truth,
-            category,
-            -1 if reason is None else self._reasons.code(reason),
-            self._rationales.code(rationale),
-            words,
-            own,
-            other,
-            confidence,
-        )
-
-    def _new_item(self, fact: ItemFact) -> int:
-        self._items[fact.id, fact.digest] = len(self._item_facts)
-        self._item_facts.append(fact)
-        return len(self._item_facts) - 1
-
     def _taken(self, item: Item) -> "_LastItem":
         key = (item.id, item.digest)
         place = self._items.get(key)
         if place is None:
             said = Asked.of(item)
-            place = self._new_item(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
+            place = self._items[key] = len(self._item_facts)
+            self._item_facts.append(ItemFact(*key, said.unit, item.scale, said.text, said.unit, said.stated))
         if item.label is not None or item.labels:
             known = self._item_facts[place]
             label = known.label if item.label is None else item.label

@@ -34,8 +34,8 @@ class Decisions:
         bounds: lowest and highest final score that a completion of the missing answers could give.
         accepted: whether the final score lies above the threshold; masked where undecided.
         settled: True where no completion could change the decision (no other agent needs to be asked).
-        status: ``assessed``, ``renormalised`` or ``unscored``, as in :mod:`metajudge.scoring.formulas`; a
-            settled decision is ``assessed`` even where there is no final score.
+        status: ``assessed``, ``renormalised`` (an average over the valid answers of an incomplete panel) or
+            ``unscored``; a settled decision is ``assessed`` even where there is no final score.
     """
 
     final: "np.ma.MaskedArray[Any, Any]"
@@ -54,11 +54,21 @@ def decide_average(
     quorum: int | None = None,
     scale: tuple[float, float] = (1.0, 5.0),
 ) -> Decisions:
-    """Decides by weighted average: accepted when ``final > threshold``.
+    """Decides by weighted average, ``final = sum_i w_i S_i`` (equation 1): accepted when ``final > threshold``.
 
-    Missing answers: (1) a decision that no completion could change is final; (2) else, with a quorum (default:
-    a strict majority) of valid answers, the average over those decides and is marked ``renormalised``;
-    (3) else unscored. Arguments and errors as in :func:`~metajudge.scoring.formulas.weighted_average`.
+    Missing answers: (1) a decision that no completion could change is final; (2) else, with a quorum of valid answers,
+    the average over those decides and is marked ``renormalised``; (3) else unscored.
+
+    Args:
+        agent_scores: shape [n, M]; entries that are not valid are not looked at.
+        agent_weights: shape [M], positive, normalised to sum to 1. Default: 1/M each.
+        valid: shape [n, M]; False where an agent gave no answer. Default: all answered.
+        quorum: valid answers needed for a score. Default: a strict majority of M.
+        scale: lowest and highest score.
+
+    Raises:
+        InputError: shapes that do not match, or a valid score that is not finite.
+        ConfigurationError: weights that are not positive, a quorum outside 1..M, or a threshold outside the scale.
     """
     values, answered = panel_answers(agent_scores, valid)
     floor, ceiling = check_threshold(threshold, scale)

@@ -60,39 +60,6 @@ def agent_scores(scores: ArrayLike, weights: ArrayLike, applicable: ArrayLike | 
     return np.asarray(_dot(present, w) / share)
 
 
-def weighted_average(
-    agent_scores: ArrayLike,
-    agent_weights: ArrayLike | None = None,
-    valid: ArrayLike | None = None,
-    *,
-    quorum: int | None = None,
-) -> "tuple[np.ma.MaskedArray[Any, Any], Strings]":
-    """The panel's weighted average, ``final = sum_i w_i S_i`` (equation 1).
-
-    Args:
-        agent_scores: shape [n, M]; entries that are not valid are not looked at.
-        agent_weights: shape [M], positive, normalised to sum to 1. Default: 1/M each.
-        valid: shape [n, M]; False where an agent gave no answer. Default: all answered.
-        quorum: valid answers needed for a score. Default: a strict majority of M.
-
-    Returns:
-        scores: masked array, shape [n]; masked where unscored.
-        status: strings, shape [n]: ``assessed``, ``renormalised`` (an average over the valid answers of an
-            incomplete panel) or ``unscored``.
-
-    Raises:
-        InputError: shapes that do not match, or a valid score that is not finite.
-        ConfigurationError: weights that are not positive, or a quorum outside 1..M.
-    """
-    values, answered = panel_answers(agent_scores, valid)
-    members = values.shape[1]
-    w = positive_weights(np.ones(members) if agent_weights is None else agent_weights, members, "agent")
-    average, count = valid_average(values, answered, w)
-    enough = count >= quorum_of(members, quorum)
-    status = np.where(enough, np.where(count == members, "assessed", "renormalised"), "unscored")
-    return np.ma.MaskedArray(average, mask=~enough), status
-
-
 def valid_average(values: Floats, answered: Bools, w: Floats) -> tuple[Floats, Counts]:
     """The average over the valid answers (0 without any) and their number, both of shape [n].
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.interval_estimate import Estimate, check_confidence, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 from metajudge.stats.intervals import score_bounds, wilson
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
@@ -26,7 +26,6 @@ class Agreement:
         estimate: 1 for perfect agreement, 0 for agreement as by chance; None where it is undefined, see ``reason``.
         bounded: the same with its interval, None if one is missing.
         n: items with at least two ratings.
-        confidence: nominal coverage, in (0, 1).
         method: statistic, model of chance and kind of interval.
         observed: observed agreement in [0, 1]; for alpha one minus the observed disagreement of a pair, where the
             most distant categories disagree by 1.
@@ -38,7 +37,6 @@ class Agreement:
     estimate: float | None
     bounded: Estimate | None
     n: int
-    confidence: float
     method: str
     observed: float
     expected: float
@@ -51,7 +49,7 @@ class Agreement:
         return None if self.bounded is None else self.bounded.interval
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.95) -> Agreement:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Agreement:
     """Agreement of two raters, chance from **each rater's own observed margins** (Cohen, 1960).
 
     The interval is Wilson's of the observed agreement, with the number of items that corresponds to the large-sample
@@ -61,23 +59,21 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], confidenc
     Args:
         first: one label an item.
         second: the other rater's labels, in the same order.
-        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: empty, of unequal length, or with a missing label (None or NaN).
     """
-    check_confidence(confidence)
     _check_pairs(first, second)
     categories = _categories([*first, *second])
     code = {label: i for i, label in enumerate(categories)}
     table = np.zeros((len(categories), len(categories)))
     for one, other in zip(first, second, strict=True):
         table[code[one], code[other]] += 1
-    return _kappa_of(table / len(first), len(first), confidence, categories)
+    return _kappa_of(table / len(first), len(first), categories)
 
 
 def brennan_prediger(
-    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], confidence: float = 0.95
+    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable]
 ) -> Agreement:
     """Agreement of two raters, chance as of a **uniform draw** from the categories (Brennan and Prediger, 1981).
 
@@ -88,32 +84,30 @@ def brennan_prediger(
         first: one label an item.
         second: the other rater's labels, in the same order.
         categories: all labels that could have been given, used or not: chance depends on their number.
-        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: empty, of unequal length, with a missing label, fewer than two categories, or a label that is none.
     """
-    check_confidence(confidence)
     _check_pairs(first, second)
     known = tuple(dict.fromkeys(categories))
     unknown = {label for label in (*first, *second) if label not in known}
     if len(known) < 2 or unknown:
         raise InputError(f"categories must name every label, two at least; missing: {sorted(map(str, unknown))}")
     same, n, expected = sum(a == b for a, b in zip(first, second, strict=True)), len(first), 1 / len(known)
-    share = wilson(same, n, confidence)
+    share = wilson(same, n)
     kappa, low, high = ((p - expected) / (1 - expected) for p in (share.estimate, share.low, share.high))
     method = "Brennan and Prediger's kappa, chance from a uniform draw, interval from Wilson's"
-    found = Estimate(kappa, low, high, n, confidence, method)
-    return Agreement(kappa, found, n, confidence, method, share.estimate, expected, known)
+    found = Estimate(kappa, low, high, n, CONFIDENCE, method)
+    return Agreement(kappa, found, n, method, share.estimate, expected, known)
 
 
-def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, ...]) -> Agreement:
+def _kappa_of(p: Floats, n: int, categories: tuple[Hashable, ...]) -> Agreement:
     method = "Cohen's kappa, chance from observed margins, score interval"
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, expected = float(np.trace(p)), float(rows @ columns)
     if len(categories) == 1:
         reason = "both raters gave one and the same label throughout, so chance alone explains all agreement"
-        return Agreement(None, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(None, None, n, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     weight = rows[None, :] + columns[:, None]
     diagonal = np.diag(p) * (1 - (rows + columns) * (1 - kappa)) ** 2
@@ -121,13 +115,11 @@ def _kappa_of(p: Floats, n: int, confidence: float, categories: tuple[Hashable, 
     np.fill_diagonal(off, 0)
     variance = diagonal.sum() + (1 - kappa) ** 2 * off.sum() - (kappa - expected * (1 - kappa)) ** 2
     error = float(np.sqrt(max(0.0, variance) / n)) / (1 - expected)
-    found = Estimate(kappa, *_score_interval(observed, expected, error, n, n, confidence), n, confidence, method)
-    return Agreement(kappa, found, n, confidence, method, observed, expected, categories)
+    found = Estimate(kappa, *_score_interval(observed, expected, error, n, n), n, CONFIDENCE, method)
+    return Agreement(kappa, found, n, method, observed, expected, categories)
 
 
-def _score_interval(
-    observed: float, expected: float, error: float, items: int, most: float, confidence: float
-) -> tuple[float, float]:
+def _score_interval(observed: float, expected: float, error: float, items: int, most: float) -> tuple[float, float]:
     """Wilson's interval of the observed agreement with an effective number of items, mapped on the scale of kappa.
 
     The effective number is the one with which a proportion would have the standard error of kappa (Korn and Graubard,
@@ -140,21 +132,20 @@ def _score_interval(
         error: standard error of kappa; 0 where nothing varies.
         items: how many.
         most: largest effective number, where nothing varies, too.
-        confidence: nominal coverage, in (0, 1).
     """
     from scipy.special import stdtrit
 
-    z = normal_quantile(confidence)
+    z = normal_quantile(CONFIDENCE)
     spread = (error * (1 - expected)) ** 2
     effective = float(most)
     if spread > 0 and 0 < observed < 1:
-        by_t = (z / float(stdtrit(items - 1, (1 + confidence) / 2))) ** 2
+        by_t = (z / float(stdtrit(items - 1, (1 + CONFIDENCE) / 2))) ** 2
         effective = max(1.0, min(most, observed * (1 - observed) / spread) * by_t)
     low, high = ((p - expected) / (1 - expected) for p in score_bounds(observed, effective, z))
     return max(-1.0, low), min(1.0, high)
 
 
-def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95) -> Agreement:
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> Agreement:
     """Agreement of several raters, chance from the **pooled** margins (Fleiss, 1971).
 
     Raters need not be the same for all items, but every item has the same number of them, at least two. The interval
@@ -162,12 +153,10 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95
 
     Args:
         ratings: for each item its labels.
-        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: no items, unequal numbers of ratings, fewer than two, or a missing label.
     """
-    check_confidence(confidence)
     if not len(ratings):
         raise InputError("there are no items to compare")
     raters = len(ratings[0])
@@ -192,15 +181,12 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]], confidence: float = 0.95
         parts(np.full((n, 1), n - 1.0), counts.sum(axis=0) - counts, agreeing.sum() - agreeing) if n > 1 else None
     )
     return _with_jackknife(
-        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, confidence, categories
+        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, categories
     )
 
 
 def krippendorff_alpha(
-    units: Sequence[Sequence[Any]],
-    level: Level = "nominal",
-    categories: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
+    units: Sequence[Sequence[Any]], level: Level = "nominal", categories: Sequence[Hashable] | None = None
 ) -> Agreement:
     """Agreement of any number of raters with gaps, chance from **pooled pairable values** without replacement.
 
@@ -214,13 +200,11 @@ def krippendorff_alpha(
         level: ``nominal``; ``ordinal`` where categories have an order; ``interval`` where they are numbers whose
             differences mean something, which are squared.
         categories: their order for ``ordinal``; by default the values are sorted, which numbers can be.
-        confidence: of the interval, in (0, 1).
 
     Raises:
         InputError: no unit with two ratings, NaN, an unknown level, values that cannot be sorted, or a value that
             ``categories`` does not name.
     """
-    check_confidence(confidence)
     if level not in _DISTANCES:
         raise InputError(f"level must be one of {', '.join(_DISTANCES)}, not {level!r}")
     pairable = [[value for value in unit if value is not None] for unit in units]
@@ -239,7 +223,7 @@ def krippendorff_alpha(
     n = len(pairable)
     left_out = _agreement_parts(total - coincidences, level, order) if n > 1 else None
     name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
-    return _with_jackknife(name, whole, left_out, n, float((counts.sum(axis=1) - 1).sum()), confidence, order)
+    return _with_jackknife(name, whole, left_out, n, float((counts.sum(axis=1) - 1).sum()), order)
 
 
 def _agreement_parts(coincidences: Floats, level: Level, order: Sequence[Any]) -> tuple[Floats, Floats]:
@@ -286,25 +270,24 @@ def _with_jackknife(
     left_out: tuple[Floats, Floats] | None,
     n: int,
     most: float,
-    confidence: float,
     categories: tuple[Hashable, ...],
 ) -> Agreement:
     observed, expected = float(whole[0][0]), float(whole[1][0])
     method = f"{name}, score interval with a jackknife over items"
     if len(categories) == 1:
         reason = "all ratings are the same label, so chance alone explains all agreement"
-        return Agreement(None, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(None, None, n, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
     if left_out is None or n < 3:
         reason = f"{n} items are too few for an interval"
-        return Agreement(kappa, None, n, confidence, method, observed, expected, categories, reason)
+        return Agreement(kappa, None, n, method, observed, expected, categories, reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (left_out[0] - left_out[1]) / (1 - left_out[1])
     error = 0.0  # where all ratings would be one label without one of the items
     if np.isfinite(others).all():
         error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
-    found = Estimate(kappa, *_score_interval(observed, expected, error, n, most, confidence), n, confidence, method)
-    return Agreement(kappa, found, n, confidence, method, observed, expected, categories)
+    found = Estimate(kappa, *_score_interval(observed, expected, error, n, most), n, CONFIDENCE, method)
+    return Agreement(kappa, found, n, method, observed, expected, categories)
 
 
 def landis_koch(kappa: float) -> Words:

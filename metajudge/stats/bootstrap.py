@@ -16,7 +16,7 @@ from scipy.special import ndtr, stdtrit
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, coded
-from metajudge.stats.interval_estimate import Estimate, check_confidence
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, check_confidence
 
 _CHUNK = 1 << 18
 """Drawn clusters kept in memory at once."""
@@ -50,17 +50,12 @@ class BootstrapEstimate(Estimate):
 
 
 def bootstrap_mean(
-    values: ArrayLike,
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    confidence: float = 0.95,
+    values: ArrayLike, clusters: Sequence[Hashable] | None = None, *, rng: np.random.Generator, resamples: int = 10_000
 ) -> BootstrapEstimate:
     """The mean of values [n]; arguments and errors as for :func:`bootstrap_ratio`."""
     vector = _vector("values", values)
     sums = _cluster_sums(clusters, values=vector, count=np.ones_like(vector))
-    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples, confidence)[0]
+    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples)[0]
 
 
 def bootstrap_ratio(
@@ -70,7 +65,6 @@ def bootstrap_ratio(
     *,
     rng: np.random.Generator,
     resamples: int = 10_000,
-    confidence: float = 0.95,
 ) -> BootstrapEstimate:
     """The ratio ``sum(numerator) / sum(denominator)`` with an interval from resampled clusters.
 
@@ -80,14 +74,13 @@ def bootstrap_ratio(
         clusters: the cluster of each observation, such as its question; None: each is its own.
         rng: the only source of randomness; the same seed gives the same interval.
         resamples: at least 100.
-        confidence: nominal coverage, in (0, 1).
 
     Raises:
         InputError: empty or unequal lengths, NaN, a denominator that is negative or sums to 0, fewer than two
             clusters, or an option out of range.
     """
     sums = _cluster_sums(clusters, numerator=numerator, denominator=denominator)
-    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples, confidence)[0]
+    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples)[0]
 
 
 def bootstrap_difference(
@@ -97,7 +90,7 @@ def bootstrap_difference(
     *,
     rng: np.random.Generator,
     resamples: int = 10_000,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> BootstrapEstimate:
     """The difference of two ratios over the **same** observations, first minus second, resampled together.
 
@@ -111,16 +104,13 @@ def bootstrap_difference(
         resamples: at least 100.
         confidence: nominal coverage, in (0, 1).
     """
+    check_confidence(confidence)
     tables = _difference_tables([(first, second)], clusters)
     return _bootstrap(tables, _difference, _drawing(rng, resamples), resamples, confidence)[0]
 
 
 def bootstrap_differences(
-    pairs: Sequence[tuple[Ratio, Ratio]],
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    draws: "SharedDraws",
-    confidence: float = 0.95,
+    pairs: Sequence[tuple[Ratio, Ratio]], clusters: Sequence[Hashable] | None = None, *, draws: "SharedDraws"
 ) -> list[BootstrapEstimate]:
     """:func:`bootstrap_difference` of several pairs of ratios over the same observations, by one set of resamples.
 
@@ -131,7 +121,7 @@ def bootstrap_differences(
         draws: gives the resamples.
     """
     tables = _difference_tables(pairs, clusters)
-    return _bootstrap(tables, _difference, draws.sums, draws.resamples, confidence) if tables else []
+    return _bootstrap(tables, _difference, draws.sums, draws.resamples) if tables else []
 
 
 class SharedDraws:
@@ -217,9 +207,8 @@ def _bootstrap(
     statistic: Callable[[Floats], Floats],
     drawn_sums: Callable[[Floats], Floats],
     resamples: int,
-    confidence: float,
+    confidence: float = CONFIDENCE,
 ) -> list[BootstrapEstimate]:
-    check_confidence(confidence)
     if resamples < 100:
         raise InputError(f"resamples must be at least 100, not {resamples}: an interval needs its tails filled")
     every = drawn_sums(np.hstack([sums.table for sums in samples]))
@@ -302,7 +291,9 @@ def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> 
     vectors = {name: _vector(name, values) for name, values in columns.items()}
     names = list(vectors)
     for name in names[1:]:
-        _same_length(names[0], vectors[names[0]], name, vectors[name])
+        one, other = len(vectors[names[0]]), len(vectors[name])
+        if one != other:
+            raise InputError(f"{names[0]} has {one} values, {name} has {other}: they must match one to one")
     for name in names[1::2]:
         if (vectors[name] < 0).any():
             raise InputError(f"{name} contains negative values: a ratio needs a denominator that only adds up")
@@ -333,8 +324,3 @@ def _vector(name: str, values: ArrayLike) -> Floats:
         at = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise InputError(f"{name}[{at}] is {vector[at]}: leave out observations without a value")
     return vector
-
-
-def _same_length(first: str, one: Floats, second: str, other: Floats) -> None:
-    if len(one) != len(other):
-        raise InputError(f"{first} has {len(one)} values, {second} has {len(other)}: they must match one to one")

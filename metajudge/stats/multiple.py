@@ -25,25 +25,16 @@ def holm(p_values: ArrayLike) -> Floats:
     return _unsorted(np.maximum.accumulate(p[order] * (m - np.arange(m))), order)
 
 
-def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Bounds the expected share of false ones among the findings (Benjamini and Hochberg, 1995).
+def benjamini_yekutieli(p_values: ArrayLike) -> Floats:
+    """Bounds the expected share of false ones among the findings (Benjamini and Yekutieli, 2001).
 
-    Valid for independent or positively dependent tests; see :func:`benjamini_yekutieli` for others. Arguments and
-    errors as for :func:`holm`.
+    Valid for tests of any dependence: parts of one whole, each against the others, are negatively dependent. Arguments
+    and errors as for :func:`holm`.
     """
     p, order = _sorted(p_values)
-    m = len(p)
-    scaled = p[order] * m / np.arange(1, m + 1)
-    return _unsorted(np.minimum.accumulate(scaled[::-1])[::-1], order)
-
-
-def benjamini_yekutieli(p_values: ArrayLike) -> Floats:
-    """The same for tests of any dependence (Benjamini and Yekutieli, 2001); arguments and errors as for :func:`holm`.
-
-    Parts of one whole, each against the others, are negatively dependent: that needs this one.
-    """
-    adjusted = benjamini_hochberg(p_values)
-    return np.minimum(adjusted * float((1 / np.arange(1, len(adjusted) + 1)).sum()), 1.0)
+    numbers = np.arange(1, len(p) + 1)
+    scaled = p[order] * len(p) / numbers
+    return _unsorted(np.minimum.accumulate(scaled[::-1])[::-1] * float((1 / numbers).sum()), order)
 
 
 def _sorted(p_values: ArrayLike) -> tuple[Floats, Indices]:

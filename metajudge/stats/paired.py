@@ -1,18 +1,11 @@
-"""The same items twice: exact tests and the bootstrap of a paired difference."""
+"""The same items twice: exact tests."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from metajudge.errors import InputError
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
-
-    from metajudge.stats.bootstrap import BootstrapEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +33,8 @@ def mcnemar_exact(first: Sequence[bool], second: Sequence[bool]) -> PairedTest:
     """Compares two yes/no outcomes on the same items (McNemar, 1947; exact conditional version).
 
     Under equal rates the items on which exactly one says yes fall on either side with probability one half. Assumes
-    independent items: with several judgments of one question use :func:`bootstrap_paired_difference` with clusters.
+    independent items: with several judgments of one question use
+    :func:`metajudge.stats.bootstrap.bootstrap_mean` of the differences, with clusters.
 
     Args:
         first: for each item whether the first was right (or kept, ...).
@@ -72,32 +66,6 @@ def sign_test(differences: Sequence[float]) -> PairedTest:
     positive = sum(value > 0 for value in differences)
     negative = sum(value < 0 for value in differences)
     return _exact(positive, negative, len(differences), "exact sign test")
-
-
-def bootstrap_paired_difference(
-    first: "ArrayLike",
-    second: "ArrayLike",
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    rng: "np.random.Generator",
-    resamples: int = 10_000,
-) -> "BootstrapEstimate":
-    """The mean of ``first - second`` over paired observations, with whole clusters resampled.
-
-    Args:
-        first: [n] values such as 0/1 for wrong and right.
-        second: [n] values of the same observations.
-        clusters: the cluster of each observation, such as its question; None: each is its own.
-        resamples: as for :func:`metajudge.stats.bootstrap.bootstrap_ratio`, like the errors.
-    """
-    import numpy as np
-
-    from metajudge.stats.bootstrap import bootstrap_mean
-
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.shape != other.shape:
-        raise InputError(f"first has shape {one.shape}, second {other.shape}: they must match one to one")
-    return bootstrap_mean(one - other, clusters, rng=rng, resamples=resamples)
 
 
 def _exact(positive: int, negative: int, n: int, method: str) -> PairedTest:

@@ -8,8 +8,8 @@ POWER = 0.8
 """The probability with which an effect must be found for the test to count as able to see it."""
 
 
-def smallest_effect(error: float, df: float, level: float, *, sides: int = 2, power: float = POWER) -> float:
-    """The effect that a t test finds with a given probability: ``(t(1 - level / sides) + t(power)) * error``.
+def smallest_effect(error: float, df: float, level: float, *, sides: int = 2) -> float:
+    """The effect that a t test finds with probability :data:`POWER`: ``(t(1 - level / sides) + t(POWER)) * error``.
 
     Bloom, "Minimum detectable effects" (1995).
 
@@ -18,15 +18,17 @@ def smallest_effect(error: float, df: float, level: float, *, sides: int = 2, po
         df: degrees of freedom, at least 1.
         level: of the test, in (0, 1).
         sides: 1 or 2.
-        power: in (0, 1).
 
     Raises:
         InputError: an argument out of range.
     """
     from scipy.special import stdtrit
 
-    _check(error, df, level, power)
-    return float(stdtrit(df, 1 - level / sides) + stdtrit(df, power)) * error
+    if not (error >= 0 and df >= 1 and 0 < level < 1):
+        raise InputError(
+            f"error {error:g}, {df:g} degrees of freedom, level {level:g}: need at least 0 and 1, in (0, 1)"
+        )
+    return float(stdtrit(df, 1 - level / sides) + stdtrit(df, POWER)) * error
 
 
 def observations_needed(n: int, seen: float, relevant: float) -> int:
@@ -43,15 +45,8 @@ def observations_needed(n: int, seen: float, relevant: float) -> int:
     return math.ceil(n * (seen / relevant) ** 2)
 
 
-def events_for_power(events: int, power: float = POWER) -> float:
-    """The expected number of events at which at least ``events`` of them occur with a given probability (Poisson)."""
+def events_for_power(events: int) -> float:
+    """The expected number of events (Poisson) at which ``events`` or more occur with probability :data:`POWER`."""
     from scipy.special import gammaincinv
 
-    return float(gammaincinv(events, power))
-
-
-def _check(error: float, df: float, level: float, power: float) -> None:
-    if not (error >= 0 and df >= 1):
-        raise InputError(f"a standard error of {error:g} with {df:g} degrees of freedom: need at least 0 and 1")
-    if not (0 < level < 1 and 0 < power < 1):
-        raise InputError(f"level {level:g} and power {power:g} must lie strictly between 0 and 1")
+    return float(gammaincinv(events, POWER))

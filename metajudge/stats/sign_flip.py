@@ -22,11 +22,10 @@ class SignFlip:
         estimate: sum of the values by observations.
         error: standard error under the hypothesis, ``sqrt(sum of squared cluster sums) / n``.
         robust_error: the same around the estimate, with ``k / (k - 1)``; for the interval.
-        p_value: two-sided, or one-sided towards larger values.
+        p_value: two-sided.
         n: observations.
         clusters: of them.
         moved: clusters whose values do not cancel.
-        sides: 1 or 2.
         method: name of the test.
     """
 
@@ -37,22 +36,21 @@ class SignFlip:
     n: int
     clusters: int
     moved: int
-    sides: int
     method: str
 
     def smallest_effect(self, level: float) -> float:
         """The mean that would be found with a probability of 80 % at a level.
 
-        The larger of the normal approximation and, since at least ``log2(sides / level)`` clusters must point the same
+        The larger of the normal approximation and, since at least ``log2(2 / level)`` clusters must point the same
         way, the share at which so many do. Where no two clusters differ the second alone counts.
         """
-        events = math.ceil(math.log2(self.sides / level))
+        events = math.ceil(math.log2(2 / level))
         fewest = events_for_power(events) / self.clusters
         df = max(1, self.clusters - 1)
-        return max(smallest_effect(self.error, df, level, sides=self.sides), fewest)
+        return max(smallest_effect(self.error, df, level), fewest)
 
 
-def sign_flip(values: ArrayLike, clusters: ArrayLike, *, sides: int = 2) -> SignFlip:
+def sign_flip(values: ArrayLike, clusters: ArrayLike) -> SignFlip:
     """Tests whether values lie symmetrically around zero, with whole clusters as units (Fisher, 1935).
 
     The sum of each cluster keeps its size and gets a fair sign. The distribution of the total is counted out exactly;
@@ -61,7 +59,6 @@ def sign_flip(values: ArrayLike, clusters: ArrayLike, *, sides: int = 2) -> Sign
     Args:
         values: [n] whole numbers, such as -1, 0 and 1.
         clusters: [n] numbers from 0, the cluster of each.
-        sides: 1 tests towards larger values alone.
 
     Raises:
         InputError: no values, unequal lengths, or values that are not whole.
@@ -77,17 +74,15 @@ def sign_flip(values: ArrayLike, clusters: ArrayLike, *, sides: int = 2) -> Sign
     spread = float(((sums - estimate * sizes) ** 2).sum())
     moved = np.abs(sums[sums != 0])
     exact = moved.sum() <= LARGEST_EXACT
-    upper = _exact(moved, total) if exact else _approximate(moved, total)
-    lower = _exact(moved, -total) if exact else _approximate(moved, -total)
+    tail = _exact if exact else _approximate
     return SignFlip(
         estimate=estimate,
         error=math.sqrt(float((sums**2).sum())) / n,
         robust_error=math.sqrt(spread * k / (k - 1)) / n if k > 1 else math.inf,
-        p_value=min(1.0, 2 * min(upper, lower) if sides == 2 else upper),
+        p_value=min(1.0, 2 * min(tail(moved, total), tail(moved, -total))),
         n=n,
         clusters=k,
         moved=len(moved),
-        sides=sides,
         method=f"sign-flip test by question, {'exact' if exact else 'normal approximation'}",
     )
 

@@ -257,10 +257,12 @@ def _scores(same: Pairs, draw: _Bootstrap) -> Difference:
 def _mean_difference(
     items: Sequence[str], first: Sequence[float], second: Sequence[float], draw: _Bootstrap
 ) -> Difference:
-    from metajudge.stats.paired import bootstrap_paired_difference
+    import numpy as np
+
+    from metajudge.stats.bootstrap import bootstrap_mean
 
     def estimate(rng: Any, resamples: int) -> "BootstrapEstimate":
-        return bootstrap_paired_difference(second, first, list(items), rng=rng, resamples=resamples)
+        return bootstrap_mean(np.subtract(second, first), list(items), rng=rng, resamples=resamples)
 
     return draw.of(items, estimate, sum(first) / len(first), sum(second) / len(second))
 

@@ -13,10 +13,12 @@ from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.folds import CROSS_FIT_MEASURED
 from metajudge.calibration.predictions import Predictions, in_domain
-from metajudge.calibration.table import Collected, SignalTable, table_of
+from metajudge.calibration.row_columns import TEXT_SIGNALS
+from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.units import note_of
+from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
 from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
@@ -96,7 +98,7 @@ class LabelledRecords:
         source = self.records
 
         def start() -> _Read:
-            return _Read(signals, None if wanted is None else lambda judgment: judgment.judge in wanted, by_content)
+            return _Read(signals, wanted, by_content)
 
         if not isinstance(source, JudgmentSource):
             found = start()
@@ -119,25 +121,24 @@ class LabelledRecords:
         return [one for file in files for one in read_reward_scores(file)] if files else None
 
 
-class _Read(Collected):
-    """Records with the first one that cannot be read, and digests of judgments where these are asked for."""
+class _Read:
+    """What a table needs to know of records; texts are not kept.
 
-    def __init__(
-        self, signals: Sequence[str] | None, report: Callable[[Judgment], bool] | None, by_content: bool
-    ) -> None:
-        super().__init__(signals, report)
+    Attributes:
+        first: the first record that cannot be read.
+        contents: judgment id -> digest, where these are asked for.
+    """
+
+    def __init__(self, signals: Sequence[str] | None, wanted: frozenset[str] | None, by_content: bool) -> None:
         self.first: Reject | None = None
         self.contents: dict[str, str] = {}
-        self._by_content = by_content
+        self._builder = VerdictsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
+        self._judges, self._by_content = wanted, by_content
+        self._reported = list[bool]()
 
     def add(self, record: Judgment | Reject) -> None:
         """Takes one record."""
-        if isinstance(record, Reject):
-            self.first = self.first or record
-            return
-        if self._by_content:
-            self.contents[record.id] = record.digest
-        super().add(record)
+        self.add_block([record])
 
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
         """Takes some records."""
@@ -146,7 +147,17 @@ class _Read(Collected):
             self.first = next(record for record in block if isinstance(record, Reject))
         if self._by_content:
             self.contents |= {judgment.id: judgment.digest for judgment in judgments}
-        self.add_all(judgments)
+        self._builder.add_all(judgments)
+        self._reported += [self._judges is None or one.judge in self._judges for one in judgments]
+
+    def facts(self) -> Verdicts:
+        """The facts of all."""
+        return self._builder.facts()
+
+    @property
+    def reported(self) -> NDArray[np.bool_]:
+        """[n] which become rows."""
+        return np.array(self._reported, dtype=bool)
 
 
 def _relabelled(table: SignalTable, people: ReviewLabels, contents: dict[str, str]) -> SignalTable:

@@ -1,27 +1,22 @@
 """Voting rules: from rankings by several voters to one order, with its ties; and how far voters can be trusted.
 
 Every rule takes the same first argument, a sequence of rankings, best first, each a sequence of candidates or of groups
-of tied candidates, and returns a :class:`Consensus`: a weak order, scores and the ties. No tie is ever settled by name
-or position.
+of tied candidates, with ``candidates`` and ``weights`` as for :func:`read_profile`, and returns a :class:`Consensus`: a
+weak order, scores and the ties. No tie is ever settled by name or position. ``unranked``: candidates a ballot does not
+name stand below the others, tied (``below``), or were not compared (``ignore``).
 """
 
-from metajudge.voting.agreement import VoterIndependence, voter_independence
-from metajudge.voting.agreement_weighted_borda import WeightedBorda, agreement_weighted_borda
+from metajudge.voting.agreement import VoterIndependence, WeightedBorda, agreement_weighted_borda, voter_independence
 from metajudge.voting.ballots import Profile, read_profile
-from metajudge.voting.borda import borda
 from metajudge.voting.bradley_terry import BradleyTerry, bradley_terry
 from metajudge.voting.consensus import Consensus
-from metajudge.voting.copeland import copeland
 from metajudge.voting.dawid_skene import DawidSkene, Reliability, dawid_skene
-from metajudge.voting.gap import KemenyBordaGap, kemeny_borda_gap
-from metajudge.voting.kemeny import Kemeny, Span, kemeny
+from metajudge.voting.kemeny import Kemeny, KemenyBordaGap, Span, kemeny, kemeny_borda_gap
 from metajudge.voting.kemeny_batch import KemenyBatch, kemeny_batch
-from metajudge.voting.median_rank import median_rank
+from metajudge.voting.majorities import RankedPairs, ranked_pairs, schulze
 from metajudge.voting.pairwise import PairCounts, pair_counts
 from metajudge.voting.plackett_luce import PlackettLuce, plackett_luce
-from metajudge.voting.plurality import plurality
-from metajudge.voting.ranked_pairs import RankedPairs, ranked_pairs
-from metajudge.voting.schulze import schulze
+from metajudge.voting.points import borda, copeland, median_rank, plurality
 from metajudge.voting.votes import BootstrapStrengths, bootstrap_strengths, count_votes
 
 __all__ = [

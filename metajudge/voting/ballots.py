@@ -2,13 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import update_wrapper
+from inspect import signature
 from numbers import Integral, Rational, Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Ints
 from metajudge.types.verdict import short
 
+R = TypeVar("R")
 Group: TypeAlias = str | Sequence[str] | AbstractSet[str]
 Ballot: TypeAlias = Sequence[Group]
 """Best first: candidates, or groups of tied candidates. Names are strings (whole numbers work too)."""
@@ -123,6 +126,30 @@ def read_counted(
     except InputError:
         return read_profile(ballots, candidates)  # whose message has the ballot's own number
     return replace(profile, weights=np.fromiter(counted.values(), dtype=np.int64, count=len(counted)))
+
+
+def of_ballots(rule: Callable[..., R]) -> Callable[..., R]:
+    """A rule of a profile as one of ballots.
+
+    Its first argument, ``candidates``, ``weights`` and their errors are those of :func:`read_profile`.
+    """
+
+    def counted(
+        ballots: Ballots,
+        *,
+        candidates: Sequence[str] | None = None,
+        weights: Sequence[Weight] | None = None,
+        **options: Any,
+    ) -> R:
+        return rule(read_counted(ballots, candidates, weights), **options)
+
+    shown, hints = signature(rule), counted.__annotations__ | rule.__annotations__
+    own = list(signature(counted).parameters.values())[:3]
+    counted.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=[*own, *list(shown.parameters.values())[1:]]
+    )
+    update_wrapper(counted, rule).__annotations__ = hints
+    return counted
 
 
 def _counted(ballots: Any) -> Counter[Any] | None:

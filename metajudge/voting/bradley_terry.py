@@ -4,10 +4,10 @@
 count as half a win each, are left out, or have a probability of their own in proportion to ``nu * e^((a + b) / 2)``
 (Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970). The
 likelihood is concave in the log-strengths, so Newton's method finds its one maximum; it exists only where the
-comparisons are strongly connected (see :mod:`metajudge.voting.connection`).
+comparisons are strongly connected (see :func:`metajudge.voting.pairwise.check_connected`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -16,9 +16,8 @@ import numpy as np
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
-from metajudge.voting.connection import check_connected
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
-from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
+from metajudge.voting.pairwise import PairCounts, check_choice, check_connected, pair_counts
 
 Draws: TypeAlias = Literal["half", "ignore", "davidson"]
 """What a draw is: half a win each, nothing, or an outcome with a parameter of its own."""
@@ -84,38 +83,31 @@ def bradley_terry(
     check_choice("ties", ties, ("half", "ignore", "davidson"))
     if not (prior >= 0 and np.isfinite(prior)):
         raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
-    counts = _counts(ballots, candidates, weights, unranked)
-    unit = float(counts.unit)
+    if not isinstance(ballots, PairCounts):
+        counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
+    elif candidates is None and weights is None:
+        counts = ballots
+    else:
+        raise InputError("counts already have candidates and weights: give them when counting the votes")
+    names, unit = counts.candidates, float(counts.unit)
     wins: Floats = np.asarray(counts.prefer * unit, dtype=np.float64)
     draws: Floats = np.asarray(counts.tied * unit, dtype=np.float64)
     added = prior * (1 - np.eye(len(wins)))
-    return fit_strengths(counts.candidates, wins, draws, ties, added, prior)
-
-
-def fit_strengths(
-    candidates: tuple[str, ...], wins: Floats, draws: Floats, ties: Draws, added: Floats, prior: float
-) -> BradleyTerry:
-    """Fits checked counts; see :func:`bradley_terry`."""
-    own_parameter = ties == "davidson"
-    joined = wins + added + (0 if ties == "ignore" else draws)
-    check_connected(joined > 0, candidates, "Bradley-Terry")
-    if own_parameter:
-        _check_draws(wins + added, draws, candidates)
+    check_connected(wins + added + (0 if ties == "ignore" else draws) > 0, names, "Bradley-Terry")
+    if ties == "davidson":
+        _check_draws(wins + added, draws, names)
         fit = _davidson(wins, draws, added)
     else:
         fit = _plain(wins + draws / 2 if ties == "half" else wins, added)
-    strengths = fit.strengths
-    errors = np.sqrt(np.diag(fit.covariance))
-    used = wins.sum() + (0 if ties == "ignore" else draws.sum() / 2)
     return BradleyTerry(
         rule="bradley_terry",
-        ranking=ranked_by(candidates, strengths, SAME_SCORE),
-        scores=dict(zip(candidates, strengths.tolist(), strict=True)),
-        standard_errors=dict(zip(candidates, errors.tolist(), strict=True)),
+        ranking=ranked_by(names, fit.strengths, SAME_SCORE),
+        scores=dict(zip(names, fit.strengths.tolist(), strict=True)),
+        standard_errors=dict(zip(names, np.sqrt(np.diag(fit.covariance)).tolist(), strict=True)),
         covariance=fit.covariance,
         draw_parameter=fit.draw_parameter,
         log_likelihood=fit.log_likelihood,
-        comparisons=float(used),
+        comparisons=float(wins.sum() + (0 if ties == "ignore" else draws.sum() / 2)),
         prior=prior,
     )
 
@@ -136,6 +128,39 @@ def _plain(wins: Floats, added: Floats) -> _Fit:
     information = _laplacian(both * chance * (1 - chance))
     covariance = centred_inverse(information)
     return _Fit(strengths, covariance, float((wins * np.log(chance)).sum()), None)
+
+
+def newton(
+    size: int,
+    start: Floats,
+    loss: Callable[[Floats], float],
+    slopes: Callable[[Floats], tuple[Floats, Floats]],
+    name: str,
+) -> Floats:
+    """The values with the least loss, a convex function; a step that raises it is halved.
+
+    Args:
+        size: the first so many values are log-strengths, whose level is free; it is 0 where it starts.
+        start: [values].
+        slopes: minus the gradient [values], and the second derivatives [values, values].
+        name: of the model, for the error.
+
+    Raises:
+        InputError: it did not converge.
+    """
+    values, least = start, loss(start)
+    for _ in range(_ROUNDS):
+        gradient, information = slopes(values)
+        information[:size, :size] += np.trace(information) / size**2
+        step, share = np.linalg.solve(information, gradient), 1.0
+        while (new := loss(values + share * step)) > least + 1e-12 * abs(least):
+            share /= 2
+            if share < 1e-9:
+                break
+        values, least = values + share * step, new
+        if np.abs(step).max() <= _ACCURACY:
+            return values
+    raise InputError(f"{name} did not converge: some strengths are too far apart to be estimated; give a prior")
 
 
 def newton_strengths(games: Floats) -> Floats:
@@ -234,23 +259,13 @@ def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
     """Newton over the log-strengths and the log of the draw parameter together."""
     size = len(wins)
     games, upper = wins + added, np.triu(np.ones((size, size), dtype=bool), 1)
-    values = np.zeros(size + 1)
-    score = _davidson_loss(values, games, draws, upper)
-    for _ in range(_ROUNDS):
-        gradient, information = _davidson_slopes(values, games, draws)
-        fixed = information.copy()
-        fixed[:size, :size] += np.trace(information) / size**2
-        step = np.linalg.solve(fixed, gradient)
-        share = 1.0
-        while (new := _davidson_loss(values + share * step, games, draws, upper)) > score + 1e-12 * abs(score):
-            share /= 2
-            if share < 1e-9:
-                break
-        values, score = values + share * step, new
-        if np.abs(step).max() <= _ACCURACY:
-            break
-    else:
-        raise InputError("Bradley-Terry with draws did not converge: some strengths are too far apart; give a prior")
+    values = newton(
+        size,
+        np.zeros(size + 1),
+        lambda values: _davidson_loss(values, games, draws, upper),
+        lambda values: _davidson_slopes(values, games, draws),
+        "Bradley-Terry with draws",
+    )
     strengths = values[:size] - values[:size].mean()
     _, information = _davidson_slopes(values, games, draws)
     level = np.trace(information) / size
@@ -296,16 +311,3 @@ def _davidson_slopes(values: Floats, games: Floats, draws: Floats) -> tuple[Floa
     np.fill_diagonal(level, 0)
     information[size, size] = level.sum() / 2
     return gradient, information
-
-
-def _counts(
-    ballots: Ballots | PairCounts,
-    candidates: Sequence[str] | None,
-    weights: Sequence[Weight] | None,
-    unranked: Unranked,
-) -> PairCounts:
-    if isinstance(ballots, PairCounts):
-        if candidates is not None or weights is not None:
-            raise InputError("counts already have candidates and weights: give them when counting the votes")
-        return ballots
-    return pair_counts(read_counted(ballots, candidates, weights), unranked)

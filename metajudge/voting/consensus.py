@@ -26,6 +26,12 @@ class Consensus:
     ranking: tuple[tuple[str, ...], ...]
     scores: Mapping[str, float]
 
+    @classmethod
+    def of_scores(cls, rule: str, candidates: Sequence[str], scores: Sequence[Fraction | float]) -> "Consensus":
+        """The order of exact scores, one a candidate."""
+        named = {name: float(score) for name, score in zip(candidates, scores, strict=True)}
+        return cls(rule, ranked_by(candidates, scores), named)
+
     @property
     def winners(self) -> tuple[str, ...]:
         """The first group: one candidate, or all that share the first place."""

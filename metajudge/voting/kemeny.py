@@ -12,17 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from metajudge.errors import InputError, UnprovenError
 from metajudge.stats.arrays import Floats
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
+from metajudge.voting.ballots import Profile, Unranked, of_ballots
 from metajudge.voting.consensus import Consensus, ranked_by
-from metajudge.voting.linear_order.blocks import separate_blocks
 from metajudge.voting.linear_order.paths import TimeLeft
-from metajudge.voting.linear_order.solve import Solution, solve
+from metajudge.voting.linear_order.solve import Solution, separate_blocks, solve
 from metajudge.voting.pairwise import PairCounts, Ties, check_choice, pair_counts
+from metajudge.voting.points import borda_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,10 @@ class Kemeny(Consensus):
         return self.n_optima == 1
 
 
+@of_ballots
 def kemeny(
-    ballots: Ballots,
+    profile: Profile,
     *,
-    candidates: Sequence[str] | None = None,
-    weights: Sequence[Weight] | None = None,
     ties: Ties = "half",
     unranked: Unranked = "below",
     max_optima: int = 1000,
@@ -83,13 +83,8 @@ def kemeny(
     """Finds the linear orders that disagree least with the ballots, and proves it.
 
     Args:
-        ballots: rankings, best first, of candidates or groups of tied candidates; see
-            :func:`metajudge.voting.read_profile`, also for ``candidates``, ``weights`` and their errors.
-        candidates: all names; None: those on the ballots.
-        weights: one a ballot; None: 1 each.
         ties: what a ballot's tie adds to the cost of either order: half its weight, or nothing. It changes the cost,
             never the optima.
-        unranked: candidates a ballot does not name stand below the others, tied, or were not compared.
         max_optima: how many optima to list. With 1 a proven optimum is enough: the optima are then counted only where
             that is cheap.
         time_limit: seconds; None for as long as it takes.
@@ -103,7 +98,7 @@ def kemeny(
     _check_limits(max_optima, time_limit)
     max_optima = min(int(max_optima), sys.maxsize)
     time_left = _time_left(time_limit, clock)
-    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
+    counts = pair_counts(profile, unranked)
     excess, quantum = scaled_excess(counts)
     solution = solve(excess, max_optima, time_left)
     doubled = counts.doubled(ties)
@@ -213,3 +208,42 @@ def _groups(names: tuple[str, ...], solution: Solution) -> tuple[tuple[str, ...]
             ranks = [-sum(n * place for place, n in enumerate(row)) for row in block.positions.tolist()]
             groups += ranked_by(inside, ranks)
     return tuple(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class KemenyBordaGap:
+    """Costs of both rules' orders on the same ballots.
+
+    Attributes:
+        kemeny: the Kemeny result.
+        borda: the Borda result.
+        borda_cost: what Borda's order costs; a pair it ties costs the mean of both ways.
+        gap: ``borda_cost`` less the least cost, in voter weight over pairs; 0 where Borda is as good.
+        relative: gap over the least cost; None where the least cost is 0.
+    """
+
+    kemeny: Kemeny
+    borda: Consensus
+    borda_cost: float
+    gap: float
+    relative: float | None
+
+
+@of_ballots
+def kemeny_borda_gap(
+    profile: Profile, *, ties: Ties = "half", unranked: Unranked = "below", **limits: Any
+) -> KemenyBordaGap:
+    """Compares Borda's order with the least possible disagreement; arguments as for :func:`metajudge.voting.kemeny`."""
+    counts = pair_counts(profile, unranked)
+    best = kemeny(profile, ties=ties, unranked=unranked, **limits)
+    points = borda_of(counts)
+    level = np.array([points.scores[name] for name in counts.candidates])
+    # Twice the cost of row before column is the doubled weight for column over row.
+    against = counts.doubled(ties).T
+    upper = level[:, None] > level[None, :]
+    tied = np.triu(level[:, None] == level[None, :], 1)
+    cost = ((against * upper).sum() + (against + against.T)[tied].sum() / 2) / 2 * float(counts.unit)
+    gap = max(0.0, float(cost) - best.cost)
+    return KemenyBordaGap(
+        kemeny=best, borda=points, borda_cost=float(cost), gap=gap, relative=gap / best.cost if best.cost else None
+    )

@@ -83,32 +83,27 @@ def rule_options(
     def named(option: str) -> str:
         return f"--{option.replace('_', '-')}" if flags else option
 
-    options: dict[str, Any] = {}
-    if rule in TIES:
-        if ties is not None and ties not in TIES[rule]:
-            raise ConfigurationError(f"{rule} takes {named('ties')} {' or '.join(TIES[rule])}, not {ties}")
-        options["ties"] = str(ties or TIES[rule][0])
-    elif ties is not None:
-        raise ConfigurationError(
-            f"{rule} has no {named('ties')}: ties on ballots have one meaning there; leave the option out"
-        )
+    own: dict[str, Any] = {"ties": str(TIES[rule][0])} if rule in TIES else {}
     if rule is not Rule.PLURALITY:
-        default = UnrankedOption.IGNORE if rule in MODELS else UnrankedOption.BELOW
-        options["unranked"] = str(unranked or default)
-    elif unranked is not None:
-        raise ConfigurationError(
-            f"plurality counts first places alone and has no {named('unranked')}: leave the option out"
-        )
-    if rule is Rule.KEMENY:
-        options |= {"max_optima": max_optima or LISTED, "time_limit": SECONDS if time_limit is None else time_limit}
-    elif time_limit is not None:
-        raise ConfigurationError(f"{rule} has no {named('time_limit')}: kemeny alone searches for a proof")
-    elif max_optima is not None:
-        raise ConfigurationError(f"{rule} has no {named('max_optima')}: kemeny alone lists equally good orders")
-    if rule in MODELS:
-        options["prior"] = prior or 0.0
-    elif prior is not None:
-        raise ConfigurationError(
-            f"{rule} has no {named('prior')}: bradley_terry and plackett_luce alone estimate strengths"
-        )
-    return options
+        own["unranked"] = str(UnrankedOption.IGNORE if rule in MODELS else UnrankedOption.BELOW)
+    own |= {"max_optima": LISTED, "time_limit": SECONDS} if rule is Rule.KEMENY else {}
+    own |= {"prior": 0.0} if rule in MODELS else {}
+    given = {"ties": ties, "unranked": unranked, "time_limit": time_limit, "max_optima": max_optima, "prior": prior}
+    for option, value in given.items():
+        if value is None:
+            continue
+        if option not in own:
+            raise ConfigurationError(_LACKS[option].format(rule=rule, option=named(option)))
+        if option == "ties" and value not in TIES[rule]:
+            raise ConfigurationError(f"{rule} takes {named('ties')} {' or '.join(TIES[rule])}, not {value}")
+        own[option] = str(value) if isinstance(value, StrEnum) else value
+    return own
+
+
+_LACKS = {
+    "ties": "{rule} has no {option}: ties on ballots have one meaning there; leave the option out",
+    "unranked": "plurality counts first places alone and has no {option}: leave the option out",
+    "time_limit": "{rule} has no {option}: kemeny alone searches for a proof",
+    "max_optima": "{rule} has no {option}: kemeny alone lists equally good orders",
+    "prior": "{rule} has no {option}: bradley_terry and plackett_luce alone estimate strengths",
+}

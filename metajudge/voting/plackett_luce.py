@@ -15,17 +15,13 @@ import numpy as np
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_counted, read_profile
-from metajudge.voting.bradley_terry import centred_inverse
-from metajudge.voting.connection import check_connected
+from metajudge.voting.bradley_terry import centred_inverse, newton
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
-from metajudge.voting.pairwise import check_choice, pair_counts
+from metajudge.voting.pairwise import check_choice, check_connected, pair_counts
 
 TiedChoices: TypeAlias = Literal["breslow", "refuse"]
 """What a tied group is: each member chosen from the same set (Breslow, "Covariance analysis of censored survival data",
 1974; the likelihood of a ranking is Cox's partial likelihood), or an error."""
-
-_ROUNDS = 100
-_ACCURACY = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,14 @@ def plackett_luce(
     counts = pair_counts(profile, unranked)
     tied = pair_counts(profile, "ignore").tied
     check_connected((counts.prefer + tied + pairs) > 0, profile.candidates, "Plackett-Luce")
-    strengths = _fit(sets, chosen, held, pairs)
+    strengths = newton(
+        len(pairs),
+        np.zeros(len(pairs)),
+        lambda values: _loss(values, sets, chosen, held, pairs),
+        lambda values: _slopes(values, sets, chosen, held, pairs),
+        "Plackett-Luce",
+    )
+    strengths -= strengths.mean()
     _, information = _slopes(strengths, sets, chosen, held, pairs)
     covariance = centred_inverse(information)
     names = profile.candidates
@@ -139,24 +142,6 @@ def _merged(sets: Bools, chosen: Floats, held: Floats) -> tuple[Bools, Floats, F
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     merged = np.bincount(group.ravel(), weights=held, minlength=len(first))
     return sets[first], chosen, np.asarray(merged, dtype=np.float64)
-
-
-def _fit(sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> Floats:
-    size = len(chosen)
-    strengths = np.zeros(size)
-    loss = _loss(strengths, sets, chosen, held, pairs)
-    for _ in range(_ROUNDS):
-        gradient, information = _slopes(strengths, sets, chosen, held, pairs)
-        step = np.linalg.solve(information + np.trace(information) / size**2, gradient)
-        share = 1.0
-        while (new := _loss(strengths + share * step, sets, chosen, held, pairs)) > loss + 1e-12 * abs(loss):
-            share /= 2
-            if share < 1e-9:
-                break
-        strengths, loss = strengths + share * step, new
-        if np.abs(step).max() <= _ACCURACY:
-            return np.asarray(strengths - strengths.mean())
-    raise InputError("Plackett-Luce did not converge: some strengths are too far apart to be estimated; give a prior")
 
 
 def _loss(strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> float:

@@ -16,6 +16,7 @@ from metajudge.voting import (
     PlackettLuce,
     Profile,
     RankedPairs,
+    Span,
     WeightedBorda,
     pair_counts,
     read_profile,
@@ -65,7 +66,7 @@ class Ranked:
             "scores": dict(result.scores),
             "warnings": list(self.warnings),
         }
-        return data | _own_fields(result)
+        return data | {name: _plain(getattr(result, name)) for name in _OWN.get(type(result), ())}
 
 
 def rank(
@@ -129,31 +130,25 @@ def _member(kind: Any, name: str, option: str) -> Any:
         raise ConfigurationError(f"{option} {name!r} is unknown: choose one of {', '.join(kind)}") from None
 
 
-def _own_fields(result: Consensus) -> dict[str, Any]:
-    match result:
-        case Kemeny():
-            return {
-                "cost": result.cost,
-                "proven": result.proven,
-                "n_optima": result.n_optima,
-                "n_optima_at_least": result.n_optima_at_least,
-                "optima": [list(order) for order in result.optima],
-                "mean_rank": dict(result.mean_rank),
-                "span": {name: [span.best, span.worst] for name, span in result.span.items()},
-                "over_all_optima": result.over_all_optima,
-            }
-        case BradleyTerry() | PlackettLuce():
-            own = {"standard_errors": dict(result.standard_errors), "log_likelihood": result.log_likelihood}
-            return own | ({"draw_parameter": result.draw_parameter} if isinstance(result, BradleyTerry) else {})
-        case RankedPairs():
-            return {"outcomes": result.outcomes, "exact": result.exact}
-        case WeightedBorda():
-            return {
-                "voter_weights": list(result.voter_weights),
-                "cliques": [list(clique) for clique in result.cliques],
-                "capped": list(result.capped),
-            }
-    return {}
+_OWN: dict[type[Consensus], tuple[str, ...]] = {
+    Kemeny: (*("cost", "proven", "n_optima", "n_optima_at_least", "optima", "mean_rank", "span", "over_all_optima"),),
+    BradleyTerry: ("standard_errors", "log_likelihood", "draw_parameter"),
+    PlackettLuce: ("standard_errors", "log_likelihood"),
+    RankedPairs: ("outcomes", "exact"),
+    WeightedBorda: ("voter_weights", "cliques", "capped"),
+}
+"""What the results of some rules have besides the order and the scores."""
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {name: _plain(one) for name, one in value.items()}
+        case tuple():
+            return [_plain(one) for one in value]
+        case Span(best, worst):
+            return [best, worst]
+    return value
 
 
 def _warnings(ranked: Ranked) -> Iterator[str]:

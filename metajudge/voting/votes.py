@@ -13,8 +13,7 @@ from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.voting.ballots import index_of, is_name
 from metajudge.voting.bradley_terry import Draws, newton_strengths
-from metajudge.voting.connection import reachable
-from metajudge.voting.pairwise import PairCounts, check_choice
+from metajudge.voting.pairwise import PairCounts, check_choice, reachable
 
 _LOOKED_UP = 1 << 13
 """Names looked up at once."""

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from metajudge.calibration.domain import MEANINGS, Mark, outside_domain
-from metajudge.calibration.model import Boosting, Isotonic, Logistic, Tree
+from metajudge.calibration.levels import Boosting, Isotonic, Logistic, Tree
 from metajudge.calibration.profiles import drift, profiles_of
 from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import auc, log_losses, precision_at, quality, reliability_bins

@@ -10,8 +10,8 @@ from metajudge import Engine
 from metajudge.agents import Agent
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.domain import Mark
-from metajudge.calibration.fallback import SlopeLosses, draw_in
-from metajudge.calibration.fit import fit_calibration
+from metajudge.calibration.fit import SLOPES, best_slope, fit_calibration
+from metajudge.calibration.levels import draw_in
 from metajudge.calibration.quality import log_losses
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
@@ -71,9 +71,9 @@ def test_an_unknown_category_costs_less_than_without_drawing_in_and_known_ones_s
     table = table_of(flipped=())
     few = table.select(np.isin(np.array(table.categories), ["c0", "c1"]))
     assert unknown_level(few).slope == 1
-    assert SlopeLosses().best() == 1
-    assert SlopeLosses({slope: [0.3] for slope in (1.0, 0.75, 0.5, 0.35, 0.25)}).best() == 1
-    assert SlopeLosses({1.0: [0.3], 0.75: [0.3], 0.5: [0.2], 0.35: [0.2], 0.25: [0.3]}).best() == 0.5
+    assert best_slope({slope: [] for slope in SLOPES}) == 1
+    assert best_slope({slope: [0.3] for slope in SLOPES}) == 1
+    assert best_slope({1.0: [0.3], 0.75: [0.3], 0.5: [0.2], 0.35: [0.2], 0.25: [0.3]}) == 0.5
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, 0.25])

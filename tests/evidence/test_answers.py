@@ -211,16 +211,11 @@ def test_columns_are_seen_from_the_verdict():
     assert not found["voices.d"].present.any()
 
 
-def test_a_judge_alone_has_no_peers_and_its_own_family_can_be_left_out():
+def test_a_judge_alone_has_no_peers():
     made, rows, _ = answers({"i": [seen("a", 3), seen("a", 3)]}, "grade", "equal")
     found = answer_columns(made, rows, {})
     assert found["peers.none"].values.tolist() == [1, 1]
     assert not found["peers.support"].present.any()
-    made, rows, _ = answers(
-        {"i": [seen("a", 3), seen("b", 3), seen("c", 5)]}, "grade", "equal", kin={"a": "k", "b": "k"}
-    )
-    assert answer_columns(made, rows, {})["peers.support"].values[0] == 0
-    assert answer_columns(made, rows, {}, leave_out_kin=True)["peers.support"].values[0] == -1
 
 
 def test_many_judges_speak_as_models_and_too_many_not_at_all(monkeypatch):

@@ -10,9 +10,9 @@ from metajudge.evidence.comparison import decided_verdict, signed_support, stanc
 from metajudge.evidence.consensus import Reliability, order_columns, peer_columns, reliabilities
 from metajudge.evidence.counting import FATES, ROWS, SAID, Counts, compared, fate_of, places_of, said_by
 from metajudge.evidence.games import games_of
+from metajudge.evidence.peers import votes_on
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.verdicts import collected as facts_of
-from metajudge.evidence.votes import votes_on
 from metajudge.types import Category, Grade, Right, parse_right, parse_verdict
 from tests.doubles.judgments import judgment
 from tests.evidence.verdicts import judged, said, table

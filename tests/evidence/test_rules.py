@@ -13,6 +13,7 @@ from metajudge.evidence.format import stated_confidence, stated_strength
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_columns, reward_margins
 from metajudge.evidence.rules import Rules
 from metajudge.evidence.score import signal_score
+from metajudge.evidence.verdicts import collected
 from metajudge.types import Item, Judgment, Right, SignalValue, default_right, parse_right, parse_verdict
 from tests.evidence.verdicts import judged
 
@@ -25,14 +26,13 @@ def graded(verdict: Any, label: Any = None) -> Judgment:
 
 @pytest.mark.parametrize("grades", [[1, 5, 3], [0.5, 0.25, 1], [7, 7.5, 2], [3], [True, False], [1, 5, True]], ids=str)
 @pytest.mark.parametrize("labels", [[], [2, 4], ["pass"], [0.1]], ids=str)
-def test_a_few_examples_give_the_rule_of_all(grades: list[Any], labels: list[Any]) -> None:
-    rules = Rules()
+def test_the_rule_of_an_input_is_that_of_its_graded_verdicts_and_their_labels(
+    grades: list[Any], labels: list[Any]
+) -> None:
     given = [graded(grade, labels[n % len(labels)] if labels else None) for n, grade in enumerate(grades * 3)]
-    for judgment in given:
-        rules.add(judgment.verdict, judgment.item.truth)
-        rules.of("grade")  # must not be remembered past the next judgment
+    judgments = [one.model_copy(update={"id": f"j{n}"}) for n, one in enumerate(given)]
     verdicts, truths = map(parse_verdict, grades), map(parse_verdict, labels)
-    assert rules.of("grade") == default_right("grade", list(verdicts), list(truths))
+    assert collected(judgments).rules().of("grade") == default_right("grade", list(verdicts), list(truths))
 
 
 def test_a_given_rule_holds_for_the_kinds_it_applies_to_and_the_kinds_are_those_of_the_verdicts() -> None:
@@ -40,10 +40,7 @@ def test_a_given_rule_holds_for_the_kinds_it_applies_to_and_the_kinds_are_those_
     assert rules.of("grade") == Right("within", 0.5)
     assert rules.of("pairwise") == Right("top1")
     assert rules.of("category") == Right("equal")
-    rules = Rules()
-    rules.add(parse_verdict(3), None)
-    rules.add(parse_verdict("pass"), None)
-    assert rules.kinds == {"grade", "category"}
+    assert Rules(None, [parse_verdict(3), parse_verdict("pass")]).kinds == {"grade", "category"}
 
 
 def given(**values: float | None) -> dict[str, SignalValue]:
@@ -125,7 +122,7 @@ def score_rewards(model, item, a, b=None):
     return RewardScore(item, model, {"A": a} if b is None else {"A": a, "B": b})
 
 
-PREFERENCES = [Preference("q1", "A", "B"), Preference("q2", "B", "A"), Preference("q3", "A", "B")]
+PREFERENCES = [Preference("q1", "A", ("B",)), Preference("q2", "B", ("A",)), Preference("q3", "A", ("B",))]
 
 
 def test_margins_are_the_winners_score_less_the_losers_by_model_absent_or_given_once():
@@ -172,7 +169,7 @@ def test_columns_of_rewards_are_bounded_and_votes_the_mean_of_signs():
     assert reward_columns(margins, {"x": 1.0, "y": 1.0})["rewards.votes"].values[0] == 0
     assert reward_columns(margins, {"x": 1.0, "y": 1.0})["rewards.mean"].values[0] > 0
     four = RewardScore("q1", "x", {"A": 1.0, "B": 3.0, "C": 2.0, "D": 0.0})
-    chosen = [Preference("q1", "B", "A", ("C", "D")), Preference("q1", "C", "A", ("B", "D")), Preference("q1", None)]
+    chosen = [Preference("q1", "B", ("A", "C", "D")), Preference("q1", "C", ("A", "B", "D")), Preference("q1", None)]
     found = reward_margins([four], chosen)["x"]
     assert found.values.tolist() == [1.0, -1.0, 0.0]
     assert found.present.tolist() == [True, True, False]

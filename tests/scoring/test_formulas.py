@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.scoring.formulas import agent_scores, exceeds, majority_vote, weighted_average
+from metajudge.scoring.decisions import decide_average
+from metajudge.scoring.formulas import agent_scores, exceeds, majority_vote
 
 WEIGHTS = [0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10]
 EXACT = [Fraction(20, 100), Fraction(20, 100), Fraction(15, 100), Fraction(1, 10), Fraction(15, 100)] + [
@@ -49,6 +50,11 @@ class TestAgentScores:
         error = ConfigurationError if problem == "positive numbers" else InputError
         with pytest.raises(error, match=problem):
             agent_scores(scores, weights, applies)
+
+
+def weighted_average(scores, weights=None, valid=None, *, quorum=None):
+    made = decide_average(scores, 4.5, weights, valid, quorum=quorum, scale=(0.0, 5.0))
+    return made.final, made.status
 
 
 class TestWeightedAverage:

@@ -161,7 +161,6 @@ def test_too_few_items_have_no_interval_but_a_reason_and_ordinal_words_need_thei
         (lambda: cohen_kappa(["a"], ["a", "b"]), "first has 1 labels, second 2"),
         (lambda: cohen_kappa(["a", None], ["a", "b"]), "first has no label at position 1"),
         (lambda: cohen_kappa(["a", "b"], ["a", math.nan]), "second has no label at position 1"),
-        (lambda: cohen_kappa(["a", "b"], ["a", "b"], 95), "confidence"),
         (lambda: fleiss_kappa([]), "no items"),
         (lambda: fleiss_kappa([["a", "b"], ["a"]]), "item 1 has 1 ratings, the first 2"),
         (lambda: fleiss_kappa([["a"]]), "two at least"),

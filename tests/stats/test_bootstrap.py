@@ -91,7 +91,10 @@ def test_shared_draws_of_parts_that_are_no_whole_numbers_are_those_made_alone() 
         (lambda: bootstrap_mean([[1.0]], rng=rng()), "must be a vector"),
         (lambda: bootstrap_mean([1.0, 2.0], ["a"], rng=rng()), "clusters has 1 entries for 2"),
         (lambda: bootstrap_mean([1.0, 2.0], ["a", "a"], rng=rng()), "at least two clusters"),
-        (lambda: bootstrap_mean([1.0, 2.0], rng=rng(), confidence=1.0), "confidence"),
+        (
+            lambda: bootstrap_difference(Ratio([1, 0], [1, 1]), Ratio([1, 1], [1, 1]), rng=rng(), confidence=1.0),
+            "confidence",
+        ),
         (lambda: bootstrap_mean([1.0, 2.0], rng=rng(), resamples=10), "at least 100"),
         (lambda: bootstrap_ratio([1, 1, 1], [1, 1], rng=rng()), "numerator has 3 values, denominator has 2"),
         (lambda: bootstrap_ratio([0, 0], [0, 0], rng=rng()), "nothing was kept"),

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, norm, poisson, ttest_1samp, wilcoxon
+from scipy.stats import binomtest, norm, poisson, t, ttest_1samp, wilcoxon
 
+from metajudge.audit.figures import jackknifed
 from metajudge.errors import InputError
 from metajudge.stats import sign_flip as module
-from metajudge.stats.jackknife import jackknife
-from metajudge.stats.paired import bootstrap_paired_difference, mcnemar_exact, sign_test
+from metajudge.stats.paired import mcnemar_exact, sign_test
 from metajudge.stats.power import events_for_power, observations_needed, smallest_effect
 from metajudge.stats.sign_flip import sign_flip
 from metajudge.stats.signed_rank import LARGEST_EXACT, wilcoxon_signed_rank
@@ -65,18 +65,6 @@ def test_bad_input_is_refused_with_specifics() -> None:
         sign_test([1.0, math.nan])
     with pytest.raises(InputError, match="no differences"):
         sign_test([])
-    with pytest.raises(InputError, match=r"shape \(2,\), second \(1,\)"):
-        bootstrap_paired_difference([1, 0], [1], rng=np.random.default_rng(1))
-
-
-def test_paired_bootstrap_agrees_with_the_standard_error() -> None:
-    rng = np.random.default_rng(7)
-    first, second = rng.random(400) < 0.8, rng.random(400) < 0.7
-    found = bootstrap_paired_difference(first, second, rng=rng)
-    difference = first.astype(float) - second
-    half = 1.96 * difference.std() / 20
-    assert found.estimate == pytest.approx(difference.mean())
-    assert (found.low, found.high) == pytest.approx((difference.mean() - half, difference.mean() + half), abs=0.01)
 
 
 def test_the_smallest_effect_is_2_8_standard_errors_or_found_in_80_percent_of_draws():
@@ -112,14 +100,16 @@ def ratio(sums):
 
 def test_jackknife_of_a_mean_cut_to_its_range_and_undefined_is_none():
     values = np.random.default_rng(0).random(25)
-    found = jackknife(np.column_stack((values, np.ones(25))), ratio)
+    whole = (-math.inf, math.inf)
+    found = jackknifed(np.column_stack((values, np.ones(25))), np.arange(25), ratio, "mean", whole)
     assert found.estimate == pytest.approx(values.mean())
-    assert found.error == pytest.approx(values.std(ddof=1) / 5)
-    found = jackknife(np.array([[1.0, 1.0], [0.9, 1.0], [0.2, 1.0]]), ratio)
-    assert found.interval(0.0, 1.0)[1] == 1.0
-    assert jackknife(np.array([[1.0, 0.0]]), ratio) is None
-    alone = jackknife(np.array([[1.0, 2.0]]), ratio)
-    assert (alone.estimate, alone.error, alone.interval()) == (0.5, None, None)
+    assert found.interval == pytest.approx(t.interval(0.95, 24, values.mean(), values.std(ddof=1) / 5))
+    assert (found.n, found.questions, found.method) == (25, 25, "mean; jackknife by question")
+    three = np.array([[1.0, 1.0], [0.9, 1.0], [0.2, 1.0]])
+    assert jackknifed(three, np.arange(3), ratio, "mean", (0.0, 1.0)).interval[1] == 1.0
+    assert jackknifed(np.array([[1.0, 0.0]]), np.arange(1), ratio, "mean", whole) is None
+    alone = jackknifed(np.array([[1.0, 2.0]]), np.arange(1), ratio, "mean", whole)
+    assert (alone.estimate, alone.interval) == (0.5, None)
 
 
 def test_golden_and_exact_with_ties_equals_all_sign_changes() -> None:
@@ -169,8 +159,7 @@ def test_clustered_looks_are_the_sign_test_or_all_flips_counted_out_and_one_side
     totals = [abs(sum(s * v for s, v in zip(signs, sums, strict=True))) for signs in product((-1, 1), repeat=len(sums))]
     expected = np.mean([total >= abs(sums.sum()) for total in totals])
     assert sign_flip(values, clusters).p_value == pytest.approx(expected)
-    assert sign_flip([1] * 10, range(10), sides=1).p_value == pytest.approx(0.5**10)
-    assert sign_flip([-1] * 10, range(10), sides=1).p_value == 1.0
+    assert sign_flip([-1] * 10, range(10)).p_value == pytest.approx(2 * 0.5**10)
 
 
 def test_observations_of_one_question_count_once_and_where_nothing_moves_there_is_no_evidence():

@@ -1,25 +1,50 @@
-"""Ranked pairs: lock the majorities from the strongest down, skipping those that would close a cycle (Tideman, 1987).
+"""Rules of majorities by their strength: Schulze and ranked pairs.
 
-Majorities of equal strength must come one after the other in **some** order, and the result may depend on it. Instead
-of settling that by name, position or lot, every order is followed ("parallel universes": Conitzer, Rognlie and Xia,
-"Preference functions that score rankings and maximum likelihood estimation", 2009; Brill and Fischer, "The price of
-neutrality for the ranked pairs method", 2012). That is NP-hard, so the search is bounded.
+Schulze asks who has the stronger chain of majorities ("A new monotonic, clone-independent, reversal symmetric, and
+Condorcet-consistent single-winner election method", 2011). Ranked pairs locks majorities from the strongest down,
+skipping those that would close a cycle (Tideman, 1987).
+
+There majorities of equal strength must come one after the other in **some** order, and the result may depend on it.
+Instead of settling that by name, position or lot, every order is followed ("parallel universes": Conitzer, Rognlie and
+Xia, "Preference functions that score rankings and maximum likelihood estimation", 2009; Brill and Fischer, "The price
+of neutrality for the ranked pairs method", 2012). That is NP-hard, so the search is bounded.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
-from metajudge.voting.consensus import Consensus, places_below, ranked_by
-from metajudge.voting.pairwise import PairCounts, pair_counts
-from metajudge.voting.schulze import Strength
+from metajudge.voting.ballots import Profile, Unranked, of_ballots
+from metajudge.voting.consensus import Consensus, layered, places_below, ranked_by
+from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
+
+Strength: TypeAlias = Literal["margins", "winning_votes"]
+"""How strong a majority is: its lead, or its votes. They differ only with ties or unranked candidates."""
 
 Reach = tuple[int, ...]
 """Per candidate, a bit mask of those ranked below it in the locked relation, transitively; acyclic."""
 
 Edge = tuple[int, int]
+
+
+@of_ballots
+def schulze(profile: Profile, *, unranked: Unranked = "below", strength: Strength = "margins") -> Consensus:
+    """Ranks by strongest paths: a is ranked above b where the strongest chain from a to b beats that from b to a.
+
+    A chain of majority wins is as strong as its weakest. "Stands above" is transitive but may leave candidates
+    incomparable; the first group are all candidates with none above them (the Schulze winners), the next those
+    whom only earlier groups stand above, and so on. Scores are the number of candidates in lower groups.
+    """
+    check_choice("strength", strength, ("margins", "winning_votes"))
+    counts = pair_counts(profile, unranked)
+    margins = counts.margins
+    paths = np.where(margins > 0, margins if strength == "margins" else counts.prefer, 0)
+    for via in range(len(paths)):
+        np.maximum(paths, np.minimum(paths[:, via, None], paths[None, via, :]), out=paths)
+    np.fill_diagonal(paths, 0)
+    ranking = layered(counts.candidates, paths > paths.T)
+    return Consensus("schulze", ranking, places_below(ranking))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +61,27 @@ class RankedPairs(Consensus):
     exact: bool
 
 
+@of_ballots
 def ranked_pairs(
-    ballots: Ballots,
-    *,
-    candidates: Sequence[str] | None = None,
-    weights: Sequence[Weight] | None = None,
-    unranked: Unranked = "below",
-    strength: Strength = "margins",
-    max_outcomes: int = 2000,
+    profile: Profile, *, unranked: Unranked = "below", strength: Strength = "margins", max_outcomes: int = 2000
 ) -> RankedPairs:
     """Ranks by the best place a candidate reaches over all orders in which equal majorities can be locked.
 
     The first group are thus exactly the candidates that win under some order. A candidate's place in one outcome is one
-    more than the number of those that stand above it.
+    more than the number of those that stand above it. Scores are the number of candidates in lower groups.
 
     Args:
-        ballots: see :func:`metajudge.voting.read_profile`, also for ``candidates``, ``weights`` and their errors.
-        candidates: all names; None: those on the ballots.
-        weights: one a ballot; None: 1 each.
-        unranked: candidates a ballot does not name stand below the others, tied, or were not compared.
-        strength: ``margins`` (the default) or ``winning_votes``.
         max_outcomes: how many intermediate relations to follow at once before falling back; see
             :class:`RankedPairs`.
-
-    Returns:
-        Scores are the number of candidates in lower groups.
     """
-    counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
+    counts = pair_counts(profile, unranked)
     size = len(counts.candidates)
     found: set[Reach] | None = {(0,) * size}
     simple: Reach = (0,) * size
     for edges in _classes(counts, strength):
         simple = _lock_undisputed(simple, edges)
         found = None if found is None else _lock_in_any_order(found, edges, max_outcomes)
-    best = _best_places(found or {simple}, size)
+    best = [min(1 + sum(mask >> i & 1 for mask in reach) for reach in found or {simple}) for i in range(size)]
     ranking = ranked_by(counts.candidates, [-place for place in best])
     outcomes = None if found is None else len(found)
     return RankedPairs("ranked_pairs", ranking, places_below(ranking), outcomes, found is not None)
@@ -128,7 +140,3 @@ def _lock_all(reach: Reach, edges: list[Edge]) -> Reach:
             if i == a or mask >> a & 1:
                 above[i] = mask | gained
     return tuple(above)
-
-
-def _best_places(outcomes: set[Reach], size: int) -> list[int]:
-    return [min(1 + sum(mask >> i & 1 for mask in reach) for reach in outcomes) for i in range(size)]
