@@ -22,10 +22,11 @@ from metajudge.store.sqlite import MEMORY
 from metajudge.store.store import SqlStore
 from metajudge.vetting.engine import Engine
 
-from .admission import Admission
-from .authorization import KEY_NEEDED, authorize, methods_of, route_of
+from .authorization import authorize, methods_of, route_of
+from .background import OutcomeFlow, Promises
 from .bodies import BodyLimit
-from .computing import Computing
+from .computing import Admission, Computing
+from .deps import KEY_NEEDED, Service
 from .errors import RESPONSES, UNEXPECTED, BrokenAnswerError, install_error_handlers, problem, refuse, status_of
 from .exporting import sweep
 from .hosts import HostRule
@@ -34,16 +35,12 @@ from .keys import ANYBODY, ApiKey, Caller, KeyRing, hashed
 from .limits import Limits, RateLimit, Visitors
 from .metrics import Metrics
 from .options import ServiceOptions
-from .outcomes import OutcomeFlow
 from .pages import install_pages
-from .pages.dashboard import begin_dashboard
+from .pages.dashboard import Reader
 from .pages.page_route import refusal_page
-from .pages.sessions import Sessions, signing_key
-from .panels import Panels
-from .promises import Promises
+from .panels import Panels, Rubrics
 from .routes import ROUTERS
-from .rubrics import Rubrics
-from .service import Service
+from .sessions import Sessions, signing_key
 from .tasks import Tasks
 
 _access = logging.getLogger("metajudge.api.access")
@@ -98,8 +95,9 @@ class Gate:
         closed = path == "/metrics" and running.options.metrics == "key"
         if not path.startswith("/v1/") and not closed:
             return
-        caller = self._caller(headers, running)
-        scope["state"]["who"] = caller
+        caller = scope["state"]["who"] = _known(headers, running)
+        if caller is None:
+            raise HTTPException(401, KEY_NEEDED if _given(headers) is None else "the key is not valid")
         await running.rates.check(caller, f"key {caller.name!r} has reached its rate limit")
         if path in AT_MODELS and scope["method"] == "POST":
             running.admission.check()
@@ -112,18 +110,6 @@ class Gate:
         # Without its headers: the page must not contain the refused host.
         answer = refusal_page(Request({**scope, "headers": []}), refusal.status_code, refusal.detail)
         await answer(scope, receive, send)
-
-    @staticmethod
-    def _caller(headers: dict[bytes, bytes], running: Service) -> Caller:
-        if running.keys.empty:
-            return ANYBODY
-        given = _given(headers)
-        if given is None:
-            raise HTTPException(401, KEY_NEEDED)
-        found = running.keys.caller(given)
-        if found is None:
-            raise HTTPException(401, "the key is not valid")
-        return found
 
 
 def _known(headers: dict[bytes, bytes], running: Service) -> Caller | None:
@@ -248,7 +234,10 @@ def create_app(
                 raise
             with contextlib.suppress(MetajudgeError):  # /readyz reports it
                 running.engine.connect()  # now, so that the first caller does not wait for it
-            stack.push_async_callback(begin_dashboard(app, running.engine.store))
+            if running.engine.store is not None:
+                reader = app.state.dashboard_reader = Reader(running.engine.store)
+                reader.begin()
+                stack.push_async_callback(reader.close)
             opened()
             running.promises.check_later()
             yield
@@ -270,17 +259,8 @@ def create_app(
         app.include_router(router, responses=None if router.responses else RESPONSES)
     install_pages(app)
     install_error_handlers(app, unrouted)
-    limits = options.limits
-    app.add_middleware(
-        BodyLimit,
-        max_bytes=options.max_body_bytes,
-        body_s=limits.body_s,
-        streamed=UPLOADS,
-        upload_bytes=limits.upload_bytes,
-        upload_s=limits.upload_s,
-        held_bytes=limits.held_bytes,
-    )
-    app.add_middleware(Gate, most_open=limits.connections)
+    app.add_middleware(BodyLimit, max_bytes=options.max_body_bytes, limits=options.limits, streamed=UPLOADS)
+    app.add_middleware(Gate, most_open=options.limits.connections)
     if options.cors_origins:
         app.add_middleware(
             CORSMiddleware,

@@ -9,19 +9,16 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import HTTPException, Request
 
 from metajudge.store.undecided import undecided_by
 
+from .deps import Service, key_owner
 from .keys import ALL_SCOPES, Caller, Scope
-from .service import Service
+from .sessions import Session, session_of, viewer
 
-if TYPE_CHECKING:
-    from .pages.sessions import Session
-
-KEY_NEEDED = "an API key is required: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
 METRICS = "GET /metrics"
 """Needs a key, unless the service's file says ``metrics = "open"``."""
 
@@ -144,8 +141,6 @@ async def authorize(request: Request) -> None:
         raise HTTPException(422, "this operation takes no Idempotency-Key: send the request without it")
     if not operation.scopes or (operation is ROUTES[METRICS] and request.app.state.service.options.metrics == "open"):
         return
-    from .pages.access import session_of  # here, as the pages import this module
-
     caller = await _caller(request)
     if not operation.permits(caller):
         wanted = " or ".join(scope for scope in Scope if scope in operation.scopes)
@@ -163,9 +158,8 @@ def _takes_key(route: Any) -> bool:
 
 def permits(caller: Caller, address: str) -> bool:
     """Whether a caller may open the page at an address of this service."""
-    path = address.partition("?")[0].partition("#")[0]
-    operation = next((declared for route, declared in _pages() if route.fullmatch(path)), None)
-    return operation is not None and operation.permits(caller)
+    route = route_of("GET", address.partition("?")[0].partition("#")[0])
+    return route is not None and not route.startswith("/v1/") and ROUTES[f"GET {route}"].permits(caller)
 
 
 def owner_for(caller: Caller) -> str | None:
@@ -178,31 +172,18 @@ def owner_for(caller: Caller) -> str | None:
 
 async def _caller(request: Request) -> Caller:
     """The caller: identified by the gate for paths under ``/v1``, by the session for pages."""
-    from .pages.access import viewer
-
     by_key = request.url.path.startswith(("/v1/", "/metrics"))
     return key_owner(request) if by_key else (await viewer(request)).caller
 
 
-def key_owner(request: Request) -> Caller:
-    """The caller of a path under ``/v1``, as identified by the gate.
-
-    Raises:
-        HTTPException: 401, the gate does not check this path.
-    """
-    found: Caller | None = request.scope["state"].get("who")
-    if found is None:
-        raise HTTPException(401, KEY_NEEDED)
-    return found
-
-
 async def _check_owner(running: Service, caller: Caller, job_id: str) -> None:
     owner = owner_for(caller)
-    if owner is not None and await running.jobs.owner(job_id) != owner:
+    row = None if owner is None else await running.jobs.row(job_id)
+    if owner is not None and (row is None or row.owner != owner):
         raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
 
 
-async def _check_blind(running: Service, session: "Session", review_id: str | None) -> None:
+async def _check_blind(running: Service, session: Session, review_id: str | None) -> None:
     """Hides machine results on every path from a person who has to decide blind.
 
     Args:
@@ -234,17 +215,10 @@ def methods_of(path: str) -> list[str]:
 
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str], str], ...]:
-    """Method, pattern and path of every declared route."""
+    """Method, pattern and path of every declared route; parts in braces match anything but a slash."""
     found = []
     for declared in ROUTES:
         method, _, path = declared.partition(" ")
         pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.sub(r"\\\{\w+:path\\\}", ".+", re.escape(path)))
         found.append((method, re.compile(pattern), path))
     return tuple(found)
-
-
-@cache
-def _pages() -> tuple[tuple[re.Pattern[str], Operation], ...]:
-    """Operations of the pages by path pattern; parts in braces match anything but a slash."""
-    found = [(route.removeprefix("GET "), one) for route, one in ROUTES.items() if re.match("GET /(?!v1/)", route)]
-    return tuple((re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))), one) for path, one in found)

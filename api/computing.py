@@ -1,21 +1,110 @@
-"""CPU-bound work, in a few threads, so that it does not block other requests."""
+"""Work for callers: limits on requests in flight, on time and on CPU-bound work, which runs in a few threads.
+
+Work is cancelled when its caller disconnects.
+"""
 
 import asyncio
+import contextlib
 import logging
 import shutil
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 
 T = TypeVar("T")
 
 THREADS = 2
 
 _log = logging.getLogger("metajudge.api")
+
+
+class ClientGoneError(Exception):
+    """The caller closed the connection; no response is possible."""
+
+
+class TimeLimitError(Exception):
+    """Work exceeded its time limit."""
+
+
+class Admission:
+    """Counts requests in flight; there is no queue, so refused requests do not slow admitted ones."""
+
+    def __init__(self, most: int, request_s: float) -> None:
+        self.most = most
+        self.request_s = request_s
+        self.in_flight = 0
+        self.refused = 0
+
+    def check(self) -> None:
+        """Refuses if the limit is reached.
+
+        Raises:
+            HTTPException: 503.
+        """
+        if self.in_flight >= self.most:
+            self.refused += 1
+            raise HTTPException(
+                503, f"{self.most} requests are already in flight: try again later", {"Retry-After": "1"}
+            )
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """One place among the requests in flight.
+
+        Raises:
+            HTTPException: 503, the limit is reached.
+        """
+        self.check()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    async def work(self, request: Request, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Does work for a caller; cancelled if the caller disconnects.
+
+        Raises:
+            HTTPException: 503 if the limit is reached, 504 if the time limit is exceeded.
+            ClientGoneError: the caller disconnected; the work is cancelled.
+        """
+        with self.place():
+            try:
+                return await while_connected(request, start(), self.request_s)
+            except TimeLimitError:
+                detail = f"no result within {self.request_s:g} s; send it as a batch, or try again: completed replies "
+                raise HTTPException(504, f"{detail}are kept") from None
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, T], most_s: float | None = None) -> T:
+    """Awaits work for a caller; it is cancelled with this task and when the caller disconnects.
+
+    Args:
+        request: its body must already have been read.
+        most_s: time limit in seconds; None for none.
+
+    Raises:
+        ClientGoneError: the caller closed the connection.
+        TimeLimitError: the time limit was exceeded.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientGoneError if gone.done() else TimeLimitError
+    finally:
+        for future in (task, gone):
+            future.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 class Computing:
@@ -124,7 +213,7 @@ class Computing:
     async def close(self) -> None:
         """Cancels coroutines in threads and waits for other running tasks; waiting ones are dropped."""
         for loop, asked in tuple(self._asked):
-            with suppress(RuntimeError):  # it has just ended
+            with contextlib.suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(asked.cancel)
         for task in self._unwatched:
             task.cancel()

@@ -56,6 +56,15 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {"properties": {"rule": {"enum": [rule.value]}}, "required": [] if rule is Rule.KEMENY else ["rule"]}
 
 
+def _field(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A field that is given fits this schema."""
+    return {"properties": {name: schema}}
+
+
+def _or_null(**schema: Any) -> dict[str, Any]:
+    return {"anyOf": [schema, _NULL]}
+
+
 def _all(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"allOf": list(parts)}
 
@@ -64,41 +73,36 @@ def _any(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": list(parts)}
 
 
-_PROBABILITY: Final = {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, _NULL]}
+_PROBABILITY: Final = _or_null(type="number", exclusiveMinimum=0, exclusiveMaximum=1)
+_SHARES: Final = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 RULES: Final[dict[str, dict[str, Any]]] = {
     "Judgment": _any(_given("verdict"), _given("no_verdict")),
     "JudgeRequest": _any(
-        _is("grade", True),
-        {"properties": {"item": {"properties": {"responses": {"minProperties": 2, "maxProperties": 2}}}}},
+        _is("grade", True), _field("item", _field("responses", {"minProperties": 2, "maxProperties": 2}))
     ),
     "ClashRequest": _any(
         _all(_given("item"), _absent("question")), _all(_given("question", "candidates"), _absent("item"))
     ),
     "Ballot": _any(
-        _all(
-            _is_not("status", "failed"),
-            _given("ranking"),
-            _absent("failure"),
-            {"properties": {"ranking": {"minItems": 1}}},
-        ),
+        _all(_is_not("status", "failed"), _given("ranking"), _absent("failure"), _field("ranking", {"minItems": 1})),
         _all(_is("status", "failed"), _given("failure"), _absent("ranking")),
     ),
-    "PeersRequest": {"properties": {"rule": {"anyOf": [{"enum": list(PEER_RULES)}, _NULL]}}},
+    "PeersRequest": _field("rule", _or_null(enum=list(PEER_RULES))),
     "BulkRequest": _all(
-        {"properties": {"reviews": {"uniqueItems": True, "items": {"minLength": 1}}}},
-        _any({"properties": {"reviews": {"maxItems": 1}}}, {"properties": {"scores": {"maxProperties": 0}}}),
+        _field("reviews", {"uniqueItems": True, "items": {"minLength": 1}}),
+        _any(_field("reviews", {"maxItems": 1}), _field("scores", {"maxProperties": 0})),
     ),
     "RankRequest": _all(
-        {"properties": {"candidates": {"anyOf": [{"type": "array", "minItems": 1}, _NULL]}}},
+        _field("candidates", _or_null(type="array", minItems=1)),
         _any(_absent("ties"), *(_all(_rule(rule), _is("ties", *allowed)) for rule, allowed in TIES.items())),
         _any(_absent("prior"), _is("rule", *(rule.value for rule in MODELS))),
     ),
     "Rubric": _any(
-        _is("kind", "holistic", "binary"), {"required": ["criteria"], "properties": {"criteria": {"minItems": 1}}}
+        _is("kind", "holistic", "binary"), {"required": ["criteria"], **_field("criteria", {"minItems": 1})}
     ),
     "Selection": _all(
         {"properties": {"target": _PROBABILITY, "delta": _PROBABILITY}},
-        {"properties": {"min_probability": {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, _NULL]}}},
+        _field("min_probability", _or_null(type="number", minimum=0, maximum=1)),
         _any(
             _all(_is_not("rule", "min_probability", "guarantee"), _absent("min_probability", "target", "delta")),
             _all(_is("rule", "min_probability"), _given("min_probability"), _absent("target", "delta")),
@@ -106,21 +110,7 @@ RULES: Final[dict[str, dict[str, Any]]] = {
         ),
     ),
     "ExportRequest": _all(
-        {
-            "properties": {
-                "split": {
-                    "anyOf": [
-                        {
-                            "type": "array",
-                            "minItems": 1,
-                            "maxItems": 3,
-                            "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                        },
-                        _NULL,
-                    ]
-                }
-            }
-        },
+        _field("split", _or_null(type="array", minItems=1, maxItems=3, items=_SHARES)),
         _any(_is("kind", "judgments"), _is_not("by_label", True)),
         _any(_is_not("kind", "judgments"), _all(_is_not("from_grades", True), _absent("pass_mark"))),
         _any(_is("format", "kto"), _absent("pass_mark")),

@@ -3,7 +3,8 @@
 import json
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -25,7 +26,7 @@ from metajudge.errors import (
     UserError,
 )
 
-from .admission import ClientGoneError
+from .computing import ClientGoneError
 
 STATUSES: tuple[tuple[type[MetajudgeError], int], ...] = (
     (DayBudgetExceeded, 429),
@@ -76,6 +77,20 @@ class ProblemError(Exception):
 
 class BrokenAnswerError(Exception):
     """A response failed after its head was sent; the error has been logged."""
+
+
+@contextmanager
+def answered_as(statuses: Mapping[type[MetajudgeError], int]) -> Iterator[None]:
+    """Answers errors with other statuses than their usual ones.
+
+    Raises:
+        HTTPException: with the error's message; the first matching class decides.
+    """
+    try:
+        yield
+    except tuple(statuses) as error:
+        status = next(status for kind, status in statuses.items() if isinstance(error, kind))
+        raise HTTPException(status, str(error)) from None
 
 
 def problem_of(status: int, detail: str, request_id: str, errors: list[str] | None = None) -> dict[str, Any]:

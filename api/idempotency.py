@@ -8,9 +8,7 @@ from typing import Annotated
 from fastapi import Header, HTTPException, Response
 from pydantic import BaseModel
 
-from metajudge.store.answers import Answer, StoredAnswers
-
-from .keys import Caller
+from .deps import Call
 
 IdempotencyKey = Annotated[
     str | None,
@@ -32,13 +30,17 @@ def fingerprint(*parts: bytes) -> str:
 
 
 class Claim:
-    """One request and its key, if it has one."""
+    """One request and its key, if it has one.
 
-    def __init__(self, answers: StoredAnswers, caller: Caller, key: str | None, mark: str) -> None:
-        self._answers, self._owner, self._key, self._mark = answers, caller.name, key, mark
+    Args:
+        mark: the :func:`fingerprint` of the operation and its body.
+    """
 
-    async def earlier(self) -> Answer | None:
-        """Takes the key; returns the earlier response under it, or None.
+    def __init__(self, call: Call, key: str | None, mark: str) -> None:
+        self._answers, self._owner, self._key, self._mark = call.running.answers, call.caller.name, key, mark
+
+    async def earlier(self) -> Response | None:
+        """Takes the key; the earlier response under it again, or None.
 
         Raises:
             HTTPException: 422 for another body under the same key, 409 if the first request is in progress.
@@ -54,7 +56,8 @@ class Claim:
             raise HTTPException(
                 409, "the first request with this Idempotency-Key is still in progress", {"Retry-After": "1"}
             )
-        return found
+        headers = {"Idempotency-Replayed": "true", **({} if found.location is None else {"Location": found.location})}
+        return Response(found.body, found.status, headers, media_type="application/json")
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -66,36 +69,21 @@ class Claim:
                 await self._answers.release(self._owner, self._key)
             raise
 
-    async def answered(self, status: int, body: bytes, location: str | None = None) -> None:
-        """Stores the response."""
-        if self._key is not None:
-            await self._answers.answered(self._owner, self._key, status, body, location)
-
-
-def replay(answer: Answer) -> Response:
-    """An earlier response again."""
-    assert answer.status is not None
-    headers = {"Idempotency-Replayed": "true"}
-    if answer.location is not None:
-        headers["Location"] = answer.location
-    return Response(answer.body, answer.status, headers, media_type="application/json")
-
 
 async def answered_once(
-    answers: StoredAnswers, caller: Caller, key: str | None, mark: str, work: Callable[[], Awaitable[BaseModel]]
+    call: Call, key: str | None, operation: str, body: BaseModel, work: Callable[[], Awaitable[BaseModel]]
 ) -> Response:
     """The earlier response under a key, or that of the work, which is stored under it.
-
-    Args:
-        mark: the :func:`fingerprint` of the operation and its body.
 
     Raises:
         HTTPException: see :meth:`Claim.earlier`.
     """
-    claim = Claim(answers, caller, key, mark)
+    mark = "" if key is None else fingerprint(operation.encode(), body.model_dump_json().encode())
+    claim = Claim(call, key, mark)
     if earlier := await claim.earlier():
-        return replay(earlier)
+        return earlier
     async with claim.working():
         content = (await work()).model_dump_json().encode()
-        await claim.answered(200, content)
+        if key is not None:
+            await call.running.answers.answered(call.caller.name, key, 200, content, None)
     return Response(content, media_type="application/json")

@@ -29,8 +29,21 @@ from metajudge.types import Judgment
 from .limits import Limits
 from .metrics import Metrics
 from .panels import Choice, Panels
-from .queue import JobState, JobStatus
-from .tasks import Asked, Found, Record, Tasks, asked_of, record_type, to_text
+from .tasks import (
+    Asked,
+    Found,
+    JobState,
+    JobStatus,
+    Record,
+    ResultsPage,
+    Tasks,
+    asked_of,
+    cursor_of,
+    kind_in,
+    record_type,
+    seq_of,
+    to_text,
+)
 
 LANE_ITEMS = 32
 """Items of a lane that are worked on before other jobs' lanes have their turn."""
@@ -181,13 +194,9 @@ class JobQueue:
         self._over.set()
         return status
 
-    async def page(self, before: str | None, limit: int, owner: str | None = None) -> list[JobStatus]:
-        """A page of jobs, newest first; only those of ``owner`` if given."""
-        return await self._with_counts(await self._rows.newest(before, limit, owner))
-
-    async def find(self, part: str, limit: int, owner: str | None = None) -> list[JobStatus]:
-        """Jobs by a part of their id, newest first; only those of ``owner`` if given."""
-        return await self._with_counts(await self._rows.newest(None, limit, owner, part))
+    async def page(self, before: str | None, limit: int, owner: str | None = None, part: str = "") -> list[JobStatus]:
+        """A page of jobs, newest first; only those of ``owner`` if given, and with this part of an id."""
+        return await self._with_counts(await self._rows.newest(before, limit, owner, part))
 
     async def _with_counts(self, rows: Sequence[JobRow]) -> list[JobStatus]:
         counts = await self._rows.counts(rows)
@@ -208,11 +217,6 @@ class JobQueue:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
         return (await self._with_counts([row]))[0]
 
-    async def owner(self, job_id: str) -> str | None:
-        """The name of the key that sent a job, None if the job is unknown."""
-        row = await self.row(job_id)
-        return None if row is None else row.owner
-
     async def state(self, job_id: str) -> JobState | None:
         """The state of a job, None if the job is unknown."""
         row = await self.row(job_id)
@@ -229,6 +233,31 @@ class JobQueue:
     async def results_since(self, job_id: str, after_seq: int, limit: int) -> list[ResultRow]:
         """A page of results in order of completion."""
         return await self._rows.page(job_id, "seq", after_seq, limit)
+
+    async def all_results(self, job_id: str) -> AsyncIterator[ResultRow]:
+        """All results in input order, read a page at a time."""
+        after = -1
+        while page := await self.results(job_id, after, 200):
+            for row in page:
+                yield row
+            after = page[-1].item
+
+    async def results_page(self, job_id: str, cursor: int, limit: int) -> ResultsPage:
+        """A page of results in order of completion, so that following the cursors finds each result once.
+
+        Args:
+            cursor: of the previous page; negative for the first page.
+
+        Raises:
+            InputError: the cursor is one of an earlier version.
+        """
+        seq = seq_of(cursor)
+        job = await self.row(job_id)  # read before the rows: a result in between is on the next page
+        rows = await self.results_since(job_id, seq, limit + 1)
+        complete = (job is None or JobState(job.state).ended) and len(rows) <= limit
+        rows = rows[:limit]
+        following = None if complete else cursor_of(rows[-1].seq if rows else seq)
+        return ResultsPage(rows, following, "vet" if job is None else kind_in(job.request))
 
     async def changed(self, job_id: str) -> None:
         """Waits until a job may have changed, or has a moment ago, at most some ``LOOK_EVERY_S`` seconds."""

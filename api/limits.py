@@ -3,9 +3,9 @@
 import math
 import secrets
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from metajudge.store.sql import Connection, only_row
@@ -19,8 +19,11 @@ LOGINS_PER_MINUTE = 20
 """Attempts to log in from one address, on all replicas together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+Count = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Limits(BaseModel):
     """Limits on concurrent work; requests beyond them are refused, not queued.
 
     Attributes:
@@ -40,20 +43,22 @@ class Limits:
         connections: open connections; beyond it 503.
     """
 
-    upload_bytes: int = 512_000_000
-    upload_s: float = 600.0
-    held_bytes: int = 256_000_000
-    batch_items: int = 100_000
-    in_flight: int = 64
-    computing: int = 8
-    jobs_running: int = 2
-    jobs_queued: int = 20
-    job_workers: int = 16
-    request_s: float = 120.0
-    body_s: float = 20.0
-    head_s: float = 10.0
-    requests_per_minute: int | None = None
-    connections: int = 2_000
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    upload_bytes: Count = 512_000_000
+    upload_s: Seconds = 600.0
+    held_bytes: Count = 256_000_000
+    batch_items: Count = 100_000
+    in_flight: Count = 64
+    computing: Count = 8
+    jobs_running: Count = 2
+    jobs_queued: Count = 20
+    job_workers: Count = 16
+    request_s: Seconds = 120.0
+    body_s: Seconds = 20.0
+    head_s: Seconds = 10.0
+    requests_per_minute: Count | None = None
+    connections: Count = 2_000
 
 
 BURST_S = 60.0

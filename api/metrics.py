@@ -1,6 +1,6 @@
 """Prometheus metrics in the text format (version 0.0.4)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -59,7 +59,8 @@ class Metrics:
             gauges: name -> (help text, current value).
             promises: as of the newest check.
         """
-        found = (*self._own(), *_of_meter(meter), *_gauges(gauges), *_of_promises(promises))
+        shown = (GaugeMetricFamily(name, meaning, value) for name, (meaning, value) in gauges.items())
+        found = (*self._own(), *_of_meter(meter), *shown, *_of_promises(promises))
         return generate_latest(_Families(found))
 
     def _own(self) -> Iterator[Metric]:
@@ -80,43 +81,35 @@ class _Families(Collector):
 
 
 def _of_meter(meter: Meter) -> Iterator[Metric]:
-    yield CounterMetricFamily("metajudge_model_calls", "HTTP requests sent to models.", meter.sent)
-    yield CounterMetricFamily("metajudge_model_replies", "Complete replies.", meter.replies)
-    failures = CounterMetricFamily("metajudge_model_failures", "Failed requests to models by kind.", labels=["kind"])
-    for failure, count in sorted(meter.failures.items()):
-        failures.add_metric([failure.value], count)
-    yield failures
-    tokens = CounterMetricFamily("metajudge_tokens", "Tokens that models reported.", labels=["kind"])
-    for kind in _TOKENS:
-        tokens.add_metric([kind], getattr(meter.usage, f"{kind}_tokens"))
-    yield tokens
-    yield CounterMetricFamily("metajudge_cost_usd", "Known cost in US dollars.", meter.cost_usd)
-    yield CounterMetricFamily("metajudge_unpriced", "Answers of unknown cost.", meter.unpriced)
-
-
-def _gauges(gauges: Mapping[str, tuple[str, float]]) -> Iterator[Metric]:
-    for name, (meaning, value) in gauges.items():
-        yield GaugeMetricFamily(name, meaning, value)
+    tokens = {kind: getattr(meter.usage, f"{kind}_tokens") for kind in _TOKENS}
+    failures = {kind.value: count for kind, count in sorted(meter.failures.items())}
+    for name, meaning, value in (
+        ("model_calls", "HTTP requests sent to models.", meter.sent),
+        ("model_replies", "Complete replies.", meter.replies),
+        ("model_failures", "Failed requests to models by kind.", failures),
+        ("tokens", "Tokens that models reported.", tokens),
+        ("cost_usd", "Known cost in US dollars.", meter.cost_usd),
+        ("unpriced", "Answers of unknown cost.", meter.unpriced),
+    ):
+        by_kind = isinstance(value, dict)
+        family = CounterMetricFamily(f"metajudge_{name}", meaning, labels=["kind"] if by_kind else None)
+        for kind, count in value.items() if isinstance(value, dict) else [("", value)]:
+            family.add_metric([kind] if by_kind else [], count)
+        yield family
 
 
 def _of_promises(promises: Sequence[PromiseReport]) -> Iterator[Metric]:
     """Gauges by promise, with its target as a label."""
-    if not promises:
-        return
-    families: dict[tuple[str, str], list[float]] = {
-        ("metajudge_promise_broken", "1 if monitoring found the promise broken, else 0."): [
-            float(one.is_broken) for one in promises
-        ],
-        ("metajudge_promise_e_value", "Largest e-value; the alarm is at 1 / delta."): [
-            one.held.largest for one in promises
-        ],
-        ("metajudge_promise_audits", "Audited questions."): [one.held.audits for one in promises],
-        ("metajudge_promise_waiting", "Drawn questions that wait for people."): [
-            one.counts.waiting for one in promises
-        ],
-    }
-    for (name, meaning), values in families.items():
-        family = GaugeMetricFamily(name, meaning, labels=["promise", "target"])
-        for one, value in zip(promises, values, strict=True):
-            family.add_metric([one.promise_id, f"{one.target:g}"], value)
+    for name, meaning, value_of in _PROMISES if promises else ():
+        family = GaugeMetricFamily(f"metajudge_promise_{name}", meaning, labels=["promise", "target"])
+        for one in promises:
+            family.add_metric([one.promise_id, f"{one.target:g}"], value_of(one))
         yield family
+
+
+_PROMISES: tuple[tuple[str, str, Callable[[PromiseReport], float]], ...] = (
+    ("broken", "1 if monitoring found the promise broken, else 0.", lambda one: float(one.is_broken)),
+    ("e_value", "Largest e-value; the alarm is at 1 / delta.", lambda one: one.held.largest),
+    ("audits", "Audited questions.", lambda one: one.held.audits),
+    ("waiting", "Drawn questions that wait for people.", lambda one: one.counts.waiting),
+)

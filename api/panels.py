@@ -1,17 +1,28 @@
-"""Panels by name, each built once over the one shared engine."""
+"""What callers choose by name: panels, each built once over the one shared engine, and rubrics.
 
+Rubrics are built-in ones, and files next to the store added by an administrator.
+"""
+
+import asyncio
+import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
 
+from fastapi import HTTPException
+from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 
 from metajudge.decision import BUILTIN_POLICIES, Policy
-from metajudge.errors import ConfigurationError, PolicyError
+from metajudge.errors import ConfigurationError, MetajudgeError, PolicyError, RubricError, StoreError
 from metajudge.feedback.loop import POLICY
+from metajudge.files.replacing import replacing
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import Model
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
+from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.session import Respondent
 from metajudge.store.protocol import Store
@@ -20,8 +31,91 @@ from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.policies import check_panels, mismatch
 
-from .rubrics import Rubrics
 from .tracing import traced
+
+NAME = r"^[A-Za-z0-9_-]{1,60}$"
+REFRESH_S = 2.0
+Name = Annotated[str, PathParameter(pattern=NAME, examples=["short"])]
+
+
+class Rubrics:
+    """Rubrics in a folder, one file each; None for built-in ones alone."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._taken: dict[str, str] = {}
+
+    def names(self) -> list[str]:
+        """The names callers may use."""
+        own = [] if self._folder is None else sorted(path.stem for path in self._folder.glob("*.json"))
+        return [*BUILTIN_RUBRICS, *own]
+
+    def all(self) -> list[Rubric]:
+        return [*list_rubrics(), *(self.load(name) for name in self.names()[len(BUILTIN_RUBRICS) :])]
+
+    def load(self, name: str) -> Rubric:
+        """One rubric.
+
+        Raises:
+            HTTPException: 404.
+        """
+        if name not in self.names():
+            raise HTTPException(404, f"unknown rubric {name!r}; this service has {', '.join(self.names())}")
+        return load_rubric(self.source(name))
+
+    def source(self, name: str) -> str:
+        """The rubric as a panel's configuration names it: a built-in name, or a file.
+
+        Raises:
+            RubricError: no rubric has this name.
+        """
+        if name in BUILTIN_RUBRICS:
+            return name
+        if name not in self.names():
+            raise RubricError(f"unknown rubric {name!r}; this service has {', '.join(self.names())}")
+        assert self._folder is not None
+        return str(self._folder / f"{name}.json")
+
+    async def keep(self, name: str, rubric: Rubric, store: Store, *, by: str) -> Rubric:
+        """Stores a rubric, and its content and author in the audit log.
+
+        Raises:
+            HTTPException: 409 for a built-in name, 422 for a name other than the rubric's.
+            StoreError: the service has no store.
+        """
+        if name in BUILTIN_RUBRICS + CASE_RUBRICS:
+            raise HTTPException(409, f"{name!r} is built in: choose another name")
+        if self._folder is None:
+            raise StoreError("this service has no store: start it with --store")
+        if rubric.name != name:
+            raise HTTPException(422, f"name: the rubric is named {rubric.name!r}, but the path has {name!r}")
+        text = rubric.model_dump_json()
+        record = {"digest": rubric.digest, "by": by, "rubric": rubric.model_dump(mode="json")}
+        await store.audit_log.append("rubric", name, record, now=time.time())
+        self._write(name, text)
+        return rubric
+
+    async def refresh(self, store: Store) -> None:
+        """Adds the rubrics in the audit log, which may have been given to other processes."""
+        known = {entry.subject: entry.payload["rubric"] for entry in await store.audit_log.entries("rubric")}
+        for name, rubric in known.items():
+            text = Rubric.model_validate(rubric).model_dump_json()
+            if self._taken.get(name) != text:
+                self._write(name, text)
+
+    async def keep_fresh(self, store: Store) -> None:
+        """Refreshes until cancelled."""
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            with contextlib.suppress(MetajudgeError):  # the store is unavailable: retried next time
+                await self.refresh(store)
+
+    def _write(self, name: str, text: str) -> None:
+        assert self._folder is not None
+        self._folder.mkdir(exist_ok=True)
+        with replacing(self._folder / f"{name}.json") as part:
+            part.write_text(text, "utf-8")
+        self._taken[name] = text
 
 
 class Choice(BaseModel):
@@ -42,21 +136,16 @@ class Choice(BaseModel):
 
 
 class Panels:
-    """The panels and rubrics callers may choose by name."""
+    """The panels and rubrics callers may choose by name; ``configs``: the configured panels."""
 
     def __init__(self, engine: Engine, panels: Mapping[str, PanelConfig], rubrics: Rubrics | None = None) -> None:
         self._engine = engine
         self.rubrics = rubrics or Rubrics(None)
-        self._panels = panels
+        self.configs = panels
         self._default = next(iter(panels))
         self._built: dict[tuple[str, str | None, str, StrategyName | None], Vetter] = {}
         for name in panels:  # a panel that cannot be built stops the start, not the first request
             self.vetter(Choice(panel=name))
-
-    @property
-    def configs(self) -> Mapping[str, PanelConfig]:
-        """The configured panels."""
-        return self._panels
 
     async def vet(
         self,
@@ -151,7 +240,7 @@ class Panels:
         Raises:
             ConfigurationError: no agent has that name.
         """
-        agents = [agent for config in self._panels.values() for agent in config.all_agents]
+        agents = [agent for config in self.configs.values() for agent in config.all_agents]
         found = next((agent for agent in agents if parse_agent_spec(agent.spec()).name == name), None)
         if found is None:
             known = sorted({parse_agent_spec(agent.spec()).name for agent in agents})
@@ -159,9 +248,9 @@ class Panels:
         return self._engine.models([found])[0].model
 
     def _config(self, name: str) -> PanelConfig:
-        if name not in self._panels:
-            raise ConfigurationError(f"unknown panel {name!r}; this service has {', '.join(self._panels)}")
-        return self._panels[name]
+        if name not in self.configs:
+            raise ConfigurationError(f"unknown panel {name!r}; this service has {', '.join(self.configs)}")
+        return self.configs[name]
 
     def vetter(self, choice: Choice) -> Vetter:
         """The panel of a choice.

@@ -1,7 +1,11 @@
 """Request and response bodies other than the library's records."""
 
+import json
+import math
 from typing import Annotated, Any
 
+import orjson
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from metajudge.types import Judgment
@@ -53,6 +57,15 @@ EXAMPLE_CASE: dict[str, Any] = {
 }
 
 
+def upload_body(schema: dict[str, Any], example: Any, lines: str) -> dict[str, Any]:
+    """An upload's body for the OpenAPI document: as JSON, or as lines."""
+    content = {
+        "application/json": {"schema": schema, "example": example},
+        "application/x-ndjson": {"schema": {"type": "string", "description": lines}},
+    }
+    return {"requestBody": {"required": True, "content": content}}
+
+
 class Strict(BaseModel):
     """A request that refuses unknown fields."""
 
@@ -101,3 +114,20 @@ class Readiness(BaseModel):
 
     ready: bool
     checks: dict[str, str]
+
+
+def plain_json(data: Any) -> Response:
+    """A response of plain data, tuples and numpy numbers included; NaN and infinity become null."""
+    try:
+        content = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # integers beyond 64 bits, such as a count of equally good orders
+        content = json.dumps(_finite(data), default=lambda one: _finite(one.tolist()), allow_nan=False).encode()
+    return Response(content, media_type="application/json")
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

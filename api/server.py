@@ -9,25 +9,30 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import uvicorn
+from fastapi import FastAPI
+
+from metajudge.clashes.setup import load_candidates
 from metajudge.concurrency import set_modules_apart, take_modules_back
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
 from metajudge.panels.building import AgentKeys
-from metajudge.panels.config import PanelConfig
+from metajudge.panels.config import PanelConfig, load_panel_file
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
-from metajudge.types.location import StoreLocation, store_location
+from metajudge.webhooks.webhook import Webhook
 
-if TYPE_CHECKING:
-    import uvicorn
-    from fastapi import FastAPI
-
-    from .config import ServiceFile
-    from .limits import Limits
-    from .options import ServiceOptions
-
+from . import app as application
+from . import logs
+from .bodies import bounded_protocol
+from .hosts import allowed_names, is_loopback
+from .keys import Scope, hashed
+from .limits import Limits
+from .metrics_port import MetricsPort, bind_metrics
+from .options import ServiceFile, ServiceOptions, Shared, is_placeholder, is_service_file, load_service_file
+from .workers import supervise
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 LOG_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")
@@ -95,69 +100,34 @@ ANYWHERE = "0.0.0.0"  # noqa: S104 - an address that requires a key
 
 
 def run(
-    files: Sequence[Path],
-    panel_of: Callable[[Path | None, bool], PanelConfig],
-    *,
-    host: str | None = None,
-    port: int | None = None,
-    store: str | StoreLocation | None = None,
-    concurrency: int | None = None,
-    budget_usd: float | None = None,
-    max_body_mb: float | None = None,
-    calibration: Path | None = None,
-    workers: int = 1,
-    allowed_hosts: Sequence[str] = (),
-    metrics_port: int | None = None,
-    metrics_host: str | None = None,
+    files: Sequence[Path], panel_of: Callable[[Path | None, bool], PanelConfig], *, workers: int = 1, **flags: Any
 ) -> None:
-    """Serves until SIGINT or SIGTERM; arguments override the service's file.
+    """Serves until SIGINT or SIGTERM.
 
     Args:
         files: panel files, and at most one service's file.
         panel_of: reads a panel file (None: the default panel); with True the command's options apply to it.
-        allowed_hosts: host names of the service in addition to loopback.
-        metrics_port: a port on which /metrics is served, too, without a key; on ``metrics_host``, by default 127.0.0.1.
+        flags: settings of the service's file by name, which they override; None or empty for the file's own.
 
     Raises:
-        ConfigurationError: extra ``api`` is missing, or the key for a non-loopback address is missing or unsafe.
+        ConfigurationError: the key for a non-loopback address is missing or unsafe, or a setting is wrong.
     """
-    try:
-        import uvicorn  # noqa: F401
-
-        from .app import create_app
-        from .logs import configure_logs
-        from .metrics_port import bind_metrics
-    except ImportError as error:
-        raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
-    from .config import is_service_file, load_service_file
-    from .hosts import allowed_names
-
     services = [path for path in files if is_service_file(path)]
     if len(services) > 1:
         raise ConfigurationError("several service's files (with a table [service]) are given: give one")
     settings = Settings.load()
-    file, limits = load_service_file(services[0] if services else None)
+    file = load_service_file(services[0] if services else None)
     panel_files = {**file.panels, **{path.stem: path for path in files if path not in services}}
     panels = {name: panel_of(path, not index) for index, (name, path) in enumerate(panel_files.items())}
-    flags = {
-        "host": host,
-        "port": port,
-        "store": store_location(store) if store else None,
-        "concurrency": concurrency,
-        "budget_usd": budget_usd,
-        "max_body_mb": max_body_mb,
-        "calibration": calibration,
-        "allowed_hosts": allowed_names(allowed_hosts, "--allowed-host") or None,
-        "metrics_port": metrics_port,
-        "metrics_host": metrics_host,
-    }
-    file = file.model_copy(update={name: value for name, value in flags.items() if value is not None})
-    address, chosen = file.host, file.port
-    if metrics_host is not None and file.metrics_port is None:
+    given = {name: value for name, value in flags.items() if value not in (None, "", (), [])}
+    if "allowed_hosts" in given:
+        given["allowed_hosts"] = allowed_names(given["allowed_hosts"], "--allowed-host")
+    file = ServiceFile.model_validate({**vars(file), **given})
+    address, chosen, limits = file.host, file.port, file.limits
+    if "metrics_host" in given and file.metrics_port is None:
         raise ConfigurationError("--metrics-host is the address of --metrics-port: give both")
-    options = _options(file, limits, settings, panels or {"default": panel_of(None, True)})
-    check_provider_keys(options.panels.values(), settings)
-    configure_logs(texts=options.log_texts)
+    options = _options(file, settings, panels or {"default": panel_of(None, True)})
+    logs.configure_logs(texts=options.log_texts)
     configure_traces()
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
@@ -168,7 +138,7 @@ def run(
         for callback in at_opening:
             callback()
 
-    app = create_app(options, opened=opened, closed=take_modules_back, failed=refusals.append)
+    app = application.create_app(options, opened=opened, closed=take_modules_back, failed=refusals.append)
     config = server_config(app, options, address, chosen)
     metrics = None if file.metrics_port is None else bind_metrics(file.metrics_host, file.metrics_port)
 
@@ -188,8 +158,6 @@ def run(
     if workers == 1:
         serve()
         return
-    from .workers import supervise
-
     with contextlib.suppress(SystemExit), config.bind_socket() as shared:
 
         def work(ready: Callable[[], None]) -> None:
@@ -201,12 +169,8 @@ def run(
     raise ConfigurationError(f"cannot serve on {address}:{chosen}: see the log above; try another --port")
 
 
-def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: int) -> "uvicorn.Config":
+def server_config(app: FastAPI, options: ServiceOptions, host: str, port: int) -> uvicorn.Config:
     """The application's configuration of uvicorn."""
-    import uvicorn
-
-    from .protocol import bounded_protocol
-
     return uvicorn.Config(
         app,
         host=host,
@@ -221,21 +185,17 @@ def server_config(app: "FastAPI", options: "ServiceOptions", host: str, port: in
     )
 
 
-def grace_s(limits: "Limits") -> int:
+def grace_s(limits: Limits) -> int:
     """Seconds that requests in flight have to end after the stop signal: their own limit, an hour at most."""
     return math.ceil(min(limits.request_s + REPLY_S, LONGEST_GRACE_S))
 
 
-def graceful_server(config: "uvicorn.Config", app: "FastAPI", metrics: socket.socket | None = None) -> "uvicorn.Server":
+def graceful_server(config: uvicorn.Config, app: FastAPI, metrics: socket.socket | None = None) -> uvicorn.Server:
     """A server that tells the application when it stops, so that streams which only watch end at once.
 
     Args:
         metrics: a socket on which the application's metrics are served for as long.
     """
-    import uvicorn
-
-    from .metrics_port import MetricsPort
-
     own = None if metrics is None else MetricsPort(app, metrics)
 
     class Graceful(uvicorn.Server):
@@ -255,7 +215,7 @@ def graceful_server(config: "uvicorn.Config", app: "FastAPI", metrics: socket.so
     return Graceful(config)
 
 
-def app() -> "FastAPI":
+def app() -> FastAPI:
     """The application for other ASGI servers: ``uvicorn --factory metajudge.api.server:app``.
 
     Panels, keys and limits come from the service's file in METAJUDGE_CONFIG, the rest from the environment. The address
@@ -264,57 +224,37 @@ def app() -> "FastAPI":
     Raises:
         ConfigurationError: as for :func:`run`.
     """
-    from metajudge.panels.config import load_panel_file
-
-    from .app import create_app
-    from .config import load_service_file
-
-    settings = Settings.load()
     named = os.environ.get("METAJUDGE_CONFIG")
-    file, limits = load_service_file(Path(named) if named else None)
+    file = load_service_file(Path(named) if named else None)
     panels = {name: load_panel_file(path) for name, path in file.panels.items()}
-    options = _options(
-        file.model_copy(update={"host": ANYWHERE}), limits, settings, panels or {"default": PanelConfig()}
-    )
-    check_provider_keys(options.panels.values(), settings)
-    return create_app(options)
+    file = file.model_copy(update={"host": ANYWHERE})
+    return application.create_app(_options(file, Settings.load(), panels or {"default": PanelConfig()}))
 
 
-def _options(
-    file: "ServiceFile", limits: "Limits", settings: Settings, panels: Mapping[str, PanelConfig]
-) -> "ServiceOptions":
+def _options(file: ServiceFile, settings: Settings, panels: Mapping[str, PanelConfig]) -> ServiceOptions:
     """Options from the service's file, else from the environment.
 
     Raises:
-        ConfigurationError: the key for a non-loopback address is missing or unsafe.
+        ConfigurationError: the key for a non-loopback address is missing or unsafe, or a provider's is a placeholder.
     """
-    from metajudge.clashes.setup import load_candidates
-    from metajudge.webhooks.webhook import Webhook
-
-    from .hosts import allowed_names
-    from .options import ServiceOptions
-
-    return ServiceOptions(
+    webhook = None
+    if file.webhook is not None:
+        webhook = Webhook.at(file.webhook, settings.webhook_secret, allow_private=settings.webhook_private)
+    given = {name: getattr(file, name) for name in Shared.model_fields}
+    given["store"] = file.store or settings.store
+    given["allowed_hosts"] = file.allowed_hosts or allowed_names(settings.allowed_hosts, "METAJUDGE_ALLOWED_HOSTS")
+    options = ServiceOptions(
+        **given,
         panels=panels,
         candidates={name: load_candidates(path) for name, path in file.candidates.items()},
-        store=file.store or settings.store,
-        state=file.state,
         api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
         keys=tuple(key.key() for key in file.keys),
-        concurrency=file.concurrency,
-        budget_usd=file.budget_usd,
         max_body_bytes=int(file.max_body_mb * 1_000_000),
-        calibration=file.calibration,
-        review_sample=file.review_sample,
-        metrics=file.metrics,
-        webhook=None
-        if file.webhook is None
-        else Webhook.at(file.webhook, settings.webhook_secret, allow_private=settings.webhook_private),
-        cors_origins=file.cors_origins,
-        log_texts=file.log_texts,
-        limits=limits,
-        allowed_hosts=file.allowed_hosts or allowed_names(settings.allowed_hosts, "METAJUDGE_ALLOWED_HOSTS"),
+        webhook=webhook,
+        limits=file.limits,
     )
+    check_provider_keys(options.panels.values(), settings)
+    return options
 
 
 def _allow_connections(count: int) -> None:
@@ -345,9 +285,6 @@ def checked_key(key: str | None, host: str, others: bool = False) -> str | None:
     Raises:
         ConfigurationError: the key for a non-loopback address is missing, or the key is easily guessed.
     """
-    from .config import is_placeholder
-    from .hosts import is_loopback
-
     if key is None:
         if not is_loopback(host) and not others:
             raise ConfigurationError(
@@ -368,8 +305,6 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
     Raises:
         ConfigurationError: a key or the secret is a placeholder.
     """
-    from .config import is_placeholder
-
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
         raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: set the real secret")
     for panel in panels:
@@ -390,9 +325,6 @@ def new_key_lines(name: str, scopes: Sequence[str]) -> tuple[str, str]:
     Raises:
         ConfigurationError: an unknown scope.
     """
-    from .config import is_placeholder
-    from .keys import Scope, hashed
-
     unknown = [scope for scope in scopes if scope not in list(Scope)]
     if unknown:
         raise ConfigurationError(f"unknown scope {unknown[0]!r}: one of {', '.join(Scope)}")

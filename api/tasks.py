@@ -1,11 +1,12 @@
-"""Tasks other than vetting, for single requests and for jobs: clashes and cases, by the names of what the service has.
+"""Tasks other than vetting, for single requests and for jobs; the state of a job and pages of its results.
 
 A job's settings are stored as JSON with the field ``kind``; those of a vet have none, as before there were other kinds.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from enum import StrEnum
+from typing import Annotated, Final, Literal
 
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -24,11 +25,11 @@ from metajudge.judging.criteria import Criterion
 from metajudge.readers.questions import Question
 from metajudge.reviews.review import Review
 from metajudge.session import Respondent
+from metajudge.store.jobs import JobRow, ResultRow
 from metajudge.types import Assessment, Item, Judgment
 from metajudge.vetting.engine import Engine
 
-from .panels import Choice, Panels
-from .rubrics import NAME
+from .panels import NAME, Choice, Panels
 from .schemas import EXAMPLE_JUDGMENT
 
 MOST_RESPONSES: Final = 50
@@ -112,11 +113,12 @@ Asked = Choice | ClashChoice | CaseChoice
 Record = Judgment | Item | Question | Case
 
 
+_CHOICES: Final[Mapping[Kind, type[Asked]]] = {"vet": Choice, "clash": ClashChoice, "case": CaseChoice}
+
+
 def kind_of(asked: Asked) -> Kind:
     """The kind of a job with these settings."""
-    if isinstance(asked, Choice):
-        return "vet"
-    return "clash" if isinstance(asked, ClashChoice) else "case"
+    return next(kind for kind, choice in _CHOICES.items() if isinstance(asked, choice))
 
 
 def to_text(asked: Asked) -> str:
@@ -129,10 +131,7 @@ def to_text(asked: Asked) -> str:
 def asked_of(text: str) -> Asked:
     """Stored settings."""
     data = orjson.loads(text)
-    kind = data.pop("kind", "vet")
-    if kind == "vet":
-        return Choice.model_validate(data)
-    return ClashChoice.model_validate(data) if kind == "clash" else CaseChoice.model_validate(data)
+    return _CHOICES[data.pop("kind", "vet")].model_validate(data)
 
 
 def kind_in(text: str) -> Kind:
@@ -148,6 +147,91 @@ def record_type(asked: Asked) -> type[Record]:
     if isinstance(asked, CaseChoice):
         return Case
     return Item if asked.candidates is None else Question
+
+
+FIRST_CURSOR: Final = 2**40
+"""The smallest cursor of results. Cursors of earlier versions were positions in the upload, which are smaller and are
+refused."""
+
+
+class JobState(StrEnum):
+    """The state of a job."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @property
+    def ended(self) -> bool:
+        return self in (JobState.DONE, JobState.CANCELLED, JobState.FAILED)
+
+
+class JobStatus(BaseModel):
+    """A job and its progress."""
+
+    job_id: str
+    kind: Kind = Field(default="vet", description="What is done with each item.")
+    owner: str = Field(description="The name of the key that sent it.")
+    state: JobState
+    detail: str | None = Field(default=None, description="The reason if it failed.")
+    items: int
+    done: int
+    by_status: dict[str, int] = Field(
+        description="Results so far by status: of vets assessed, unscored, no_verdict, failed; of clashes ok, tie, "
+        "no_verdict, error, failed; of cases decided, unscored, failed."
+    )
+    created_at: float = Field(description="Seconds since the epoch.")
+    ended_at: float | None = None
+
+    @classmethod
+    def of(cls, row: JobRow, by_status: dict[str, int]) -> "JobStatus":
+        """A job's row with its results counted by status."""
+        plain = {name: getattr(row, name) for name in ("job_id", "owner", "detail", "items", "created_at", "ended_at")}
+        return cls(
+            **plain,
+            kind=kind_in(row.request),
+            state=JobState(row.state),
+            done=sum(by_status.values()),
+            by_status=by_status,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsPage:
+    """Results in order of completion; ``next_cursor`` is None if the job has ended and no result follows."""
+
+    rows: list[ResultRow]
+    next_cursor: int | None
+    kind: Kind = "vet"
+
+    def to_json(self) -> bytes:
+        """The page as an HTTP body; results are passed on as they are stored."""
+        cursor = b"null" if self.next_cursor is None else b"%d" % self.next_cursor
+        return b'{"results":[%s],"next_cursor":%s}' % (
+            b",".join(row.to_json(RESULT[self.kind]) for row in self.rows),
+            cursor,
+        )
+
+
+def cursor_of(seq: int) -> int:
+    """The cursor after the result with this number, which is also its event's id."""
+    return FIRST_CURSOR + seq
+
+
+def seq_of(cursor: int) -> int:
+    """The number of the last result before a cursor; 0 for a negative one.
+
+    Raises:
+        InputError: the cursor is one of an earlier version.
+    """
+    if cursor < 0:
+        return 0
+    if cursor < FIRST_CURSOR:
+        raise InputError(f"after: {cursor} is a cursor of an earlier version: start again without `after`")
+    return cursor - FIRST_CURSOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +326,7 @@ class Tasks:
             judges=self._panels.respondents(asked.panel, weighted=True),
             criteria_model=None if asked.criteria_model is None else self._panels.model(asked.criteria_model),
             given=not chosen,
-            observers=asked.observers,
-            voters=asked.voters,
-            judge_weight=asked.judge_weight,
-            candidate_weight=asked.candidate_weight,
-            seed=asked.seed,
-            ties=asked.ties,
-            quorum=asked.quorum,
-            with_reference=asked.with_reference,
-            temperature=asked.temperature,
-            max_tokens=asked.max_tokens,
+            **{name: getattr(asked, name) for name in _OF_CLASHES},
         )
 
     def _of_panel(self, name: str) -> tuple[CandidateConfig, ...]:
@@ -260,14 +335,14 @@ class Tasks:
             known = ", ".join([*self._candidates, *self._panels.configs])
             raise ConfigurationError(f"unknown candidates {name!r}; this service has {known}")
         agents = self._panels.configs[name].agents
-        return tuple(CandidateConfig(**{key: data[key] for key in _OF_CANDIDATES}) for data in map(_plain, agents))
+        return tuple(CandidateConfig(**{key: getattr(one, key) for key in _OF_CANDIDATES}) for one in agents)
 
 
+_OF_CLASHES: Final = tuple(
+    name for name in ClashChoice.model_fields if name not in ("panel", "candidates", "criteria_model")
+)
+"""Settings of a clash that its choice names as the library does."""
 _OF_CANDIDATES: Final = (
     *("model", "name", "temperature", "top_p", "max_tokens", "seed", "effort", "headers", "timeout_s"),
     *("api_key_env", "price"),
 )
-
-
-def _plain(model: BaseModel) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in type(model).model_fields}

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from metajudge.types import Judgment
 
-from .admission import ClientGoneError
+from .computing import ClientGoneError
 from .errors import ProblemError
 from .tasks import Record
 
@@ -48,11 +48,13 @@ class Upload:
             ProblemError: 422, invalid records.
             ClientGoneError: the caller disconnected.
         """
+        in_lines = is_in_lines(request, "application/json")
+        lines = receive_lines(request.stream(), longest) if in_lines else _array(request, longest, self._noun)
         problems: list[str] = []
         items, seen = 0, hashlib.sha256()
         try:
             with self.path.open("wb") as file:
-                async for line in _lines(request, longest, self._noun):
+                async for line in lines:
                     try:
                         kept = self._record.model_validate_json(line).model_dump_json().encode() + b"\n"
                     except ValidationError as error:
@@ -87,13 +89,30 @@ def first_problem(error: ValidationError) -> str:
     return problems_of(error)[0]
 
 
-def _lines(request: Request, longest: int, noun: str) -> AsyncIterator[bytes]:
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind == "application/json":
-        return _array(request, longest, noun)
-    if kind in ("application/x-ndjson", "application/jsonl"):
-        return receive_lines(request.stream(), longest)
-    raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
+def is_in_lines(request: Request, default: str = "") -> bool:
+    """Whether a body is JSONL, by its content type, and not one JSON document.
+
+    Raises:
+        HTTPException: 415, it is neither.
+    """
+    kind = request.headers.get("content-type", default).partition(";")[0].strip().lower()
+    if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
+        raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
+    return kind != "application/json"
+
+
+async def bounded(pieces: AsyncIterator[bytes], most: int, too_long: str) -> AsyncIterator[bytes]:
+    """The pieces of a body, of at most so many bytes together.
+
+    Raises:
+        HTTPException: 413.
+    """
+    size = 0
+    async for piece in pieces:
+        size += len(piece)
+        if size > most:
+            raise HTTPException(413, too_long)
+        yield piece
 
 
 async def receive_lines(stream: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
@@ -115,12 +134,10 @@ async def receive_lines(stream: AsyncIterator[bytes], longest: int) -> AsyncIter
 
 
 async def _array(request: Request, longest: int, noun: str) -> AsyncIterator[bytes]:
+    too_long = f"a JSON array of more than {longest} bytes: send it as JSONL (application/x-ndjson)"
     body = bytearray()
-    async for chunk in request.stream():
+    async for chunk in bounded(request.stream(), longest, too_long):
         body += chunk
-        if len(body) > longest:
-            detail = f"a JSON array of more than {longest} bytes: send it as JSONL (application/x-ndjson)"
-            raise HTTPException(413, detail)
     try:
         records = from_json(body, allow_inf_nan=False)
     except ValueError as error:

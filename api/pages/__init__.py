@@ -2,6 +2,7 @@
 
 from fastapi import FastAPI
 
+from ..sessions import Sessions
 from . import (
     assessments,
     audit_log,
@@ -19,7 +20,6 @@ from . import (
     search,
     start,
 )
-from .sessions import Sessions
 
 PAGES = (
     *(start, login, review_queue, review_case, clash, assessments, outcomes, search, dashboard, monitor),

@@ -1,29 +1,29 @@
 """Assessments: a list with filters, and a page with all details of one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Literal
+from datetime import date, timedelta
+from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Response
 from pydantic import Field
 
 from metajudge.calibration.domain import outside_domain
 from metajudge.calibration.promise import Promise
+from metajudge.reviewables.wording import signal_lines
 from metajudge.store import browsing
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.store.excerpts import excerpt
-from metajudge.store.protocol import Store
 from metajudge.store.redaction import without_label
-from metajudge.types import Assessment, Judgment
+from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.types.decision import Action, Decision
 
-from ..deps import StoreDep
-from .access import Viewer, ViewerDep, hidden_subjects, show_machine
-from .case_view import Side, panel_of
-from .page_route import Filters, PageRoute
-from .rendering import indented, page, verdict_words
+from .page_route import Filters, PageRoute, StoredVisit, midnight
+from .rendering import indented, verdict_words
 
+APART = 1.0
+"""Scores of one criterion that differ by more than this are marked as a disagreement."""
 router = APIRouter(prefix="/assessments", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
 OUTCOMES = {
@@ -35,6 +35,10 @@ OUTCOMES = {
 }
 OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "warn", "failed": "warn"}
 Name = Annotated[str, Field(max_length=200)]
+
+
+APART = 1.0
+"""Scores of one criterion that differ by more than this are marked as a disagreement."""
 
 
 class Wish(Filters):
@@ -57,23 +61,15 @@ class Wish(Filters):
     @property
     def filter(self) -> AssessmentFilter:
         """The filter for the store; days are UTC, the last one is included."""
+        names = ("judge", "outcome", "agent", "panel", "strategy", "run", "item")
+        words: dict[str, Any] = {name: getattr(self, name).strip() or None for name in names}
         return AssessmentFilter(
-            judge=self.judge.strip() or None,
-            outcome=self.outcome or None,
+            **words,
             decision=None if self.decision is None else self.decision.value,
-            agent=self.agent.strip() or None,
-            panel=self.panel.strip() or None,
-            strategy=self.strategy or None,
-            run=self.run or None,
-            item=self.item or None,
             text=self.q.strip() or None,
-            since=None if self.since is None else _midnight(self.since),
-            until=None if self.until is None or self.until == date.max else _midnight(self.until + timedelta(days=1)),
+            since=midnight(self.since),
+            until=None if self.until in (None, date.max) else midnight(self.until + timedelta(days=1)),
         )
-
-
-def _midnight(day: date) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
 
 
 Cursor = Annotated[int | None, Query(ge=0, le=2**62)]
@@ -81,30 +77,19 @@ Cursor = Annotated[int | None, Query(ge=0, le=2**62)]
 
 @router.get("")
 async def assessments(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
-    wish: Annotated[Wish, Query()],
-    before: Cursor = None,
-    after: Cursor = None,
+    visit: StoredVisit, wish: Annotated[Wish, Query()], before: Cursor = None, after: Cursor = None
 ) -> Response:
-    hidden = await hidden_subjects(store, viewer)
+    hidden = await visit.hidden()
     wanted = replace(wish.filter, without=tuple(sorted(hidden)))
-    found = await store.ask(
-        lambda connection: browsing.page_of_assessments(connection, wanted, limit=ROWS, before=before, after=after)
-    )
-    waiting = (await viewer.sight.undecided(store)).subjects
-    await show_machine(store, viewer, waiting & {line.judgment_id for line in found.lines})
-    names = await store.ask(browsing.names)
-    return page(
-        request,
+    found = await visit.ask(browsing.page_of_assessments, wanted, limit=ROWS, before=before, after=after)
+    await visit.show_waiting({line.judgment_id for line in found.lines})
+    return visit.page(
         "assessments.html",
-        viewer,
         part="list",
         wish=wish,
         hides=bool(hidden),
         found=found,
-        names=names,
+        names=await visit.ask(browsing.names),
         outcomes=OUTCOMES,
         outcome_tones=OUTCOME_TONES,
         decisions=list(Action),
@@ -120,25 +105,27 @@ def _promise(one: Assessment) -> str | None:
 
 
 @router.get("/{number}")
-async def assessment(
-    request: Request, viewer: ViewerDep, store: StoreDep, number: Annotated[int, Path(ge=0, le=2**62)]
-) -> Response:
-    found = await store.ask(lambda connection: browsing.kept_assessment(connection, number))
+async def assessment(visit: StoredVisit, number: Annotated[int, Path(ge=0, le=2**62)]) -> Response:
+    """Every version of a judgment, by any policy or panel, is hidden from a reviewer who has to decide it blind."""
+    found = await visit.ask(browsing.kept_assessment, number)
     if found is None:
         raise HTTPException(404, f"there is no assessment {number}: it may belong to another store")
     one, judgment = found.assessment, found.judgment
-    await _refuse_blind(store, viewer, one.judgment_id)
-    await show_machine(store, viewer, [one.judgment_id])
-    labels_withheld = (await viewer.sight.withheld(store))(one.item_id)
+    if one.judgment_id in await visit.hidden():
+        raise HTTPException(
+            403,
+            "this judgment waits for your decision, and you decide blind: your session is in blind mode, or the policy "
+            "wants it so. Decide it, or leave blind mode, to see the machine results",
+        )
+    await visit.show_machine([one.judgment_id])
+    labels_withheld = (await visit.sight.withheld(visit.store))(one.item_id)
     if judgment is not None and labels_withheld:
         judgment = without_label(judgment)
-    sides = () if judgment is None else _sides(judgment)
-    names = {side.response: side.title for side in sides}
+    sides = [] if judgment is None else _sides(judgment)
+    names = {side["response"]: side["title"] for side in sides}
     asked = [*one.agents, *([] if one.summariser is None else [one.summariser])]
-    return page(
-        request,
+    return visit.page(
         "assessments_one.html",
-        viewer,
         found=found,
         one=one,
         promise=_promise(one),
@@ -147,9 +134,9 @@ async def assessment(
         labels_withheld=labels_withheld,
         sides=sides,
         verdict=None if judgment is None else verdict_words(judgment.verdict, names),
-        panel=panel_of(one),
+        panel=_panel(asked, one),
         openings=[agent for agent in asked if agent.opening is not None or agent.draws],
-        policy=None if one.decision is None else await _policy(store, one.decision),
+        policy=None if one.decision is None else await _policy(visit, one.decision),
         outcomes=OUTCOMES,
         outcome_tones=OUTCOME_TONES,
         raw=indented(orjson.loads(found.payload)),
@@ -157,33 +144,50 @@ async def assessment(
     )
 
 
-async def _refuse_blind(store: Store, viewer: Viewer, judgment_id: str) -> None:
-    """Hides every version of a judgment, by any policy or panel, from a reviewer who has to decide it blind.
-
-    Raises:
-        HTTPException: 403.
+def _panel(agents: Sequence[AgentResult], assessment: Assessment) -> dict[str, Any]:
+    """The agents' scores, criterion by criterion, and where they disagree: on a criterion, or on both sides of the
+    threshold.
     """
-    if judgment_id in await hidden_subjects(store, viewer):
-        raise HTTPException(
-            403,
-            "this judgment waits for your decision, and you decide blind: your session is in blind mode, or the policy "
-            "wants it so. Decide it, or leave blind mode, to see the machine results",
-        )
+    rows = []
+    for name in dict.fromkeys(name for agent in agents for name in agent.criteria or {}):
+        opinions = [_opinion(agent, name) for agent in agents]
+        scores = [one["score"] for one in opinions if one["score"] is not None]
+        spread = max(scores) - min(scores) if len(scores) > 1 else None
+        rows.append({"name": name, "opinions": opinions, "spread": spread, "apart": (spread or 0.0) > APART})
+    over = {agent.score > assessment.threshold for agent in agents if agent.score is not None}
+    return {"agents": agents, "rows": rows, "signals": signal_lines(assessment.signals), "split": len(over) > 1}
 
 
-def _sides(judgment: Judgment) -> tuple[Side, ...]:
-    """The responses in the order and under the labels the judge saw."""
+def _opinion(agent: AgentResult, name: str) -> dict[str, Any]:
+    """One agent's score of one criterion; without a score the note gives the reason."""
+    result = (agent.criteria or {}).get(name)
+    if result is not None:
+        why = "" if result.not_applicable is None else f": {result.not_applicable}"
+        note = "" if result.score is not None else f"does not apply{why}"
+        return {"score": result.score, "explanation": result.explanation, "note": note}
+    note = "failed" if agent.failure is not None else "not asked" if agent.skipped else "not scored"
+    return {"score": None, "explanation": "", "note": note}
+
+
+def _sides(judgment: Judgment) -> list[dict[str, Any]]:
+    """The responses in the order and under the labels the judge saw; those not shown to the judge have none."""
     labels = dict(zip(judgment.order, judgment.shown_labels, strict=True))
     winner = None if judgment.verdict is None else judgment.verdict.winner
     shown = [*judgment.order, *(name for name in judgment.item.responses if name not in labels)]
-    return tuple(
-        Side(name, f"Response {name}", judgment.item.responses[name], labels.get(name), name == winner)
+    return [
+        {
+            "response": name,
+            "title": f"Response {name}",
+            "text": judgment.item.responses[name],
+            "seen_as": labels.get(name),
+            "picked": name == winner,
+        }
         for name in shown
-    )
+    ]
 
 
-async def _policy(store: Store, decision: Decision) -> str | None:
+async def _policy(visit: StoredVisit, decision: Decision) -> str | None:
     """The content of the policy version that decided, if it is stored."""
-    entries = await store.audit_log.entries("policy", decision.policy)
+    entries = await visit.store.audit_log.entries("policy", decision.policy)
     digest = decision.policy_digest
     return next((indented(entry.payload) for entry in entries if entry.payload.get("digest") == digest), None)

@@ -1,23 +1,106 @@
-"""``/audit-log``: every record of the audit log, by kind, subject and person."""
+"""``/audit-log``: every record of the audit log in words, by kind, subject and person."""
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request, Response
+import orjson
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from metajudge.reviews.seen import KIND as SEEN
 from metajudge.store import overview
+from metajudge.store.overview import Entry
 
-from ..deps import StoreDep
-from .access import ViewerDep
-from .entries import KINDS, entry_line
-from .page_route import Filters, PageRoute
-from .rendering import page
+from .page_route import Filters, PageRoute, StoredVisit
 
 router = APIRouter(prefix="/audit-log", include_in_schema=False, route_class=PageRoute)
 ROWS = 50
 WATCH = "watch"
 """Kind of entries that version 0.2 kept of the systems it watched."""
+
+KINDS: Mapping[str, str] = {
+    "activation": "proposal activated",
+    "analysis": "patterns searched",
+    "backtest": "proposal tested again",
+    "calibration": "calibration first used",
+    "case": "case judged",
+    "change": "change",
+    "policy": "policy version stored",
+    "promise.broken": "promise broken",
+    "proposal": "proposal made",
+    "rubric": "rubric stored",
+    "seen": "machine result shown to a person",
+    "snapshot": "report stored",
+    "webhook": "webhook sent",
+}
+"""Kind of a record -> its name on the pages; other kinds are shown by their own name."""
+
+CHANGES = ("policy", "activation", "proposal", "calibration", "promise.broken", "rubric")
+"""What changes how judgments are decided from then on."""
+
+
+def entry_line(entry: Entry) -> dict[str, Any]:
+    """A record as a sentence, with the person or key and the page about it, None where there is none."""
+    content = None if entry.is_cut else orjson.loads(entry.text)
+    found: Mapping[str, Any] = content if isinstance(content, dict) else {}
+    said = _SAID.get(entry.kind)
+    words, link = said(entry, found) if said else (entry.subject, None)
+    who = found.get("by") or found.get("reviewer")
+    kind = KINDS.get(entry.kind, entry.kind)
+    return {"entry": entry, "kind": kind, "words": words, "who": str(who) if who else None, "link": link}
+
+
+def _at(page: str, name: object) -> str:
+    return f"/{page}/{quote(str(name), safe='')}"
+
+
+def _policy(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    version = f", version {found['digest'][:12]}" if "digest" in found else ""
+    return f"Policy {entry.subject}{version}", _at("policies", entry.subject)
+
+
+def _activation(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    name = found.get("proposal_id")
+    if not name:
+        return f"Policy {entry.subject} changed", _at("policies", entry.subject)
+    return f"Policy {entry.subject}: proposal {name} put in force", _at("proposals", name)
+
+
+def _proposal(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    name = found.get("proposal_id")
+    if name is None:
+        return f"Proposal for policy {entry.subject}", "/proposals"
+    refused = ", refused by its test" if found.get("status") == "refused" else ""
+    return f"Proposal for policy {entry.subject}{refused}: {found.get('change', '')}", _at("proposals", name)
+
+
+def _broken(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    target = f" of {100 * found['target']:g} %" if isinstance(found.get("target"), int | float) else ""
+    return f"The promised precision{target} is broken ({entry.subject})", "/monitor"
+
+
+def _change(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    action = str(found.get("action", "change"))
+    page = {"review": "reviews", "job": "jobs"}.get(action.partition(".")[0])
+    return f"{action.replace('.', ' ')}: {entry.subject}", _at(page, entry.subject) if page else None
+
+
+def _case(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    action = (found.get("decision") or {}).get("action")
+    return f"Case {entry.subject}{f': {action}' if action else ''}", None
+
+
+_SAID: Mapping[str, Callable[[Entry, Mapping[str, Any]], tuple[str, str | None]]] = {
+    "policy": _policy,
+    "activation": _activation,
+    "proposal": _proposal,
+    "calibration": lambda entry, _found: (f"Calibration {entry.subject[:12]} first used", None),
+    "promise.broken": _broken,
+    "rubric": lambda entry, _found: (f"Rubric {entry.subject}", None),
+    "change": _change,
+    "case": _case,
+}
 
 
 class Wish(Filters):
@@ -32,24 +115,20 @@ class Wish(Filters):
 
 
 @router.get("")
-async def audit_log(request: Request, viewer: ViewerDep, store: StoreDep, wish: Annotated[Wish, Query()]) -> Response:
+async def audit_log(visit: StoredVisit, wish: Annotated[Wish, Query()]) -> Response:
     """Records of what a person was shown, or of what version 0.2 watched, are listed if their kind is chosen."""
-    found = await store.ask(
-        lambda connection: overview.entries(
-            connection,
-            kinds=[wish.kind] if wish.kind else None,
-            without=() if wish.kind else (SEEN, WATCH),
-            subject=wish.subject.strip() or None,
-            person=wish.person.strip() or None,
-            before=wish.before,
-            limit=ROWS + 1,
-        )
+    found = await visit.ask(
+        overview.entries,
+        kinds=[wish.kind] if wish.kind else None,
+        without=() if wish.kind else (SEEN, WATCH),
+        subject=wish.subject.strip() or None,
+        person=wish.person.strip() or None,
+        before=wish.before,
+        limit=ROWS + 1,
     )
-    kinds = await store.ask(overview.entry_kinds)
-    return page(
-        request,
+    kinds = await visit.ask(overview.entry_kinds)
+    return visit.page(
         "audit_log.html",
-        viewer,
         part="list",
         wish=wish,
         lines=[entry_line(one) for one in found[:ROWS]],

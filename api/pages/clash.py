@@ -4,25 +4,21 @@ import time
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, File, HTTPException, Query, Request, Response, UploadFile
+from fastapi import APIRouter, File, HTTPException, Query, Response, UploadFile
 
 from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, concordance, words
 from metajudge.clashes.reviews import PANEL, calls_of, clash_of, clashes_in, is_clash, read_clashes, review_of_clash
 from metajudge.clashes.sheet import triage_of, verdict_of
 from metajudge.errors import InputError
+from metajudge.reviewables.reviewable import has_decided
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.store import overview
 from metajudge.store.overview import DecidedClash
-from metajudge.store.protocol import Store
 
-from ..audit import Action
-from ..deps import StoreDep
+from ..deps import Action
 from ..routes.reviews import existing
-from .access import ChangesDep, Viewer, ViewerDep
-from .case_view import may_see_decisions
 from .login import go_to
-from .page_route import PageRoute
-from .rendering import page
+from .page_route import PageRoute, StoredVisit
 
 router = APIRouter(prefix="/clash", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -30,39 +26,33 @@ ROWS = 25
 
 @router.get("")
 async def clashes(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
+    visit: StoredVisit,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
 ) -> Response:
-    return await _list(request, viewer, store, cursor, before=before)
+    return await _list(visit, cursor, before)
 
 
 @router.post("")
-async def add(
-    request: Request, viewer: ViewerDep, store: StoreDep, changes: ChangesDep, file: Annotated[UploadFile, File()]
-) -> Response:
+async def add(visit: StoredVisit, file: Annotated[UploadFile, File()]) -> Response:
     """Adds the evaluations of a file to the store, each once; redirects to the clash or the list."""
     try:
         records = read_clashes(await file.read(), file.filename or "the file")
         reviews = [review_of_clash(record, now=time.time()) for record in records]
     except InputError as error:
-        return await _list(request, viewer, store, None, http_status=422, problem=str(error))
-    new = await store.reviews.open(reviews)
-    await changes.note(Action.REVIEW_OPEN, PANEL, new=new, reviews=[one.review_id for one in reviews])
+        return await _list(visit, http_status=422, problem=str(error))
+    new = await visit.store.reviews.open(reviews)
+    await visit.note(Action.REVIEW_OPEN, PANEL, new=new, reviews=[one.review_id for one in reviews])
     return go_to(f"/reviews/{reviews[0].review_id}" if len(reviews) == 1 else "/clash")
 
 
 @router.get("/people")
-async def people(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
+async def people(visit: StoredVisit) -> Response:
     """How often the panel's winner is the one people choose."""
-    states = await clashes_in(store)
+    states = await clashes_in(visit.store)
     calls = calls_of(states)
-    return page(
-        request,
+    return visit.page(
         "clash_people.html",
-        viewer,
         found=concordance(calls) if calls else None,
         words=words,
         waiting=sum(state.status.value != "decided" for state in states),
@@ -73,38 +63,32 @@ async def people(request: Request, viewer: ViewerDep, store: StoreDep) -> Respon
 
 
 @router.get("/{review_id}")
-async def clash(store: StoreDep, review_id: str) -> Response:
+async def clash(visit: StoredVisit, review_id: str) -> Response:
     """Leads to the review of a clash."""
-    state = await existing(store, review_id)
+    state = await existing(visit, review_id)
     if not is_clash(state.review):
         raise HTTPException(404, f"review {review_id!r} is not about a clash")
     return go_to(f"/reviews/{state.review.review_id}")
 
 
 async def _list(
-    request: Request,
-    viewer: Viewer,
-    store: Store,
-    cursor: str | None,
-    *,
+    visit: StoredVisit,
+    cursor: str | None = None,
     before: int | None = None,
     http_status: int = 200,
     problem: str | None = None,
 ) -> Response:
-    found = await store.reviews.page(ReviewFilter(judge=PANEL), now=time.time(), limit=ROWS, cursor=cursor)
+    found = await visit.store.reviews.page(ReviewFilter(judge=PANEL), now=time.time(), limit=ROWS, cursor=cursor)
     rows = []
     for state in found.reviews:
         record = clash_of(state.review)
-        said = None
-        if record is not None and may_see_decisions(state, viewer.reviewer):
-            said = (verdict_of(record), triage_of(record))
-        rows.append((state, record, said))
-    alone = await store.ask(lambda connection: overview.decided_clashes(connection, before=before, limit=ROWS + 1))
-    shown, left_out = await that_may_be_seen(store, viewer, alone[:ROWS])
-    return page(
-        request,
+        # Others' decisions are not shown to a person who still has to decide independently, or is not named.
+        known = state.status == "decided" or has_decided(state, visit.viewer.reviewer)
+        rows.append((state, record, (verdict_of(record), triage_of(record)) if record is not None and known else None))
+    alone = await visit.ask(overview.decided_clashes, before=before, limit=ROWS + 1)
+    shown, left_out = await that_may_be_seen(visit, alone[:ROWS])
+    return visit.page(
         "clash_list.html",
-        viewer,
         http_status=http_status,
         rows=rows,
         next_cursor=found.next_cursor,
@@ -116,13 +100,11 @@ async def _list(
     )
 
 
-async def that_may_be_seen(
-    store: Store, viewer: Viewer, clashes: Sequence[DecidedClash]
-) -> tuple[list[DecidedClash], int]:
+async def that_may_be_seen(visit: StoredVisit, clashes: Sequence[DecidedClash]) -> tuple[list[DecidedClash], int]:
     """The clashes without those on items that the viewer still has to decide, and how many those are.
 
     Another panel's verdict on the same item would tell the reviewer of a blind review what to say.
     """
-    items = (await viewer.sight.undecided(store)).items if clashes else frozenset()
+    items = (await visit.sight.undecided(visit.store)).items if clashes else frozenset()
     shown = [one for one in clashes if one.item_id not in items]
     return shown, len(clashes) - len(shown)

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from ..routes.document import schema_of
+from ..routes.health import schema_of
 from .page_route import HEADERS
 from .rendering import environment
 

@@ -1,27 +1,21 @@
 """Jobs and runs: progress, cost and failures; a job can be cancelled."""
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from metajudge.store import dashboard, overview
-from metajudge.store.protocol import Store
 from metajudge.types import Assessment
 
-from ..audit import Action
-from ..authorization import ROUTES, owner_for
-from ..deps import ServiceDep, StoreDep
+from ..authorization import owner_for
+from ..deps import Action
 from ..panels import Choice
-from ..queue import JobState, JobStatus, results_page
-from ..service import Service
-from ..tasks import Asked
-from .access import ChangesDep, Viewer, ViewerDep, hidden_subjects, show_machine
+from ..tasks import Asked, JobState, JobStatus
 from .dashboard_view import OUTCOMES
 from .login import go_to
-from .page_route import PageRoute
-from .rendering import indented, page
+from .page_route import PageRoute, StoredVisit, Visit, VisitDep
+from .rendering import indented
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -42,79 +36,49 @@ _NOUNS = {"vet": "judgment", "clash": "clash", "case": "case"}
 RUN_TONES = {"finished": "good", "running": "accent", "interrupted": "warn", "budget": "warn", "failed": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The progress of a job; ``share`` in [0, 1]; ``about``: the first words of its first question, if known."""
-
-    status: JobStatus
-    share: float
-    asked: Asked
-    about: str | None = None
-
-    @property
-    def percent(self) -> int:
-        return int(100 * self.share)
-
-    @property
-    def count(self) -> str:
-        """How many records of what kind it has."""
-        return _count(self.status)
-
-
 @router.get("/jobs")
-async def jobs(request: Request, viewer: ViewerDep, running: ServiceDep, before: Name = None) -> Response:
-    found = await running.jobs.page(
-        before, ROWS + 1, owner_for(viewer.caller)
-    )  # one extra row shows whether there are more
-    older = found[ROWS - 1].job_id if len(found) > ROWS else None
-    found = found[:ROWS]
-    choices = await running.jobs.asked([status.job_id for status in found])
-    return page(
-        request,
+async def jobs(visit: VisitDep, before: Name = None) -> Response:
+    found = await visit.running.jobs.page(before, ROWS + 1, owner_for(visit.caller))  # one more shows whether more are
+    shown = found[:ROWS]
+    choices = await visit.running.jobs.asked([status.job_id for status in shown])
+    return visit.page(
         "jobs.html",
-        viewer,
         part="list",
-        jobs=[replace(_progress(status, choices), about=await _first_question(running, status)) for status in found],
-        older=older,
+        jobs=[_progress(status, choices, await _first_question(visit, status)) for status in shown],
+        older=shown[-1].job_id if len(found) > ROWS else None,
         newest=before is None,
-        moving=any(not status.state.ended for status in found),
+        moving=any(not status.state.ended for status in shown),
         tones=STATE_TONES,
     )
 
 
 @router.get("/jobs/{job_id}")
-async def job(
-    request: Request,
-    viewer: ViewerDep,
-    running: ServiceDep,
-    job_id: str,
-    after: Annotated[int, Query(ge=-1, le=2**62)] = -1,
-) -> Response:
-    status = await running.jobs.status(job_id)
-    blind = viewer.session.blind
-    found = None if blind else await results_page(running.jobs, job_id, after, ROWS)
+async def job(visit: VisitDep, job_id: str, after: Annotated[int, Query(ge=-1, le=2**62)] = -1) -> Response:
+    queue = visit.running.jobs
+    status = await queue.status(job_id)
+    blind = visit.viewer.session.blind
+    found = None if blind else await queue.results_page(job_id, after, ROWS)
     rows = [] if found is None else found.rows
     vets = status.kind == "vet"
     every = [(row.item, Assessment.model_validate_json(row.payload)) for row in rows] if vets else []
-    hidden = await _hidden(running, viewer)
+    hidden = await visit.hidden()
     results = [(item, one) for item, one in every if one.judgment_id not in hidden]
     others = [] if vets else [row for row in rows if row.judgment_id not in hidden]
-    await _shown(running, viewer, {*(one.judgment_id for _, one in results), *(row.judgment_id for row in others)})
-    made = _progress(status, await running.jobs.asked([job_id]))
-    first = await _first_question(running, status)
-    return page(
-        request,
+    subjects = {*(one.judgment_id for _, one in results), *(row.judgment_id for row in others)}
+    if visit.running.engine.store is not None and subjects:
+        await visit.show_waiting(subjects)
+    first, count = await _first_question(visit, status), _count(status)
+    return visit.page(
         "jobs_one.html",
-        viewer,
         part="job",
-        job=made,
-        heading=_heading(status, first),
-        questions=await _questions(running, [one for _, one in results]),
+        job=_progress(status, await queue.asked([job_id]), first),
+        heading=count if first is None else first if status.items == 1 else f"{count}, the first: {first}",
+        questions=await _questions(visit, [one for _, one in results]),
         results=results,
         others=others,
         left_out=len(rows) - len(results) - len(others),
         blind=blind,
-        may_cancel=ROUTES["POST /jobs/{job_id}/cancel"].permits(viewer.caller),
+        may_cancel=visit.permits("POST /jobs/{job_id}/cancel"),
         after=after,
         more=found.next_cursor if found is not None and len(rows) == ROWS else None,
         tones=STATE_TONES,
@@ -126,38 +90,27 @@ def _count(status: JobStatus) -> str:
     return f"{status.items} {noun}" if status.items == 1 else f"{status.items} {noun}{'es' if noun == 'clash' else 's'}"
 
 
-def _heading(status: JobStatus, first: str | None) -> str:
-    """What a job is about: its first question, or how many records it has."""
-    count = _count(status)
-    return count if first is None else first if status.items == 1 else f"{count}, the first: {first}"
-
-
-async def _questions(running: Service, results: Sequence[Assessment]) -> dict[str, str]:
+async def _questions(visit: Visit, results: Sequence[Assessment]) -> dict[str, str]:
     """First words of the questions, by the judgment's digest."""
     digests = [one.judgment_digest for one in results if one.judgment_digest]
-    if running.engine.store is None or not digests:
+    if visit.running.engine.store is None or not digests:
         return {}
-    return await running.engine.store.ask(lambda connection: overview.questions_by_digest(connection, digests))
+    return await visit.ask(overview.questions_by_digest, digests)
 
 
-async def _first_question(running: Service, status: JobStatus) -> str | None:
+async def _first_question(visit: Visit, status: JobStatus) -> str | None:
     """First words of the question of a job's first judgment; None before it is vetted, and for other records."""
     if not status.done or status.kind != "vet":
         return None
-    rows = (await results_page(running.jobs, status.job_id, -1, 1)).rows
+    rows = (await visit.running.jobs.results_page(status.job_id, -1, 1)).rows
     found = [Assessment.model_validate_json(row.payload) for row in rows]
-    return next(iter((await _questions(running, found)).values()), None)
+    return next(iter((await _questions(visit, found)).values()), None)
 
 
-async def _hidden(running: Service, viewer: Viewer) -> frozenset[str]:
-    store = running.engine.store
-    return frozenset() if store is None else await hidden_subjects(store, viewer)
-
-
-async def _has_hidden(running: Service, viewer: Viewer, job_id: str) -> bool:
-    hidden, after = await _hidden(running, viewer), -1
+async def _has_hidden(visit: Visit, job_id: str) -> bool:
+    hidden, after = await visit.hidden(), -1
     while hidden:
-        found = await results_page(running.jobs, job_id, after, CHECKED)
+        found = await visit.running.jobs.results_page(job_id, after, CHECKED)
         if any(row.judgment_id in hidden for row in found.rows):
             return True
         if found.next_cursor is None or len(found.rows) < CHECKED:
@@ -166,16 +119,8 @@ async def _has_hidden(running: Service, viewer: Viewer, job_id: str) -> bool:
     return False
 
 
-async def _shown(running: Service, viewer: Viewer, subjects: Set[str]) -> None:
-    """Records which subjects that wait for this person's decision are shown here."""
-    store = running.engine.store
-    if store is not None and subjects:
-        waiting = (await viewer.sight.undecided(store)).subjects
-        await show_machine(store, viewer, waiting & subjects)
-
-
 @router.get("/jobs/{job_id}/results.jsonl")
-async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Response:
+async def results(visit: VisitDep, job_id: str) -> Response:
     """All results as a file, for the session; the path under ``/v1`` needs a key.
 
     Raises:
@@ -183,75 +128,70 @@ async def results(viewer: ViewerDep, running: ServiceDep, job_id: str) -> Respon
     """
     from ..routes.jobs import results as all_results
 
-    if await _has_hidden(running, viewer, job_id):
+    if await _has_hidden(visit, job_id):
         raise HTTPException(403, "some of these wait for your blind decision: decide them first")
-    response = await all_results(running, job_id, "application/x-ndjson")
+    response = await all_results(visit.running, job_id, "application/x-ndjson")
     response.headers["Content-Disposition"] = 'attachment; filename="results.jsonl"'
     return response
 
 
 @router.post("/jobs/{job_id}/cancel")
-async def cancel(viewer: ViewerDep, running: ServiceDep, changes: ChangesDep, job_id: str) -> Response:
+async def cancel(visit: VisitDep, job_id: str) -> Response:
     """Items in flight stop within two seconds; results so far are kept. A job that has ended is not changed."""
-    status = await running.jobs.status(job_id)
+    status = await visit.running.jobs.status(job_id)
     if not status.state.ended:
-        status = await running.jobs.cancel(job_id)
-        await changes.note(Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
+        status = await visit.running.jobs.cancel(job_id)
+        await visit.note(Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
     return go_to(f"/jobs/{job_id}")
 
 
-def _progress(status: JobStatus, asked: Mapping[str, Asked]) -> Progress:
+def _progress(status: JobStatus, asked: Mapping[str, Asked], first: str | None) -> dict[str, Any]:
+    """A job, how far it is, and the first words of its first question, if known."""
     share = status.done / status.items if status.items else 0.0
-    return Progress(status, share, asked.get(status.job_id, Choice()))
+    settings = asked.get(status.job_id, Choice())
+    told = {"status": status, "asked": settings, "number": _count(status), "about": first}
+    return {**told, "share": share, "percent": int(100 * share)}
 
 
 @router.get("/runs")
-async def runs(
-    request: Request, viewer: ViewerDep, store: StoreDep, limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS
-) -> Response:
-    found = await store.runs(limit + 1)
+async def runs(visit: StoredVisit, limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = ROWS) -> Response:
+    found = await visit.store.runs(limit + 1)
     shown = found[:limit]
     names = [run.run_id for run in shown]
-    totals = await store.ask(lambda connection: dashboard.run_totals(connection, names))
-    return page(
-        request,
+    totals = await visit.ask(dashboard.run_totals, names)
+    return visit.page(
         "jobs_runs.html",
-        viewer,
-        questions=await store.ask(lambda connection: overview.first_questions(connection, names)),
-        judges=await _judges(store, viewer, names),
+        questions=await visit.ask(overview.first_questions, names),
+        judges=await _judges(visit, names),
         outcomes=OUTCOMES,
         runs=[(run, totals[run.run_id]) for run in shown],
-        blind=viewer.session.blind,
+        blind=visit.viewer.session.blind,
         more=min(MOST_RUNS, 2 * limit) if len(found) > limit and limit < MOST_RUNS else None,
         run_tones=RUN_TONES,
     )
 
 
 @router.get("/runs/{run_id}")
-async def run(request: Request, viewer: ViewerDep, store: StoreDep, run_id: str) -> Response:
-    found = next((one for one in await store.runs(MOST_RUNS) if one.run_id == run_id), None)
+async def run(visit: StoredVisit, run_id: str) -> Response:
+    found = next((one for one in await visit.store.runs(MOST_RUNS) if one.run_id == run_id), None)
     if found is None:
         raise HTTPException(404, f"there is no run {run_id!r} among the newest {MOST_RUNS} of this store")
-    totals = await store.ask(lambda connection: dashboard.run_totals(connection, [run_id]))
-    return page(
-        request,
+    blind = visit.viewer.session.blind
+    return visit.page(
         "jobs_run.html",
-        viewer,
         part="run",
         run=found,
-        question=(await store.ask(lambda connection: overview.first_questions(connection, [run_id]))).get(run_id),
-        judges=(await _judges(store, viewer, [run_id])).get(run_id),
+        question=(await visit.ask(overview.first_questions, [run_id])).get(run_id),
+        judges=(await _judges(visit, [run_id])).get(run_id),
         outcomes=OUTCOMES,
-        totals=totals[run_id],
+        totals=(await visit.ask(dashboard.run_totals, [run_id]))[run_id],
         config=indented(found.config),
-        summary=None if found.summary is None or viewer.session.blind else indented(found.summary),
-        blind=viewer.session.blind,
+        summary=None if found.summary is None or blind else indented(found.summary),
+        blind=blind,
         run_tones=RUN_TONES,
     )
 
 
-async def _judges(store: Store, viewer: Viewer, run_ids: list[str]) -> dict[str, list[str]]:
+async def _judges(visit: StoredVisit, run_ids: list[str]) -> dict[str, list[str]]:
     """The judges of some runs; none while a review hides its judge, whose name would stand beside its question."""
-    if await hidden_subjects(store, viewer):
-        return {}
-    return await store.ask(lambda connection: overview.run_judges(connection, run_ids))
+    return {} if await visit.hidden() else await visit.ask(overview.run_judges, run_ids)

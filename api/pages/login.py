@@ -6,10 +6,10 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from ..authorization import permits
+from ..deps import Service
 from ..keys import Caller
-from ..service import Service
-from .access import ViewerDep, change_session, session_of, sessions_of
-from .page_route import PageRoute
+from ..sessions import change_session, session_of, sessions_of
+from .page_route import PageRoute, VisitDep
 from .rendering import NAVIGATION, page
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -80,22 +80,17 @@ async def log_out(request: Request) -> Response:
 
 @router.post("/preferences")
 async def preferences(
-    request: Request,
-    viewer: ViewerDep,
+    visit: VisitDep,
     reviewer: Annotated[str | None, Form(max_length=200)] = None,
     blind: Annotated[bool | None, Form()] = None,
     plain: Annotated[bool | None, Form()] = None,
     next: Annotated[str, Form()] = HOME,
 ) -> Response:
     """Changes the given settings of the session: reviewer's name, blind mode, plain text."""
-    update: dict[str, object] = {}
-    if reviewer is not None:
-        if not reviewer.strip():
-            raise HTTPException(422, "reviewer: enter your name")
-        update["reviewer"] = reviewer.strip()
-    if blind is not None:
-        update["blind"] = blind
-    if plain is not None:
-        update["plain"] = plain
-    change_session(request, viewer.session.model_copy(update=update))
+    name = None if reviewer is None else reviewer.strip()
+    if name == "":
+        raise HTTPException(422, "reviewer: enter your name")
+    given = {"reviewer": name, "blind": blind, "plain": plain}
+    update = {setting: value for setting, value in given.items() if value is not None}
+    change_session(visit.request, visit.viewer.session.model_copy(update=update))
     return go_to(next)

@@ -1,18 +1,15 @@
 """``/outcomes``: what became of judgments, clashes and cases in the end, by machines and by people."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from metajudge.outcomes.model import By, FinalOutcome, Kind, OutcomeCount, OutcomeFilter, OutcomeName
 from metajudge.store.outcomes import AT_ONCE
 
-from ..deps import StoreDep
-from .access import ViewerDep, hidden_subjects, show_machine
-from .page_route import Filters, PageRoute
-from .rendering import page
+from .page_route import Filters, PageRoute, StoredVisit, midnight
 
 router = APIRouter(prefix="/outcomes", include_in_schema=False, route_class=PageRoute)
 ROWS = 25
@@ -39,40 +36,33 @@ class Wish(Filters):
     @property
     def filter(self) -> OutcomeFilter:
         """The filter for the store; days are UTC."""
-        since = None if self.since is None else datetime(self.since.year, self.since.month, self.since.day, tzinfo=UTC)
         return OutcomeFilter(
             kind=self.kind,
             outcome=self.outcome,
             by=self.by,
             policy=self.policy.strip() or None,
-            since=None if since is None else since.timestamp(),
+            since=midnight(self.since),
             current=not self.history,
         )
 
 
 @router.get("")
 async def outcomes(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
-    wish: Annotated[Wish, Query()],
-    before: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    visit: StoredVisit, wish: Annotated[Wish, Query()], before: Annotated[int | None, Query(ge=0, le=2**62)] = None
 ) -> Response:
-    await store.outcomes.collect_all(AT_ONCE)
-    found = await store.outcomes.page(wish.filter, before=before, limit=ROWS + 1)
-    hidden = await hidden_subjects(store, viewer)
+    stored = visit.store.outcomes
+    await stored.collect_all(AT_ONCE)
+    found = await stored.page(wish.filter, before=before, limit=ROWS + 1)
+    hidden = await visit.hidden()
     shown = [one for one in found[:ROWS] if one.subject_id not in hidden]
-    waiting = (await viewer.sight.undecided(store)).subjects
-    await show_machine(store, viewer, waiting & {one.subject_id for one in shown})
-    return page(
-        request,
+    await visit.show_waiting({one.subject_id for one in shown})
+    return visit.page(
         "outcomes.html",
-        viewer,
         part="list",
         wish=wish,
         found=shown,
         left_out=len(found[:ROWS]) - len(shown),
-        counts=_totals(await store.outcomes.counts(wish.filter)),
+        counts=_totals(await stored.counts(wish.filter)),
         older=found[ROWS - 1].number if len(found) > ROWS else None,
         newest=before is None,
         names=list(OutcomeName),

@@ -1,26 +1,41 @@
-"""What all pages share: security headers, form tokens, the session cookie, and error pages."""
+"""What all pages share: security headers, form tokens, the session cookie, error pages, and what a route is given."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+import time
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from fastapi import HTTPException, Request, Response
+from fastapi import Depends, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from ..admission import ClientGoneError
+from metajudge.reviews.seen import remember_seen
+
+from ..authorization import ROUTES
+from ..computing import ClientGoneError
+from ..deps import Call, ServiceDep, Sight
 from ..errors import ProblemError, status_of
-from .access import LoginNeededError, Viewer, cookie_name, drop_ended_session, session_of, sessions_of, viewer
-from .rendering import error_page, wants_part
-from .sessions import SESSION_S
+from ..sessions import (
+    SESSION_S,
+    LoginNeededError,
+    Viewer,
+    cookie_name,
+    drop_ended_session,
+    session_of,
+    sessions_of,
+    viewer,
+)
+from .rendering import error_page, page, wants_part
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-HEADERS = {  # beside those of every response (api/request_log.py)
+HEADERS = {  # beside those of every response (api/app.py)
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -54,6 +69,73 @@ class Filters(BaseModel):
         """The address of the list with these filters and further ones."""
         given = {**self.given, **more}
         return f"{self.PATH}?{urlencode(given)}" if given else self.PATH
+
+
+def midnight(day: date | None) -> float | None:
+    """The beginning of a day (UTC) in seconds since the epoch."""
+    return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Visit(Call):
+    """A person's request for a page."""
+
+    viewer: Viewer
+
+    @property
+    def sight(self) -> Sight:
+        """What the person may see."""
+        return Sight(self.caller, self.viewer.reviewer)
+
+    def permits(self, route: str) -> bool:
+        """Whether the person may use another route, given as ``METHOD PATH``."""
+        return ROUTES[route].permits(self.caller)
+
+    def page(self, template: str, *, http_status: int = 200, part: str | None = None, **given: Any) -> Response:
+        """Renders a template for the person; see :func:`.rendering.page`."""
+        return page(self.request, template, self.viewer, http_status=http_status, part=part, **given)
+
+    async def waiting(self) -> frozenset[str]:
+        """Ids of the judgments, clashes and cases that wait for the person's decision."""
+        return (await self.sight.undecided(self.store)).subjects
+
+    async def hidden(self) -> frozenset[str]:
+        """Ids of judgments, clashes and cases whose machine results are hidden: those that the person decides blind,
+        in blind mode or because the policy wants it; without a store none.
+
+        Every list and every search leaves these out, or shows of them what a reviewer reads alone.
+        """
+        if self.running.engine.store is None:
+            return frozenset()
+        undecided = await self.sight.undecided(self.store)
+        return undecided.subjects if self.viewer.session.blind else undecided.blind
+
+    async def show_machine(self, subject_ids: Collection[str]) -> None:
+        """Records that the person sees machine results: later decisions on these subjects are not blind."""
+        await remember_seen(self.store.audit_log, subject_ids, self.viewer.person, now=time.time())
+
+    async def show_waiting(self, subject_ids: Collection[str]) -> None:
+        """The same of a list, for those of its subjects that wait for the person's decision."""
+        await self.show_machine(await self.waiting() & set(subject_ids))
+
+
+async def visit(request: Request, running: ServiceDep, one: Annotated[Viewer, Depends(viewer)]) -> Visit:
+    """The request for a page."""
+    return Visit(request, running, one.caller, one)
+
+
+async def stored_visit(given: Annotated[Visit, Depends(visit)]) -> Visit:
+    """The same, of a page that needs the store.
+
+    Raises:
+        StoreError: the service has no store.
+    """
+    assert given.store is not None
+    return given
+
+
+VisitDep = Annotated[Visit, Depends(visit)]
+StoredVisit = Annotated[Visit, Depends(stored_visit)]
 
 
 class PageRoute(APIRoute):

@@ -1,58 +1,29 @@
 """Policies with their bands, versions and simulations; proposals with evidence, which an administrator activates."""
 
-import time
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
-from fastapi import APIRouter, Form, HTTPException, Request, Response
+from fastapi import APIRouter, Form, Response
 
 from metajudge.decision import BUILTIN_POLICIES, Policy, parse_draft
 from metajudge.errors import InputError, PolicyError
-from metajudge.feedback.changes import Proposal
 from metajudge.feedback.loop import ACTIVATION, BACKTEST, POLICY, FeedbackLoop
 from metajudge.feedback.simulation import Simulation, simulate
 from metajudge.store import overview
-from metajudge.store.protocol import Store
 
-from ..audit import Action
-from ..authorization import ROUTES
-from ..deps import ServiceDep, StoreDep
+from ..errors import answered_as
 from ..panels import policy_names
-from ..routes.feedback import existing_proposal
-from .access import ChangesDep, Viewer, ViewerDep
+from ..routes.feedback import backtest_again, existing_proposal, loop_of, propose_now, put_in_force
 from .login import go_to
-from .page_route import PageRoute
-from .rendering import page
+from .page_route import PageRoute, StoredVisit
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 STATUS_TONES = {"waits": "accent", "active": "good", "replaced": "", "refused": "warn"}
 Reason = Annotated[str, Form(max_length=10_000)]
+PROPOSALS = "GET /proposals"
 SIMULATED = 20_000
 """The newest assessments that a simulation on the page looks at."""
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyLine:
-    """A policy in force; ``problem`` says why it cannot be used, and ``policy`` is then None."""
-
-    name: str
-    policy: Policy | None
-    built_in: bool
-    proposals: int
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a policy; ``by`` and ``reason`` are those of an activation, if any."""
-
-    digest: str
-    at: float
-    by: str | None
-    reason: str
-    proposal_id: str | None
-    in_force: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,86 +54,70 @@ class Tried:
         return self.drafted or self.in_force
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalLine:
-    """A proposal and what became of it: ``waits``, ``active``, ``replaced`` or ``refused``."""
-
-    proposal: Proposal
-    status: str
-
-
 @router.get("/policies")
-async def policies(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
-    loop = FeedbackLoop(store, clock=time.time)
-    waiting = [line.proposal.name for line in await _proposals(loop) if line.status == "waits"]
-    lines = []
-    for name in await policy_names(store):
-        built_in, count = name in BUILTIN_POLICIES, waiting.count(name)
+async def policies(visit: StoredVisit) -> Response:
+    """The policies in force; of one that cannot be used the problem."""
+    loop = loop_of(visit)
+    waiting = [line["proposal"].name for line in await _proposals(loop) if line["status"] == "waits"]
+    lines: list[dict[str, Any]] = []
+    for name in await policy_names(visit.store):
+        line = {"name": name, "built_in": name in BUILTIN_POLICIES, "proposals": waiting.count(name)}
         try:
-            lines.append(PolicyLine(name, await loop.active(name), built_in, count))
+            lines.append({**line, "policy": await loop.active(name)})
         except PolicyError as error:
-            lines.append(PolicyLine(name, None, built_in, count, str(error)))
-    return page(request, "policies.html", viewer, lines=lines, may_see=_sees_proposals(viewer))
+            lines.append({**line, "policy": None, "problem": str(error)})
+    return visit.page("policies.html", lines=lines, may_see=visit.permits(PROPOSALS))
 
 
 @router.get("/policies/{name}")
-async def policy(request: Request, viewer: ViewerDep, store: StoreDep, name: str) -> Response:
-    return await _policy_page(request, viewer, store, name)
+async def policy(visit: StoredVisit, name: str) -> Response:
+    return await _policy_page(visit, name)
 
 
 @router.post("/policies/{name}/propose")
-async def propose(
-    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, changes: ChangesDep, name: str
-) -> Response:
+async def propose(visit: StoredVisit, name: str) -> Response:
     """Looks for changes that people's decisions suggest, and tests each."""
-    loop = FeedbackLoop(store, clock=time.time)
     try:
-        found = await running.computing.ask(lambda: loop.propose(name))
+        found = await propose_now(visit, name)
     except InputError as error:
-        return await _policy_page(request, viewer, store, name, http_status=422, problem=str(error))
-    await changes.note(Action.FEEDBACK_PROPOSE, name, proposals=[one.proposal_id for one in found])
+        return await _policy_page(visit, name, http_status=422, problem=str(error))
     if found:
         return go_to("/proposals")
     nothing = "No change fits people's decisions better: there are too few, or none disagrees with the policy."
-    return await _policy_page(request, viewer, store, name, problem=nothing)
+    return await _policy_page(visit, name, problem=nothing)
 
 
 @router.post("/policies/{name}/simulate")
 async def simulation(
-    request: Request,
-    viewer: ViewerDep,
-    running: ServiceDep,
-    store: StoreDep,
+    visit: StoredVisit,
     name: str,
     draft: Annotated[str, Form(max_length=100_000)] = "",
     proposal_id: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
     """What the policy, and a draft or a proposal, would decide on what is stored; nothing is changed."""
-    unnamed = (await viewer.sight.undecided(store)).subjects
+    unnamed = await visit.waiting()
 
     async def tried() -> Tried:
-        loop = FeedbackLoop(store, clock=time.time)
+        loop = loop_of(visit)
         now = await loop.active(name)
         if proposal_id:
             after = (await loop.proposal(proposal_id)).policy
         else:
             after = parse_draft(draft) if draft.strip() else now
-        found = await simulate(store, now, newest=SIMULATED, unnamed=unnamed)
+        found = await simulate(visit.store, now, newest=SIMULATED, unnamed=unnamed)
         if after.digest == now.digest:
             return Tried(None, found, None)
-        return Tried(after, found, await simulate(store, after, now, newest=SIMULATED, unnamed=unnamed))
+        return Tried(after, found, await simulate(visit.store, after, now, newest=SIMULATED, unnamed=unnamed))
 
     try:
-        found = await running.computing.ask(tried)
+        found = await visit.running.computing.ask(tried)
     except (InputError, PolicyError) as error:
-        return await _policy_page(request, viewer, store, name, http_status=422, problem=str(error), draft=draft)
-    return await _policy_page(request, viewer, store, name, tried=found, draft=draft)
+        return await _policy_page(visit, name, http_status=422, problem=str(error), draft=draft)
+    return await _policy_page(visit, name, tried=found, draft=draft)
 
 
 async def _policy_page(
-    request: Request,
-    viewer: Viewer,
-    store: Store,
+    visit: StoredVisit,
     name: str,
     *,
     http_status: int = 200,
@@ -170,26 +125,25 @@ async def _policy_page(
     tried: Tried | None = None,
     draft: str = "",
 ) -> Response:
-    loop = FeedbackLoop(store, clock=time.time)
-    try:
+    loop = loop_of(visit)
+    with answered_as({PolicyError: 404}):
         found = await loop.active(name)
-    except PolicyError as error:
-        raise HTTPException(404, str(error)) from None
-    sees = _sees_proposals(viewer)
-    return page(
-        request,
+    sees = visit.permits(PROPOSALS)
+    as_file = yaml.safe_dump(
+        found.model_dump(mode="json", exclude_none=True), sort_keys=False, allow_unicode=True, width=100
+    )
+    return visit.page(
         "policies_one.html",
-        viewer,
         http_status=http_status,
         policy=found,
-        versions=await _versions(store, name, found.digest),
-        decided=await store.ask(lambda connection: overview.decided_by(connection, name)),
-        proposals=[line for line in await _proposals(loop) if line.proposal.name == name] if sees else [],
+        versions=await _versions(visit, name, found.digest),
+        decided=await visit.ask(overview.decided_by, name),
+        proposals=[line for line in await _proposals(loop) if line["proposal"].name == name] if sees else [],
         may_see=sees,
-        may_propose=ROUTES["POST /policies/{name}/propose"].permits(viewer.caller),
-        may_simulate=ROUTES["POST /policies/{name}/simulate"].permits(viewer.caller),
+        may_propose=visit.permits("POST /policies/{name}/propose"),
+        may_simulate=visit.permits("POST /policies/{name}/simulate"),
         tried=tried,
-        draft=draft or _as_yaml(found),
+        draft=draft or as_file,
         simulated=SIMULATED,
         problem=problem,
         tones_of=STATUS_TONES,
@@ -197,126 +151,88 @@ async def _policy_page(
 
 
 @router.get("/proposals")
-async def proposals(request: Request, viewer: ViewerDep, store: StoreDep) -> Response:
-    found = await _proposals(FeedbackLoop(store, clock=time.time))
-    return page(request, "proposals.html", viewer, lines=found, tones_of=STATUS_TONES)
+async def proposals(visit: StoredVisit) -> Response:
+    return visit.page("proposals.html", lines=await _proposals(loop_of(visit)), tones_of=STATUS_TONES)
 
 
 @router.get("/proposals/{proposal_id}")
-async def proposal(request: Request, viewer: ViewerDep, store: StoreDep, proposal_id: str) -> Response:
-    return await _proposal_page(request, viewer, store, proposal_id)
+async def proposal(visit: StoredVisit, proposal_id: str) -> Response:
+    return await _proposal_page(visit, proposal_id)
 
 
 @router.post("/proposals/{proposal_id}/backtest")
-async def backtest(
-    request: Request, viewer: ViewerDep, running: ServiceDep, store: StoreDep, changes: ChangesDep, proposal_id: str
-) -> Response:
+async def backtest(visit: StoredVisit, proposal_id: str) -> Response:
     """Tests a proposal on all cases decided by now."""
-    loop, found = await existing_proposal(store, proposal_id)
     try:
-        made = await running.computing.ask(lambda: loop.backtest(proposal_id))
+        await backtest_again(visit, proposal_id)
     except (InputError, PolicyError) as error:
-        return await _proposal_page(request, viewer, store, proposal_id, http_status=422, problem=str(error))
-    await changes.note(Action.FEEDBACK_BACKTEST, proposal_id, policy=found.name, better=made.better)
+        return await _proposal_page(visit, proposal_id, http_status=422, problem=str(error))
     return go_to(f"/proposals/{proposal_id}")
 
 
 @router.post("/proposals/{proposal_id}/activate")
-async def activate(
-    request: Request, viewer: ViewerDep, store: StoreDep, changes: ChangesDep, proposal_id: str, reason: Reason = ""
-) -> Response:
+async def activate(visit: StoredVisit, proposal_id: str, reason: Reason = "") -> Response:
     """Puts a proposal in force, under the person's name."""
-    loop, found = await existing_proposal(store, proposal_id)
     try:
-        made = await loop.activate(proposal_id, by=viewer.reviewer or viewer.caller.name, reason=reason.strip())
+        await put_in_force(visit, proposal_id, visit.viewer.reviewer or visit.caller.name, reason.strip())
     except (InputError, PolicyError) as error:
-        return await _proposal_page(
-            request, viewer, store, proposal_id, http_status=422, problem=str(error), reason=reason
-        )
-    await changes.note(
-        Action.FEEDBACK_ACTIVATE, found.name, proposal_id=proposal_id, digest=made.digest, before=made.base_digest
-    )
+        return await _proposal_page(visit, proposal_id, http_status=422, problem=str(error), reason=reason)
     return go_to(f"/proposals/{proposal_id}")
 
 
 async def _proposal_page(
-    request: Request,
-    viewer: Viewer,
-    store: Store,
-    proposal_id: str,
-    *,
-    http_status: int = 200,
-    problem: str = "",
-    reason: str = "",
+    visit: StoredVisit, proposal_id: str, *, http_status: int = 200, problem: str = "", reason: str = ""
 ) -> Response:
-    loop, found = await existing_proposal(store, proposal_id)
-    line = next(one for one in await _proposals(loop) if one.proposal.proposal_id == proposal_id)
-    tests = await store.audit_log.entries(BACKTEST, proposal_id)
-    return page(
-        request,
+    loop, found = await existing_proposal(visit, proposal_id)
+    line = next(one for one in await _proposals(loop) if one["proposal"].proposal_id == proposal_id)
+    tests = await visit.store.audit_log.entries(BACKTEST, proposal_id)
+    return visit.page(
         "proposals_one.html",
-        viewer,
         http_status=http_status,
         proposal=found,
-        status=line.status,
-        base=await _content(store, found.name, found.base_digest),
+        status=line["status"],
+        base=await _content(visit, found.name, found.base_digest),
         tests=[(one.recorded_at, one.payload["backtest"]) for one in reversed(tests)],
-        may_activate=ROUTES["POST /proposals/{proposal_id}/activate"].permits(viewer.caller),
+        may_activate=visit.permits("POST /proposals/{proposal_id}/activate"),
         problem=problem,
         reason=reason,
         tones_of=STATUS_TONES,
     )
 
 
-async def _proposals(loop: FeedbackLoop) -> list[ProposalLine]:
-    """All proposals with what became of them, newest first."""
-    activated = [one.proposal_id for one in await loop.activations()]
+async def _proposals(loop: FeedbackLoop) -> list[dict[str, Any]]:
+    """All proposals, newest first, with what became of each: ``waits``, ``active``, ``replaced`` or ``refused``."""
     newest = {one.name: one.proposal_id for one in await loop.activations()}
+    activated = [one.proposal_id for one in await loop.activations()]
     lines = []
     for one in reversed(await loop.proposals()):
         if one.proposal_id in activated:
             status = "active" if newest.get(one.name) == one.proposal_id else "replaced"
         else:
             status = "waits" if one.status == "proposed" else "refused"
-        lines.append(ProposalLine(one, status))
+        lines.append({"proposal": one, "status": status})
     return lines
 
 
-async def _versions(store: Store, name: str, in_force: str) -> list[Version]:
-    """The versions of a policy that are stored, and those activated; newest first."""
-    stored = await store.audit_log.entries(POLICY, name)
-    activated = await store.audit_log.entries(ACTIVATION, name)
+async def _versions(visit: StoredVisit, name: str, in_force: str) -> list[dict[str, Any]]:
+    """The versions of a policy that are stored, and those activated, with by whom and why; newest first."""
+    stored = await visit.store.audit_log.entries(POLICY, name)
+    activated = await visit.store.audit_log.entries(ACTIVATION, name)
     found = sorted((*stored, *activated), key=lambda entry: entry.entry_id, reverse=True)
+    usual = {"digest": "", "by": None, "reason": "", "proposal_id": None}
     return [
-        Version(
-            str(entry.payload.get("digest", "")),
-            entry.recorded_at,
-            entry.payload.get("by"),
-            str(entry.payload.get("reason", "")),
-            entry.payload.get("proposal_id"),
-            entry.payload.get("digest") == in_force,
-        )
+        {**usual, **entry.payload, "at": entry.recorded_at, "in_force": entry.payload.get("digest") == in_force}
         for entry in found
     ]
 
 
-async def _content(store: Store, name: str, digest: str) -> Policy | None:
+async def _content(visit: StoredVisit, name: str, digest: str) -> Policy | None:
     """A stored version of a policy; None if it is not stored, as a built-in one that decided nothing."""
-    for entry in await store.audit_log.entries(POLICY, name):
+    for entry in await visit.store.audit_log.entries(POLICY, name):
         if entry.payload.get("digest") == digest:
             return Policy.model_validate(entry.payload["policy"])
     try:
-        found = await FeedbackLoop(store, clock=time.time).active(name)
+        found = await loop_of(visit).active(name)
     except PolicyError:
         return None
     return found if found.digest == digest else None
-
-
-def _as_yaml(policy: Policy) -> str:
-    """A policy as its file would say it."""
-    data = policy.model_dump(mode="json", exclude_none=True)
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-
-
-def _sees_proposals(viewer: Viewer) -> bool:
-    return ROUTES["GET /proposals"].permits(viewer.caller)

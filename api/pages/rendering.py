@@ -23,7 +23,7 @@ from metajudge.store.excerpts import excerpt, plain
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking
 
 from ..authorization import permits
-from .access import Viewer
+from ..sessions import Viewer
 from .judged_text import judged
 
 LONGEST = 6_000

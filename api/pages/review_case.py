@@ -3,18 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import ValidationError
 
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviewables.deciding import (
-    Carried,
-    amend,
     carries_over,
-    decide,
-    decide_item,
     decides_blind,
     item_states,
     own_decision,
@@ -24,19 +20,14 @@ from metajudge.reviewables.deciding import (
 from metajudge.reviewables.reviewable import Answer, Reviewable, has_decided
 from metajudge.reviewables.sheet import Passage, Sheet
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.reviews.review import Comment, Outcome, ReviewState
+from metajudge.reviews.review import Outcome, ReviewState
 from metajudge.store.protocol import AuditEntry, Store
 
-from ..audit import KIND as CHANGE
-from ..audit import Action
-from ..deps import ServiceDep, StoreDep
-from ..routes.reviews import existing, note_decisions
-from .access import ChangesDep, Viewer, ViewerDep
-from .case_view import Event
+from ..deps import CHANGE
+from ..routes.reviews import amended_by, decided_by, existing, offer, remark
 from .login import go_to
-from .page_route import PageRoute
-from .rendering import page
-from .review_queue import Done, Wish, WishDep, decided_just_now, hides, named, progress_of, to_next
+from .page_route import PageRoute, StoredVisit
+from .review_queue import Wish, WishDep, decided_just_now, hides, named, progress_of, to_next
 
 router = APIRouter(prefix="/reviews", include_in_schema=False, route_class=PageRoute)
 PAGE, PAGES_BACK = 200, 5
@@ -57,22 +48,18 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """Another review of the same item.
+class Event:
+    """One line of a review's history."""
 
-    Attributes:
-        carries: whether an own verdict on the one says the same of the other, and the viewer can still decide it.
-    """
-
-    state: ReviewState
-    carries: bool
+    at: float | None
+    what: str
+    who: str = ""
+    reason: str = ""
 
 
 @router.get("/{review_id}")
 async def case(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
+    visit: StoredVisit,
     wish: WishDep,
     review_id: str,
     done: Annotated[str | None, Query(max_length=200)] = None,
@@ -81,101 +68,61 @@ async def case(
     second: Annotated[str, Query(max_length=50)] = "",
 ) -> Response:
     """One review; ``first`` and ``second`` are the labels of two responses whose differences are marked."""
-    state = await existing(store, review_id)
-    made = await decided_just_now(store, viewer, done)
-    return await _review_page(
-        request, viewer, store, wish, state, done=made, amending=amending, differing=(first, second)
-    )
+    state = await existing(visit, review_id)
+    made = await decided_just_now(visit, done)
+    return await _review_page(visit, wish, state, done=made, amending=amending, differing=(first, second))
 
 
 @router.post("/{review_id}/decide")
 async def decide_review(
-    request: Request,
-    running: ServiceDep,
-    viewer: ViewerDep,
-    store: StoreDep,
-    changes: ChangesDep,
-    wish: WishDep,
-    review_id: str,
-    item: Annotated[bool, Form()] = False,
+    visit: StoredVisit, wish: WishDep, review_id: str, item: Annotated[bool, Form()] = False
 ) -> Response:
     """Applies the library's rules; refused input is shown again."""
-    draft = await _draft(request)
-    state = await existing(store, review_id)
+    draft = await _draft(visit.request)
     try:
-        answer = _answer(draft, blind=await hides(store, viewer, state))
-        named(viewer)
-        if item and answer.outcome is None:
-            made = await decide_item(store, review_id, viewer.person, answer)
-        else:
-            made = Carried((await decide(store, review_id, viewer.person, answer),), {})
+        answer = await _answer(visit, review_id, draft)
+        whole = item and answer.outcome is None
+        made = await decided_by(visit, review_id, visit.viewer.person, answer, whole_item=whole)
     except (ReviewError, InputError) as error:
-        return await _refused(request, viewer, store, wish, review_id, error, draft)
-    await note_decisions(running, store, changes, made.recorded)
+        return await _refused(visit, wish, review_id, error, draft)
     following = wish.model_copy(update={"status": "open"})
-    return await to_next(store, viewer, changes, following, done=review_id, item=state.review.item_id)
+    return await to_next(visit, following, done=review_id, item=made.recorded[0].state.review.item_id)
 
 
 @router.post("/{review_id}/amend")
-async def amend_review(
-    request: Request,
-    running: ServiceDep,
-    viewer: ViewerDep,
-    store: StoreDep,
-    changes: ChangesDep,
-    wish: WishDep,
-    review_id: str,
-) -> Response:
+async def amend_review(visit: StoredVisit, wish: WishDep, review_id: str) -> Response:
     """Replaces the viewer's decision; the earlier one stays in the history."""
-    draft = await _draft(request)
-    state = await existing(store, review_id)
+    draft = await _draft(visit.request)
     try:
-        named(viewer)
-        answer = _answer(draft, blind=await hides(store, viewer, state))
-        made = await amend(store, review_id, viewer.person, answer)
+        await amended_by(visit, review_id, visit.viewer.person, await _answer(visit, review_id, draft))
     except (ReviewError, InputError) as error:
-        return await _refused(request, viewer, store, wish, review_id, error, draft, amending=True)
-    await note_decisions(running, store, changes, [made])
+        return await _refused(visit, wish, review_id, error, draft, amending=True)
     return go_to(f"/reviews/{review_id}{wish.query}")
 
 
 @router.post("/{review_id}/comment")
 async def comment(
-    request: Request,
-    viewer: ViewerDep,
-    store: StoreDep,
-    changes: ChangesDep,
-    wish: WishDep,
-    review_id: str,
-    text: Annotated[str, Form(max_length=10_000)] = "",
+    visit: StoredVisit, wish: WishDep, review_id: str, text: Annotated[str, Form(max_length=10_000)] = ""
 ) -> Response:
     """Adds a remark, which is kept and never changed."""
-    await existing(store, review_id)
+    await existing(visit, review_id)
     try:
-        made = Comment(review_id=review_id, author=named(viewer), at=time.time(), text=text.strip())
+        await remark(visit, review_id, named(visit), text.strip())
     except ValidationError:
-        error = InputError("write the comment first")
-        return await _refused(request, viewer, store, wish, review_id, error, Draft())
-    await store.reviews.comment(made)
-    await changes.note(Action.REVIEW_COMMENT, review_id, reviewer=made.author)
+        return await _refused(visit, wish, review_id, InputError("write the comment first"), Draft())
     return go_to(f"/reviews/{review_id}{wish.query}")
 
 
 @router.post("/{review_id}/assign")
 async def assign(
-    viewer: ViewerDep,
-    store: StoreDep,
-    changes: ChangesDep,
+    visit: StoredVisit,
     wish: WishDep,
     review_id: str,
     reviewer: Annotated[str, Form(max_length=200)] = "",
     remove: Annotated[bool, Form()] = False,
 ) -> Response:
     """Offers the review to one person more, or takes it back."""
-    await existing(store, review_id)
-    by = viewer.reviewer or viewer.caller.name
-    if await store.reviews.assign([review_id], reviewer, by=by, now=time.time(), on=not remove):
-        await changes.note(Action.REVIEW_ASSIGN, review_id, reviewer=reviewer, removed=remove)
+    await offer(visit, review_id, reviewer, by=visit.viewer.reviewer or visit.caller.name, remove=remove)
     return go_to(f"/reviews/{review_id}{wish.query}")
 
 
@@ -194,10 +141,17 @@ async def _draft(request: Request) -> Draft:
     return Draft(text("outcome", 50), text("verdict", 1000), text("typed", 1000), scores, text("reason", 10_000))
 
 
-def _answer(draft: Draft, *, blind: bool) -> Answer:
-    """The answer in a form: one button was pressed, or a verdict was typed. Raises InputError: neither."""
+async def _answer(visit: StoredVisit, review_id: str, draft: Draft) -> Answer:
+    """The answer in a form: one button was pressed, or a verdict was typed.
+
+    Raises:
+        HTTPException: 404, no such review; 422, the person has given no name.
+        InputError: neither.
+    """
+    blind = await hides(visit, await existing(visit, review_id))
     if not draft.outcome and not draft.verdict and not draft.typed:
         raise InputError("choose a decision first: nothing was recorded")
+    named(visit)
     scores = tuple(f"{name}={value}" for name, value in draft.scores.items() if value)
     modifies = draft.outcome == Outcome.MODIFY
     verdict = (draft.verdict or draft.typed or None) if modifies or not draft.outcome else None
@@ -205,9 +159,7 @@ def _answer(draft: Draft, *, blind: bool) -> Answer:
 
 
 async def _refused(
-    request: Request,
-    viewer: Viewer,
-    store: Store,
+    visit: StoredVisit,
     wish: Wish,
     review_id: str,
     error: InputError | ReviewError,
@@ -216,37 +168,34 @@ async def _refused(
     amending: bool = False,
 ) -> Response:
     status = 409 if isinstance(error, ReviewError) else 422
-    state = await existing(store, review_id)
+    state = await existing(visit, review_id)
     return await _review_page(
-        request, viewer, store, wish, state, http_status=status, problem=str(error), draft=draft, amending=amending
+        visit, wish, state, http_status=status, problem=str(error), draft=draft, amending=amending
     )
 
 
 async def _review_page(
-    request: Request,
-    viewer: Viewer,
-    store: Store,
+    visit: StoredVisit,
     wish: Wish,
     state: ReviewState,
     *,
-    http_status: int = 200,
-    problem: str | None = None,
+    amending: bool,
     draft: Draft = Draft(),
-    done: Done | None = None,
-    amending: bool = False,
     differing: tuple[str, str] = ("", ""),
+    problem: str | None = None,
+    done: dict[str, Any] | None = None,
+    http_status: int = 200,
 ) -> Response:
-    reviewer, review = viewer.reviewer, state.review
-    blind = await hides(store, viewer, state)
+    store, viewer, review = visit.store, visit.viewer, state.review
+    reviewer = viewer.reviewer
+    blind = await hides(visit, state)
     one = await reviewable_of(store, state, whole=not blind)
     sheet = await view_of(store, one, viewer.person, blind=blind)
     decided = has_decided(state, reviewer)
     before, after = await _around(store, wish.filter(viewer), review.review_id)
     changes = await store.audit_log.entries(CHANGE, review.review_id)
-    return page(
-        request,
+    return visit.page(
         "review_case.html",
-        viewer,
         http_status=http_status,
         sheet=sheet,
         state=state,
@@ -265,7 +214,7 @@ async def _review_page(
         done=done,
         compared=_compared(sheet, differing),
         asked_for_differences=bool(differing[0]),
-        progress=await progress_of(store, viewer, wish),
+        progress=await progress_of(visit, wish),
         seen=not await decides_blind(store, review, viewer.person),
     )
 
@@ -278,15 +227,14 @@ def _compared(sheet: Sheet, labels: tuple[str, str]) -> list[Passage]:
     return chosen if len(chosen) == 2 else responses[:2] if len(responses) > 1 else []
 
 
-async def _item(store: Store, one: Reviewable, reviewer: str | None) -> list[Neighbour]:
-    """The other reviews of the item."""
+async def _item(store: Store, one: Reviewable, reviewer: str | None) -> list[dict[str, Any]]:
+    """The other reviews of the item, and whether an own verdict carries over to each, which is not decided yet."""
     found = []
     for state in await item_states(store, one.state.review.item_id):
-        if state.review.review_id == one.state.review.review_id:
-            continue
-        free = state.status != "decided" and not has_decided(state, reviewer)
-        same = free and carries_over(one, await reviewable_of(store, state, whole=False))
-        found.append(Neighbour(state, same))
+        if state.review.review_id != one.state.review.review_id:
+            free = state.status != "decided" and not has_decided(state, reviewer)
+            same = free and carries_over(one, await reviewable_of(store, state, whole=False))
+            found.append({"state": state, "carries": same})
     return found
 
 
@@ -301,9 +249,8 @@ def _events(sheet: Sheet, state: ReviewState, changes: Sequence[AuditEntry], rev
         if what is not None and who in known:
             found.append(Event(entry.recorded_at, what, who))
     for one in sheet.people:
-        marks = (
-            f"{', blind' if one.blind else ''}{', in bulk' if one.bulk else ''}{'' if one.current else ', replaced'}"
-        )
+        noted = {", blind": one.blind, ", in bulk": one.bulk, ", replaced": not one.current}
+        marks = "".join(mark for mark, is_so in noted.items() if is_so)
         what = {"decision": "Decided: ", "amendment": "Amended: ", "comment": "Comment: "}[one.what]
         found.append(Event(one.at, f"{what}{one.words}{marks}", one.who, one.reason))
     hidden = len(state.decisions) - len({one.who for one in sheet.people if one.what != "comment"})

@@ -2,28 +2,22 @@
 
 from . import (
     assessments,
-    calibrations,
-    changes,
-    document,
-    drafts,
     export,
     feedback,
     health,
+    in_force,
     jobs,
     judge_audit,
     judging,
-    monitor,
     outcomes,
-    policies,
     rankings,
     reviews,
-    rubrics,
     vet,
 )
 
-NOUNS = (
-    *(vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback, drafts, monitor),
-    *(rubrics, policies, calibrations, export, changes, health, document),
+ROUTERS = (
+    *(one.router for one in (vet, judge_audit, jobs, judging, rankings, assessments, reviews, outcomes, feedback)),
+    *(health.monitor_router, in_force.rubric_router, in_force.policy_router, in_force.calibration_router),
+    *(export.router, health.changes_router, health.router, health.document_router),
 )
-ROUTERS = tuple(noun.router for noun in NOUNS)
 """In the order of the OpenAPI document."""

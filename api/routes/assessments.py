@@ -10,7 +10,7 @@ from metajudge.store.fitting import NewestFilter, newest_fitting
 from metajudge.store.redaction import without_labels
 from metajudge.types import Assessment, Status
 
-from ..deps import SightDep, StoreDep
+from ..deps import StoredCall
 from ..schemas import Strict
 
 router = APIRouter(prefix="/v1/assessments", tags=["assessments"])
@@ -43,22 +43,22 @@ class AssessmentPage(BaseModel):
 
 
 @router.get("", summary="Assessments by filters")
-async def assessments(store: StoreDep, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
+async def assessments(call: StoredCall, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
     """The current one of every judgment by every panel, oldest first."""
-    page = await store.ask(lambda connection: newest_fitting(connection, wanted.filter, wanted.after, wanted.limit))
+    page = await call.ask(newest_fitting, wanted.filter, wanted.after, wanted.limit)
     return AssessmentPage(assessments=[one for _, one in page.found], next_cursor=page.next_cursor)
 
 
 @router.get("/{name:path}", summary="Everything about a judgment, an item or a run", response_model=dict[str, Any])
-async def provenance(store: StoreDep, sight: SightDep, name: str) -> Response:
+async def provenance(call: StoredCall, name: str) -> Response:
     """Records, assessments, every call with its cost, reviews, policies: by judgment, item or run id.
 
     `assessments` has the current version of each judgment and panel, `history` the other versions of it. Labels are
     withheld from keys with `review` and without `read`, and from all reviewers while the item waits for their decision:
     `labels_withheld` then lists the items.
     """
-    found = await store.show(name)
+    found = await call.store.show(name)
     if found is None:
         raise HTTPException(404, f"nothing is stored under {name!r}: give the id of a judgment, an item or a run")
-    found = without_labels(found, await sight.withheld(store))
+    found = without_labels(found, await call.sight.withheld(call.store))
     return Response(orjson.dumps(found), media_type="application/json")

@@ -3,14 +3,13 @@
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body
 from fastapi.responses import StreamingResponse
 
 from metajudge.exports import ExportRequest
 
-from ..admission import while_connected
-from ..audit import Action
-from ..deps import ChangesDep, ServiceDep, StoreDep
+from ..computing import while_connected
+from ..deps import Action, StoredCall
 from ..errors import PROBLEM
 from ..exporting import archive_of
 
@@ -44,11 +43,7 @@ SUMMARY = "X-Export-Summary"
     },
 )
 async def preferences(
-    request: Request,
-    running: ServiceDep,
-    store: StoreDep,
-    changes: ChangesDep,
-    body: Annotated[ExportRequest, Body(openapi_examples=EXAMPLES)],
+    call: StoredCall, body: Annotated[ExportRequest, Body(openapi_examples=EXAMPLES)]
 ) -> StreamingResponse:
     """The folder of `metajudge export preferences`: data, dataset card, statistics, manifest.
 
@@ -56,10 +51,10 @@ async def preferences(
     judgment the newest counts, and of several judgments with one id the one vetted last. An item id with two different
     contents is left out and reported. The header `X-Export-Summary` counts kept rows by source, and dropped ones.
     """
-    archive = await running.computing.in_turn(
-        lambda: while_connected(request, archive_of(store, running.options, body))
+    archive = await call.running.computing.in_turn(
+        lambda: while_connected(call.request, archive_of(call.store, call.running.options, body))
     )
-    await changes.note(Action.EXPORT, "preferences", request=body.model_dump(mode="json", exclude_defaults=True))
+    await call.note(Action.EXPORT, "preferences", request=body.model_dump(mode="json", exclude_defaults=True))
     headers = {
         "content-length": str(archive.size),
         "content-disposition": 'attachment; filename="preferences.zip"',

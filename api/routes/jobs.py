@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, Field
@@ -12,16 +12,24 @@ from metajudge.cases.result import CaseResult
 from metajudge.clashes.record import ClashRecord
 from metajudge.types import Assessment
 
-from ..audit import Action, Changes
 from ..authorization import owner_for
-from ..deps import CallerDep, ChangesDep, ServiceDep
-from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
-from ..keys import Caller
+from ..deps import Action, Call, CallDep, LastEventId, Service, ServiceDep, number_of
+from ..idempotency import Claim, IdempotencyKey, fingerprint
 from ..panels import Choice
-from ..queue import FIRST_CURSOR, JobStatus, all_results, cursor_of, results_page, seq_of
-from ..schemas import EXAMPLE_CASE, EXAMPLE_JUDGMENT
-from ..service import Service
-from ..tasks import RESULT, Asked, CaseChoice, ClashChoice, kind_of, record_type, to_text
+from ..schemas import EXAMPLE_CASE, EXAMPLE_JUDGMENT, upload_body
+from ..tasks import (
+    FIRST_CURSOR,
+    RESULT,
+    Asked,
+    CaseChoice,
+    ClashChoice,
+    JobStatus,
+    cursor_of,
+    kind_of,
+    record_type,
+    seq_of,
+    to_text,
+)
 from ..uploads import Upload
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
@@ -31,12 +39,8 @@ def _upload(example: Any, *schemas: str) -> dict[str, Any]:
     """A batch's body for the OpenAPI document."""
     kinds = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
     record = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-    lines = {"type": "string", "description": f"One {' or '.join(schemas)} a line."}
-    content = {
-        "application/json": {"schema": {"type": "array", "items": record, "minItems": 1}, "example": [example]},
-        "application/x-ndjson": {"schema": lines},
-    }
-    return {"requestBody": {"required": True, "content": content}}
+    array = {"type": "array", "items": record, "minItems": 1}
+    return upload_body(array, [example], f"One {' or '.join(schemas)} a line.")
 
 
 class JobResult(BaseModel):
@@ -67,19 +71,12 @@ class ResultPage(BaseModel):
     response_model=JobStatus,
     openapi_extra=_upload(EXAMPLE_JUDGMENT, "Judgment"),
 )
-async def vet_batch(
-    request: Request,
-    running: ServiceDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    choice: Annotated[Choice, Query()],
-    key: IdempotencyKey = None,
-) -> Response:
+async def vet_batch(call: CallDep, choice: Annotated[Choice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it arrives.
 
     One invalid line rejects the whole upload; the error names it. Other judgments of an item are evidence.
     """
-    return await _accepted(request, running, caller, changes, choice, key)
+    return await _accepted(call, choice, key)
 
 
 @router.post(
@@ -89,19 +86,12 @@ async def vet_batch(
     response_model=JobStatus,
     openapi_extra=_upload(EXAMPLE_JUDGMENT["item"], "Item", "Question"),
 )
-async def clash_batch(
-    request: Request,
-    running: ServiceDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    choice: Annotated[ClashChoice, Query()],
-    key: IdempotencyKey = None,
-) -> Response:
+async def clash_batch(call: CallDep, choice: Annotated[ClashChoice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts items with responses; with `candidates` questions, which their models answer first.
 
     Divided verdicts are queued for review. One invalid line rejects the whole upload.
     """
-    return await _accepted(request, running, caller, changes, choice, key)
+    return await _accepted(call, choice, key)
 
 
 @router.post(
@@ -111,37 +101,29 @@ async def clash_batch(
     response_model=JobStatus,
     openapi_extra=_upload(EXAMPLE_CASE, "Case"),
 )
-async def cases_batch(
-    request: Request,
-    running: ServiceDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    choice: Annotated[CaseChoice, Query()],
-    key: IdempotencyKey = None,
-) -> Response:
+async def cases_batch(call: CallDep, choice: Annotated[CaseChoice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts cases; those that the policy sends to people are queued for review.
 
     One invalid line rejects the whole upload; a case that the policy cannot judge has its `error` as its result.
     """
-    return await _accepted(request, running, caller, changes, choice, key)
+    return await _accepted(call, choice, key)
 
 
-async def _accepted(
-    request: Request, running: Service, caller: Caller, changes: Changes, choice: Asked, key: str | None
-) -> Response:
+async def _accepted(call: Call, choice: Asked, key: str | None) -> Response:
     """The job of an upload."""
+    running = call.running
     await running.tasks.check(choice)
     options, text = running.options, to_text(choice)
     async with running.jobs.upload() as (job_id, path):
         upload = Upload(path, record_type(choice))
-        items, digest = await upload.receive(request, options.max_body_bytes, options.limits.batch_items)
-        claim = Claim(running.answers, caller, key, fingerprint(b"batch", text.encode(), digest))
+        items, digest = await upload.receive(call.request, options.max_body_bytes, options.limits.batch_items)
+        claim = Claim(call, key, fingerprint(b"batch", text.encode(), digest))
         if earlier := await claim.earlier():
-            return replay(earlier)
+            return earlier
         async with claim.working():
-            content, location = await running.jobs.add(job_id, caller.name, choice, items, key)
+            content, location = await running.jobs.add(job_id, call.caller.name, choice, items, key)
     plain = choice.model_dump(mode="json", exclude_none=True)
-    await changes.note(Action.JOB_ADD, job_id, kind=kind_of(choice), items=items, choice=plain)
+    await call.note(Action.JOB_ADD, job_id, kind=kind_of(choice), items=items, choice=plain)
     return Response(content, 202, {"Location": location}, media_type="application/json")
 
 
@@ -154,13 +136,12 @@ class JobPage(BaseModel):
 
 @router.get("/jobs", summary="Jobs, newest first")
 async def all_jobs(
-    running: ServiceDep,
-    caller: CallerDep,
+    call: CallDep,
     before: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> JobPage:
     """The jobs this key sent; a key with `admin` sees all. `owner` is the key's name."""
-    page = await running.jobs.page(before, limit, owner_for(caller))
+    page = await call.running.jobs.page(before, limit, owner_for(call.caller))
     return JobPage(jobs=page, next_cursor=page[-1].job_id if len(page) == limit else None)
 
 
@@ -171,11 +152,12 @@ async def job(running: ServiceDep, job_id: str) -> JobStatus:
 
 
 @router.delete("/jobs/{job_id}", summary="Cancel a job, or delete one that has ended")
-async def cancel(running: ServiceDep, changes: ChangesDep, job_id: str) -> JobStatus:
+async def cancel(call: CallDep, job_id: str) -> JobStatus:
     """Items in flight stop within two seconds; results so far are kept. An ended job is deleted with its results."""
-    ended = (await running.jobs.status(job_id)).state.ended
-    status = await running.jobs.cancel(job_id)
-    await changes.note(Action.JOB_DELETE if ended else Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
+    jobs = call.running.jobs
+    ended = (await jobs.status(job_id)).state.ended
+    status = await jobs.cancel(job_id)
+    await call.note(Action.JOB_DELETE if ended else Action.JOB_CANCEL, job_id, done=status.done, items=status.items)
     return status
 
 
@@ -200,15 +182,15 @@ async def results(
     status = await running.jobs.status(job_id)
     if "application/x-ndjson" in accept:
         return StreamingResponse(_lines(running, job_id, RESULT[status.kind]), media_type="application/x-ndjson")
-    page = await results_page(running.jobs, job_id, after, limit)
+    page = await running.jobs.results_page(job_id, after, limit)
     if after >= 0 and not page.rows and page.next_cursor is not None:
         await running.jobs.changed(job_id)
-        page = await results_page(running.jobs, job_id, after, limit)
+        page = await running.jobs.results_page(job_id, after, limit)
     return Response(page.to_json(), media_type="application/json")
 
 
 async def _lines(running: Service, job_id: str, name: str) -> AsyncIterator[bytes]:
-    async for row in all_results(running.jobs, job_id):
+    async for row in running.jobs.all_results(job_id):
         yield row.to_json(name) + b"\n"
 
 
@@ -223,13 +205,7 @@ async def known(running: ServiceDep, job_id: str) -> None:
     dependencies=[Depends(known)],
     response_class=EventSourceResponse,
 )
-async def events(
-    running: ServiceDep,
-    job_id: str,
-    last_event_id: Annotated[
-        str | None, Header(description="The id of the last event seen; the stream resumes after it.", max_length=40)
-    ] = None,
-) -> AsyncIterator[ServerSentEvent]:
+async def events(running: ServiceDep, job_id: str, last_event_id: LastEventId = None) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events: `result` for each completed item, with its id and status, and `end` with the job's status.
 
     An event's id is also the results cursor that continues after it.
@@ -257,7 +233,5 @@ async def events(
 
 def _seen(last_event_id: str | None) -> int:
     """The number of the last result seen; 0 for an invalid id. Earlier versions used the numbers as ids."""
-    if last_event_id is None or not (last_event_id.isascii() and last_event_id.isdecimal()):
-        return 0
-    given = min(int(last_event_id), 2**62)
+    given = number_of(last_event_id) or 0
     return seq_of(given) if given >= FIRST_CURSOR else given

@@ -16,11 +16,11 @@ from metajudge.readers.joined_labels import On
 from metajudge.readers.vocabulary import without_silent_verdicts
 from metajudge.types import Judgment
 
-from ..admission import ClientGoneError
+from ..computing import ClientGoneError
 from ..deps import ServiceDep
 from ..errors import ProblemError
-from ..schemas import EXAMPLE_JUDGMENT, Strict
-from ..uploads import MOST_PROBLEMS, first_problem, problems_of, receive_lines
+from ..schemas import EXAMPLE_JUDGMENT, Strict, upload_body
+from ..uploads import MOST_PROBLEMS, bounded, first_problem, is_in_lines, problems_of, receive_lines
 
 router = APIRouter(prefix="/v1", tags=["audit"])
 
@@ -42,35 +42,18 @@ class AuditRequest(Strict):
 
 
 EXAMPLE = {"judgments": [EXAMPLE_JUDGMENT], "labels": [{"item_id": "i-9", "value": "B", "annotator": "ada"}]}
-UPLOAD: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["judgments"],
-                    "additionalProperties": False,
-                    "properties": {
-                        "judgments": {
-                            "type": "array",
-                            "items": {"$ref": "#/components/schemas/Judgment"},
-                            "minItems": 1,
-                        },
-                        "labels": {"type": "array", "items": PersonLabel.model_json_schema(), "maxItems": MOST_LABELS},
-                        "on": {"enum": ["id", "item", "item+response", None]},
-                        "right": {"type": ["string", "null"], "maxLength": 50},
-                        "unit": {"type": ["string", "null"], "minLength": 1, "maxLength": 200},
-                    },
-                },
-                "example": EXAMPLE,
-            },
-            "application/x-ndjson": {
-                "schema": {"type": "string", "description": "A judgment a line; a line without `judge` is a label."}
-            },
-        },
-    }
+_PROPERTIES: dict[str, Any] = {
+    "judgments": {"type": "array", "items": {"$ref": "#/components/schemas/Judgment"}, "minItems": 1},
+    "labels": {"type": "array", "items": PersonLabel.model_json_schema(), "maxItems": MOST_LABELS},
+    "on": {"enum": ["id", "item", "item+response", None]},
+    "right": {"type": ["string", "null"], "maxLength": 50},
+    "unit": {"type": ["string", "null"], "minLength": 1, "maxLength": 200},
 }
+UPLOAD = upload_body(
+    {"type": "object", "required": ["judgments"], "additionalProperties": False, "properties": _PROPERTIES},
+    EXAMPLE,
+    "A judgment a line; a line without `judge` is a label.",
+)
 
 
 @router.post(
@@ -90,10 +73,7 @@ async def audit(
     follows the kind of verdict. `unit` is `item`, `question` or a field of `meta`: what intervals are by. By default it
     is the question, or the item where one text covers more than nine tenths of the items.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("application/json", "application/x-ndjson", "application/jsonl"):
-        raise HTTPException(415, f"send application/json or application/x-ndjson, not {kind[:100]!r}")
-    lines = kind != "application/json"
+    lines = is_in_lines(request)
     folder = Path(tempfile.mkdtemp(prefix="metajudge-audit-"))
     try:
         with running.admission.place():
@@ -113,13 +93,9 @@ async def _receive(request: Request, path: Path, longest: int, *, lines: bool) -
     else:
         pieces, end, most = request.stream(), b"", longest
         too_long = f"a JSON object of more than {most} bytes: send JSONL (application/x-ndjson)"
-    size = 0
     try:
         with path.open("wb") as file:
-            async for piece in pieces:
-                size += len(piece)
-                if size > most:
-                    raise HTTPException(413, too_long)
+            async for piece in bounded(pieces, most, too_long):
                 file.write(piece + end)
     except ClientDisconnect:
         raise ClientGoneError from None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from metajudge.cases.case import Case
@@ -15,9 +15,8 @@ from metajudge.judging.run import grade_item, judge_item
 from metajudge.session import Respondent
 from metajudge.types import Failure, Judgment
 
-from ..audit import Action
-from ..deps import CallerDep, ChangesDep, ServiceDep
-from ..idempotency import IdempotencyKey, answered_once, fingerprint
+from ..deps import Action, CallDep
+from ..idempotency import IdempotencyKey, answered_once
 from ..schemas import EXAMPLE_CASE, Strict
 from ..tasks import CaseChoice, ClashRequest, JudgedItem
 
@@ -63,75 +62,58 @@ class CaseAnswer(CaseResult):
 
 
 @router.post("/judge", summary="Have judges compare or grade", response_model=JudgeAnswer)
-async def judge(
-    request: Request, running: ServiceDep, caller: CallerDep, body: JudgeRequest, key: IdempotencyKey = None
-) -> Response:
+async def judge(call: CallDep, body: JudgeRequest, key: IdempotencyKey = None) -> Response:
     """Every agent of a panel judges the item: a pair in each order, as separate games."""
+    running = call.running
     judges = running.panels.respondents(body.panel)
     asked = partial(grade_item, with_reference=body.with_reference, judges=judges)
     if not body.grade:
         asked = partial(judge_item, orders=body.orders, with_reference=body.with_reference, judges=judges)
 
     async def work() -> JudgeAnswer:
-        judged = await running.admission.work(request, lambda: asked(running.engine, body.item))
+        judged = await running.admission.work(call.request, lambda: asked(running.engine, body.item))
         return JudgeAnswer(
             judgments=judged.judgments,
             failed=[GameFailure(judge=one.judge, order=list(one.order), failure=one.failure) for one in judged.failed],
             notices=_notices(judges),
         )
 
-    return await answered_once(running.answers, caller, key, _mark("judge", body), work)
+    return await answered_once(call, key, "judge", body, work)
 
 
 @router.post("/clash", summary="Rank responses blind", response_model=ClashRecord)
-async def clash(
-    request: Request,
-    running: ServiceDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    body: ClashRequest,
-    key: IdempotencyKey = None,
-) -> Response:
+async def clash(call: CallDep, body: ClashRequest, key: IdempotencyKey = None) -> Response:
     """Every judge ranks all responses under seeded labels; the record has ballots, tally, ties, triage and notices.
 
     With `candidates` their models answer the question first. Divided verdicts are queued for review, each record once.
     """
+    running = call.running
     await running.tasks.check(body)
 
     async def work() -> ClashRecord:
         record, review = await running.admission.work(
-            request, lambda: running.tasks.clash(body.subject, body, body.criteria)
+            call.request, lambda: running.tasks.clash(body.subject, body, body.criteria)
         )
         if review is not None:
-            await changes.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+            await call.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
         return record
 
-    return await answered_once(running.answers, caller, key, _mark("clash", body), work)
+    return await answered_once(call, key, "clash", body, work)
 
 
 @router.post("/cases", summary="Judge and decide a case", response_model=CaseAnswer)
-async def cases(
-    request: Request,
-    running: ServiceDep,
-    caller: CallerDep,
-    changes: ChangesDep,
-    body: CaseRequest,
-    key: IdempotencyKey = None,
-) -> Response:
+async def cases(call: CallDep, body: CaseRequest, key: IdempotencyKey = None) -> Response:
     """Every stage is judged and decided by a policy; cases it sends to people are queued for review."""
 
     async def work() -> CaseAnswer:
-        result, judges = await running.admission.work(request, lambda: running.tasks.case(body.case, body))
+        running = call.running
+        result, judges = await running.admission.work(call.request, lambda: running.tasks.case(body.case, body))
         if running.engine.store is not None:
             digest = result.decision.policy_digest
-            await changes.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=digest)
+            await call.note(Action.CASE_DECIDE, result.case_id, action_taken=result.action, policy=digest)
         return CaseAnswer(**dict(result), notices=_notices(judges))
 
-    return await answered_once(running.answers, caller, key, _mark("cases", body), work)
-
-
-def _mark(operation: str, body: BaseModel) -> str:
-    return fingerprint(operation.encode(), body.model_dump_json().encode())
+    return await answered_once(call, key, "cases", body, work)
 
 
 def _notices(judges: Sequence[Respondent]) -> list[str]:

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, Field
 
 from metajudge.outcomes.model import By, FinalOutcome, Kind, OutcomeCount, OutcomeFilter, OutcomeName
 from metajudge.store.outcomes import AT_ONCE
 
-from ..deps import ServiceDep, StoreDep
+from ..deps import LastEventId, StoredCall, number_of
 
 router = APIRouter(prefix="/v1/outcomes", tags=["outcomes"])
 POLL_S = 1.0
@@ -44,7 +44,7 @@ WantedDep = Annotated[OutcomeFilter, Depends(wanted)]
 
 @router.get("", summary="Outcomes, newest first")
 async def outcomes(
-    store: StoreDep,
+    call: StoredCall,
     only: WantedDep,
     history: Annotated[bool, Query(description="Also outcomes that later ones took the place of.")] = False,
     counts: Annotated[bool, Query(description="Also how many there are of each sort.")] = False,
@@ -52,24 +52,22 @@ async def outcomes(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> OutcomePage:
     """The final outcome of everything that was decided, by machines and by people."""
-    await store.outcomes.collect_all(AT_ONCE)
+    stored = call.store.outcomes
+    await stored.collect_all(AT_ONCE)
     chosen = only.model_copy(update={"current": not history})
-    page = await store.outcomes.page(chosen, before=before, limit=limit)
+    page = await stored.page(chosen, before=before, limit=limit)
     return OutcomePage(
         outcomes=[shown(one) for one in page],
-        counts=await store.outcomes.counts(chosen) if counts else None,
+        counts=await stored.counts(chosen) if counts else None,
         next_cursor=page[-1].number if len(page) == limit else None,
     )
 
 
 @router.get("/events", summary="Outcomes as a stream", response_class=EventSourceResponse)
 async def events(
-    running: ServiceDep,
-    store: StoreDep,
+    call: StoredCall,
     only: WantedDep,
-    last_event_id: Annotated[
-        str | None, Header(description="The id of the last event seen; the stream resumes after it.", max_length=40)
-    ] = None,
+    last_event_id: LastEventId = None,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="As `Last-Event-ID`, for a first request.")] = None,
     follow: Annotated[bool, Query(description="False: the stream ends with the newest outcome.")] = True,
 ) -> AsyncIterator[ServerSentEvent]:
@@ -78,13 +76,14 @@ async def events(
     The event's name is the outcome, its data that of the webhook's event, its id the outcome's number. Without
     `Last-Event-ID` or `after` the stream begins with the oldest outcome. It ends after five minutes: open it again.
     """
-    seen = _number(last_event_id, after)
+    seen = number_of(last_event_id)
+    seen = after or 0 if seen is None else seen
     every = only.model_copy(update={"current": False})
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + STREAM_S
-    while not running.outcomes.closing and loop.time() < ends_at:
-        await store.outcomes.collect_all(AT_ONCE)
-        page = await store.outcomes.since(seen, every, limit=100)
+    while not call.running.outcomes.closing and loop.time() < ends_at:
+        await call.store.outcomes.collect_all(AT_ONCE)
+        page = await call.store.outcomes.since(seen, every, limit=100)
         for one in page:
             seen = one.number
             yield ServerSentEvent(event=one.outcome.value, id=str(one.number), data=shown(one))
@@ -97,9 +96,3 @@ async def events(
 def shown(one: FinalOutcome) -> dict[str, Any]:
     """An outcome as lists and streams show it."""
     return {**one.data, "number": one.number, "current": one.is_current}
-
-
-def _number(last_event_id: str | None, after: int | None) -> int:
-    if last_event_id is not None and last_event_id.isascii() and last_event_id.isdecimal():
-        return min(int(last_event_id), 2**62)
-    return after or 0

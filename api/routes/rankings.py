@@ -11,8 +11,7 @@ from metajudge.voting.options import Rule, TieOption, UnrankedOption
 from metajudge.voting.rank import rank as count
 
 from ..deps import ServiceDep
-from ..encoding import plain_json
-from ..schemas import Strict
+from ..schemas import Strict, plain_json
 
 router = APIRouter(prefix="/v1", tags=["rankings"])
 NameIn = Annotated[str, Field(min_length=1, max_length=200)]

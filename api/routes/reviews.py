@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query
 from pydantic import BaseModel, Field
 
-from metajudge.feedback.loop import FeedbackLoop
 from metajudge.reviewables.deciding import (
     Carried,
     Recorded,
@@ -29,14 +28,12 @@ from metajudge.reviewables.reviewable import Answer, record_of
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import Comment, ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker
-from metajudge.store.protocol import Store
 from metajudge.types import Judgment, parse_verdict
 
-from ..audit import Action, Changes
-from ..deps import CallerDep, ChangesDep, ServiceDep, StoreDep
-from ..keys import ANYBODY, Caller
+from ..deps import Action, Call, StoredCall
+from ..keys import ANYBODY
 from ..schemas import Strict
-from ..service import Service
+from .feedback import loop_of
 
 router = APIRouter(prefix="/v1/reviews", tags=["reviews"])
 Reviewer = Annotated[
@@ -166,7 +163,7 @@ class ReviewProgress(BaseModel):
 
 @router.get("", summary="The queue")
 async def reviews(
-    store: StoreDep,
+    call: StoredCall,
     status: ReviewStatus | None = None,
     judge: Text = None,
     category: Text = None,
@@ -179,127 +176,92 @@ async def reviews(
 ) -> ReviewPage:
     """By priority, then smallest margin, then age. `reviewer`: reviews a person has claimed or decided."""
     wanted = ReviewFilter(status, judge, category, reviewer=reviewer, item_id=item, assigned=assigned)
-    page = await store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
-    found = [record_of(one, None, blind=blind or await must_be_blind(store, one, reviewer)) for one in page.reviews]
+    page = await call.store.reviews.page(wanted, now=time.time(), limit=limit, cursor=cursor)
+    found = [
+        record_of(one, None, blind=blind or await must_be_blind(call.store, one, reviewer)) for one in page.reviews
+    ]
     return ReviewPage(reviews=found, next_cursor=page.next_cursor)
 
 
 @router.get("/progress", summary="How far a reviewer has come")
 async def progress(
-    store: StoreDep, caller: CallerDep, reviewer: Text = None, judge: Text = None, category: Text = None
+    call: StoredCall, reviewer: Text = None, judge: Text = None, category: Text = None
 ) -> ReviewProgress:
     """Counts the reviews decided and those left, and gives the median time of a decision."""
     wanted = ReviewFilter(judge=judge, category=category)
-    found = await store.reviews.progress(reviewer_of(caller, reviewer), now=time.time(), wanted=wanted)
+    found = await call.store.reviews.progress(reviewer_of(call, reviewer), now=time.time(), wanted=wanted)
     return ReviewProgress(done=found.done, total=found.total, median_s=found.seconds, timed=found.timed)
 
 
 @router.get("/{review_id}", summary="One review")
-async def review(store: StoreDep, review_id: str, reviewer: Text = None, blind: BlindQuery = False) -> ReviewCase:
+async def review(call: StoredCall, review_id: str, reviewer: Text = None, blind: BlindQuery = False) -> ReviewCase:
     """With its claims and decisions so far. `reviewer`: as this person may see it.
 
     A review whose policy wants blind decisions is shown blind until it is decided.
     """
-    return await _case(store, await existing(store, review_id), reviewer, blind=blind)
+    return await _case(call, await existing(call, review_id), reviewer, blind=blind)
 
 
 @router.post("/decide", summary="Decide several reviews")
-async def decide_many(
-    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, body: BulkRequest
-) -> SeveralDecided:
+async def decide_many(call: StoredCall, body: BulkRequest) -> SeveralDecided:
     """One answer to reviews that the person has claimed; recorded as made in bulk.
 
     An own verdict is recorded only where the reviews are about the same responses to the same question.
     """
-    done = await decide_several(store, body.reviews, Onlooker(reviewer_of(caller, body.reviewer)), body.answer)
-    await note_decisions(running, store, changes, done.recorded)
+    done = await decide_several(call.store, body.reviews, Onlooker(reviewer_of(call, body.reviewer)), body.answer)
+    await note_decisions(call, done.recorded)
     records = [record_of(one.state, one.decision.reviewer, blind=False) for one in done.recorded]
     return SeveralDecided(recorded=records, left_out=done.left_out)
 
 
 @router.post("/{review_id}/claim", summary="Claim a review")
-async def claim(
-    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ClaimRequest
-) -> ReviewCase:
+async def claim(call: StoredCall, review_id: str, body: ClaimRequest) -> ReviewCase:
     """For `lease_s` seconds; claiming it again extends the claim. 409 if it is claimed by others or decided."""
-    person = reviewer_of(caller, body.reviewer)
-    await existing(store, review_id)
-    state = await store.reviews.claim(person, now=time.time(), lease_s=body.lease_s, review_id=review_id)
-    if state is None:
-        raise HTTPException(
-            409, f"review {review_id} cannot be claimed: it is decided, or another person has claimed it"
-        )
-    await changes.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=body.lease_s)
-    return await _case(store, state, person, blind=body.blind)
+    person = reviewer_of(call, body.reviewer)
+    state = await take(call, review_id, person, body.lease_s)
+    return await _case(call, state, person, blind=body.blind)
 
 
 @router.post("/{review_id}/release", summary="Release a review")
-async def release(
-    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: ReleaseRequest
-) -> ReviewCase:
+async def release(call: StoredCall, review_id: str, body: ReleaseRequest) -> ReviewCase:
     """Ends a claim before a decision. 409 if the reviewer has no claim."""
-    person = reviewer_of(caller, body.reviewer)
-    await existing(store, review_id)
-    await store.reviews.release(review_id, person, now=time.time())
-    await changes.note(Action.REVIEW_RELEASE, review_id, reviewer=person)
-    return await _case(store, await existing(store, review_id), person, blind=True)
+    person = reviewer_of(call, body.reviewer)
+    return await _case(call, await give_back(call, review_id, person), person, blind=True)
 
 
 @router.post("/{review_id}/decide", summary="Decide a review")
-async def decide_review(
-    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: DecisionRequest
-) -> ReviewCase:
+async def decide_review(call: StoredCall, review_id: str, body: DecisionRequest) -> ReviewCase:
     """Needs a claim of the reviewer. Repeating the same decision changes nothing."""
-    person = Onlooker(reviewer_of(caller, body.reviewer))
-    await existing(store, review_id)
-    if body.item:
-        done = await decide_item(store, review_id, person, body.answer)
-    else:
-        done = Carried((await decide(store, review_id, person, body.answer),), {})
-    await note_decisions(running, store, changes, done.recorded)
-    found = await _case(store, done.recorded[0].state, person.reviewer, blind=False)
+    person = Onlooker(reviewer_of(call, body.reviewer))
+    done = await decided_by(call, review_id, person, body.answer, whole_item=body.item)
+    found = await _case(call, done.recorded[0].state, person.reviewer, blind=False)
     also = {one.decision.review_id: one.decision.outcome.value for one in done.recorded[1:]}
     return found.model_copy(update={"also": also, "left_out": done.left_out, "seen": done.recorded[0].seen})
 
 
 @router.post("/{review_id}/amend", summary="Replace a decision")
-async def amend_review(
-    running: ServiceDep, store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: AmendmentRequest
-) -> ReviewCase:
+async def amend_review(call: StoredCall, review_id: str, body: AmendmentRequest) -> ReviewCase:
     """Replaces the reviewer's decision, with a reason; the earlier one stays in the history. 409 without a decision."""
-    person = Onlooker(reviewer_of(caller, body.reviewer))
-    await existing(store, review_id)
-    done = await amend(store, review_id, person, body.answer)
-    await note_decisions(running, store, changes, [done])
-    return await _case(store, done.state, person.reviewer, blind=False)
+    person = Onlooker(reviewer_of(call, body.reviewer))
+    done = await amended_by(call, review_id, person, body.answer)
+    return await _case(call, done.state, person.reviewer, blind=False)
 
 
 @router.post("/{review_id}/comment", summary="Comment on a review")
-async def comment(
-    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: CommentRequest
-) -> ReviewCase:
+async def comment(call: StoredCall, review_id: str, body: CommentRequest) -> ReviewCase:
     """Adds a remark; it is kept and never changed."""
-    person = reviewer_of(caller, body.reviewer)
-    await existing(store, review_id)
-    made = Comment(review_id=review_id, author=person, at=time.time(), text=body.text)
-    state = await store.reviews.comment(made)
-    await changes.note(Action.REVIEW_COMMENT, review_id, reviewer=person)
-    return await _case(store, state, person, blind=True)
+    person = reviewer_of(call, body.reviewer)
+    return await _case(call, await remark(call, review_id, person, body.text), person, blind=True)
 
 
 @router.post("/{review_id}/assign", summary="Assign a review")
-async def assign(
-    store: StoreDep, caller: CallerDep, changes: ChangesDep, review_id: str, body: AssignmentRequest
-) -> ReviewCase:
+async def assign(call: StoredCall, review_id: str, body: AssignmentRequest) -> ReviewCase:
     """Offers the review to those alone to whom it is assigned; `remove` takes it back."""
-    await existing(store, review_id)
-    new = await store.reviews.assign([review_id], body.reviewer, by=caller.name, now=time.time(), on=not body.remove)
-    if new:
-        await changes.note(Action.REVIEW_ASSIGN, review_id, reviewer=body.reviewer, removed=body.remove)
-    return await _case(store, await existing(store, review_id), None, blind=True)
+    state = await offer(call, review_id, body.reviewer, by=call.caller.name, remove=body.remove)
+    return await _case(call, state, None, blind=True)
 
 
-def reviewer_of(caller: Caller, named: str | None) -> str:
+def reviewer_of(call: Call, named: str | None) -> str:
     """The reviewer's name.
 
     Raises:
@@ -307,12 +269,75 @@ def reviewer_of(caller: Caller, named: str | None) -> str:
     """
     if named is not None:
         return named
-    if caller == ANYBODY:
+    if call.caller == ANYBODY:
         raise HTTPException(422, "reviewer: give the reviewer's name; this service has no keys to take it from")
-    return caller.name
+    return call.caller.name
 
 
-async def note_decisions(running: Service, store: Store, changes: Changes, recorded: Sequence[Recorded]) -> None:
+async def take(call: Call, review_id: str, person: str, lease_s: float = LEASE_S) -> ReviewState:
+    """Claims a review, or extends the claim.
+
+    Raises:
+        HTTPException: 404; 409, it is decided, or claimed by another person.
+    """
+    await existing(call, review_id)
+    state = await call.store.reviews.claim(person, now=time.time(), lease_s=lease_s, review_id=review_id)
+    if state is None:
+        raise HTTPException(
+            409, f"review {review_id} cannot be claimed: it is decided, or another person has claimed it"
+        )
+    await call.note(Action.REVIEW_CLAIM, review_id, reviewer=person, lease_s=lease_s)
+    return state
+
+
+async def give_back(call: Call, review_id: str, person: str) -> ReviewState:
+    """Ends a claim before a decision. Raises ReviewError: the person has no claim."""
+    await existing(call, review_id)
+    await call.store.reviews.release(review_id, person, now=time.time())
+    await call.note(Action.REVIEW_RELEASE, review_id, reviewer=person)
+    return await existing(call, review_id)
+
+
+async def decided_by(call: Call, review_id: str, person: Onlooker, answer: Answer, *, whole_item: bool) -> Carried:
+    """Records a decision.
+
+    Args:
+        whole_item: record an own verdict on all reviews of the item that it says the same of.
+    """
+    await existing(call, review_id)
+    if whole_item:
+        done = await decide_item(call.store, review_id, person, answer)
+    else:
+        done = Carried((await decide(call.store, review_id, person, answer),), {})
+    await note_decisions(call, done.recorded)
+    return done
+
+
+async def amended_by(call: Call, review_id: str, person: Onlooker, answer: Answer) -> Recorded:
+    """Replaces a decision; the earlier one stays in the history."""
+    await existing(call, review_id)
+    done = await amend(call.store, review_id, person, answer)
+    await note_decisions(call, [done])
+    return done
+
+
+async def remark(call: Call, review_id: str, person: str, text: str) -> ReviewState:
+    """Adds a comment. Raises ValidationError: it is empty."""
+    await existing(call, review_id)
+    state = await call.store.reviews.comment(Comment(review_id=review_id, author=person, at=time.time(), text=text))
+    await call.note(Action.REVIEW_COMMENT, review_id, reviewer=person)
+    return state
+
+
+async def offer(call: Call, review_id: str, reviewer: str, *, by: str, remove: bool) -> ReviewState:
+    """Offers a review to one person more, or takes it back."""
+    await existing(call, review_id)
+    if await call.store.reviews.assign([review_id], reviewer, by=by, now=time.time(), on=not remove):
+        await call.note(Action.REVIEW_ASSIGN, review_id, reviewer=reviewer, removed=remove)
+    return await existing(call, review_id)
+
+
+async def note_decisions(call: Call, recorded: Sequence[Recorded]) -> None:
     """Notes new decisions in the change log.
 
     Schedules the feedback loop's check for due proposals, and the promises'; the decisions are kept either way.
@@ -321,28 +346,28 @@ async def note_decisions(running: Service, store: Store, changes: Changes, recor
         made = one.decision
         if one.new:
             action = Action.REVIEW_DECIDE if made.amends is None else Action.REVIEW_AMEND
-            await changes.note(action, made.review_id, reviewer=made.reviewer, outcome=made.outcome.value)
-    loop = FeedbackLoop(store, clock=time.time)
+            await call.note(action, made.review_id, reviewer=made.reviewer, outcome=made.outcome.value)
+    running, loop = call.running, loop_of(call)
     for policy in {one.state.review.policy.name for one in recorded if one.state.review.policy is not None}:
         running.promises.check_later()
         running.computing.later(partial(loop.look_if_due, [policy]), f"proposals for policy {policy}")
 
 
-async def _case(store: Store, state: ReviewState, reviewer: str | None, *, blind: bool) -> ReviewCase:
-    one = await reviewable_of(store, state, whole=not blind)
-    sheet = await view_of(store, one, Onlooker(reviewer), blind=blind)
+async def _case(call: Call, state: ReviewState, reviewer: str | None, *, blind: bool) -> ReviewCase:
+    one = await reviewable_of(call.store, state, whole=not blind)
+    sheet = await view_of(call.store, one, Onlooker(reviewer), blind=blind)
     judgment = one.judgment if isinstance(one, JudgmentReviewable) and not sheet.blind else None
     data = asdict(sheet)
     return ReviewCase(state=data.pop("record"), sheet=data, judgment=judgment)
 
 
-async def existing(store: Store, review_id: str) -> ReviewState:
+async def existing(call: Call, review_id: str) -> ReviewState:
     """The review.
 
     Raises:
         HTTPException: 404.
     """
-    state = await store.reviews.get(review_id, now=time.time())
+    state = await call.store.reviews.get(review_id, now=time.time())
     if state is None:
         raise HTTPException(404, f"there is no review {review_id!r}: it may belong to another store")
     return state

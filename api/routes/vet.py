@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request, Response
@@ -10,11 +11,10 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from metajudge.types import AgentResult, Assessment, Judgment
 
-from ..deps import CallerDep, ServiceDep
+from ..deps import CallDep, ServiceDep
 from ..errors import problem_of, request_id_of, status_of
-from ..idempotency import Claim, IdempotencyKey, fingerprint, replay
+from ..idempotency import IdempotencyKey, answered_once
 from ..schemas import EXAMPLE_CATEGORY, EXAMPLE_GRADE, EXAMPLE_JUDGMENT, VetBody, VetRequest
-from ..service import Service
 
 router = APIRouter(prefix="/v1", tags=["vet"])
 
@@ -35,79 +35,58 @@ def _asked(body: VetBody) -> VetRequest:
 
 
 @router.post("/vet", summary="Vet one judgment", response_model=Assessment)
-async def vet(
-    request: Request, running: ServiceDep, caller: CallerDep, body: Given, key: IdempotencyKey = None
-) -> Response:
+async def vet(call: CallDep, body: Given, key: IdempotencyKey = None) -> Response:
     """Vets one judgment: a plain record, or a request that also names panel and rubric.
 
     If models could not be asked or gave no usable answer, the response is 200 with status
     `failed` or `unscored` and typed reasons. A stored assessment by the same panel is returned without asking again.
     """
-    asked = _asked(body)
-    mark = "" if key is None else fingerprint(b"vet", asked.model_dump_json().encode())
-    claim = Claim(running.answers, caller, key, mark)
-    if earlier := await claim.earlier():
-        return replay(earlier)
-    async with claim.working():
+    asked, running, request = _asked(body), call.running, call.request
+
+    async def work() -> Assessment:
         found = await running.admission.work(
             request, lambda: running.panels.vet(asked.judgment, asked.choice, asked.others, headers=request.headers)
         )
         running.metrics.assessed(found)
-        content = found.model_dump_json().encode()
-        await claim.answered(200, content)
-    return Response(content, media_type="application/json")
+        return found
+
+    return await answered_once(call, key, "vet", asked, work)
 
 
+@dataclass(frozen=True, slots=True)
 class VetStream:
-    """One vet that streams the agents' results; it counts as in flight until it ends."""
+    """One vet whose agents' results are heard as they complete; None after the last one."""
 
-    def __init__(self, request: Request, running: Service, asked: VetRequest) -> None:
-        self._results: asyncio.Queue[AgentResult | None] = asyncio.Queue()
-        self._deadline = asyncio.get_running_loop().time() + running.admission.request_s
-        self._place = contextlib.ExitStack()
-        self._place.enter_context(running.admission.place())
-        work = running.panels.vet(
-            asked.judgment, asked.choice, asked.others, self._results.put_nowait, headers=request.headers
-        )
-        self._task = asyncio.ensure_future(work)
-        self._task.add_done_callback(self._ended)
+    results: "asyncio.Queue[AgentResult | None]"
+    task: "asyncio.Task[Assessment]"
+    deadline: float
 
-    def _ended(self, task: "asyncio.Task[Assessment]") -> None:
-        self._place.close()
-        self._results.put_nowait(None)
+
+async def open_stream(call: CallDep, body: Given) -> AsyncIterator[VetStream]:
+    """The vet, which counts as in flight until it ends.
+
+    An unknown choice or a full service is refused before the stream begins.
+    """
+    asked, running = _asked(body), call.running
+    await running.panels.check(asked.choice)
+    heard: asyncio.Queue[AgentResult | None] = asyncio.Queue()
+    place = contextlib.ExitStack()
+    place.enter_context(running.admission.place())
+
+    def ended(task: "asyncio.Task[Assessment]") -> None:
+        place.close()
+        heard.put_nowait(None)
         if not task.cancelled():
             task.exception()  # retrieved here, as the caller may be gone
 
-    async def agents(self) -> AsyncIterator[AgentResult]:
-        """The agents' results as they complete.
-
-        Raises:
-            TimeoutError: the time limit was exceeded.
-        """
-        while True:
-            async with asyncio.timeout_at(self._deadline):
-                result = await self._results.get()
-            if result is None:
-                return
-            yield result
-
-    async def found(self) -> Assessment:
-        return await self._task
-
-    def stop(self) -> None:
-        """Cancels the work if it has not ended."""
-        self._task.cancel()
-
-
-async def open_stream(request: Request, running: ServiceDep, body: Given) -> AsyncIterator[VetStream]:
-    """The vet; an unknown choice or a full service is refused before the stream begins."""
-    asked = _asked(body)
-    await running.panels.check(asked.choice)
-    stream = VetStream(request, running, asked)
+    headers = call.request.headers
+    work = running.panels.vet(asked.judgment, asked.choice, asked.others, heard.put_nowait, headers=headers)
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(ended)
     try:
-        yield stream
+        yield VetStream(heard, task, asyncio.get_running_loop().time() + running.admission.request_s)
     finally:
-        stream.stop()  # the caller may be gone
+        task.cancel()  # the caller may be gone
 
 
 @router.post("/vet/stream", summary="Vet one judgment, as a stream", response_class=EventSourceResponse)
@@ -119,14 +98,18 @@ async def vet_stream(
     A stored assessment by the same panel is sent at once, without `agent` events.
     """
     try:
-        async for result in stream.agents():
+        while True:
+            async with asyncio.timeout_at(stream.deadline):
+                result = await stream.results.get()
+            if result is None:
+                break
             yield ServerSentEvent(event="agent", raw_data=result.model_dump_json())
-        found = await stream.found()
+        found = await stream.task
     except Exception as error:
         status, detail = status_of(error)
         yield ServerSentEvent(event="error", data=problem_of(status, detail, request_id_of(request.scope)))
         return
     finally:
-        stream.stop()
+        stream.task.cancel()
     running.metrics.assessed(found)
     yield ServerSentEvent(event="assessment", raw_data=found.model_dump_json())

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.options import AgentOption, ConfigOption, StoreOption, panel_from
+from metajudge.errors import ConfigurationError
+from metajudge.installation import install_command
 from metajudge.panels.config import PanelConfig
 
 
@@ -72,7 +74,10 @@ def serve(
     On addresses other than loopback a key is required: set METAJUDGE_API_KEY, or give keys in a service file.
     """
     # Mapped into the package from another folder, which type checkers cannot follow.
-    server = import_module("metajudge.api.server")
+    try:
+        server = import_module("metajudge.api.server")
+    except ImportError as error:
+        raise ConfigurationError(f"the service needs extra packages ({error.name}): {install_command('api')}") from None
     if new_key is not None:
         key, lines = server.new_key_lines(new_key, scope or [])
         typer.echo(f"{key}\n\n{lines}")
@@ -92,7 +97,7 @@ def serve(
         max_body_mb=max_body_mb,
         calibration=calibration,
         workers=workers,
-        allowed_hosts=allowed_host or (),
+        allowed_hosts=allowed_host,
         metrics_port=metrics_port,
         metrics_host=metrics_host,
     )

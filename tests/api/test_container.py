@@ -17,7 +17,7 @@ from metajudge.settings import PROVIDERS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-config = importlib.import_module("metajudge.api.config")
+options_module = importlib.import_module("metajudge.api.options")
 app_module = importlib.import_module("metajudge.api.app")
 server = importlib.import_module("metajudge.api.server")
 
@@ -95,7 +95,7 @@ def test_the_compose_file_runs_this_image_with_what_is_in_the_repository(compose
     assert named == set(compose["volumes"])
     inside = Path(options["--config"])
     file = binds[str(inside.parent)] / inside.name
-    loaded, _ = config.load_service_file(file)
+    loaded = options_module.load_service_file(file)
     for panel in loaded.panels.values():
         assert load_panel_file(panel).agents
     assert service["ports"] == [f"127.0.0.1:8080:{options['--port']}"]

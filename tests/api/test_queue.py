@@ -13,7 +13,7 @@ from tests.api.service_process import process
 from tests.api.test_jobs import app_limits, ended, records
 from tests.doubles.llm_server import score_answer
 
-queue = importlib.import_module("metajudge.api.queue")
+queue = importlib.import_module("metajudge.api.tasks")
 
 ITEMS = 60
 

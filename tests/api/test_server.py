@@ -14,7 +14,7 @@ from metajudge.panels.config import panel_config
 from metajudge.settings import Settings
 from tests.api.service_process import process
 
-config = importlib.import_module("metajudge.api.config")
+options_module = importlib.import_module("metajudge.api.options")
 keys = importlib.import_module("metajudge.api.keys")
 server = importlib.import_module("metajudge.api.server")
 
@@ -50,6 +50,17 @@ def refusal(*arguments):
 
 def test_without_anything_it_would_start_on_this_machine():
     assert "would have started" in str(started().exception)
+
+
+def test_without_its_extra_packages_it_says_how_to_install_them(monkeypatch):
+    monkeypatch.delitem(sys.modules, "metajudge.api.server")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert re.search(r"needs extra packages \(uvicorn\): .*api", refusal())
+
+
+def test_a_setting_that_the_file_does_not_know_is_refused():
+    with pytest.raises(ValueError, match="prot"):
+        server.run([], lambda _file, _flags: panel_config({}), prot=1)
 
 
 def test_open_to_the_network_a_key_is_needed(monkeypatch):
@@ -162,9 +173,9 @@ class TestServiceFile:
 
     def test_paths_are_relative_to_it(self, tmp_path):
         path = self.written(tmp_path, '[service]\nstore = "a.duckdb"\n[service.limits]\nin_flight = 3\n')
-        file, limits = config.load_service_file(path)
+        file = options_module.load_service_file(path)
         assert file.store == tmp_path / "a.duckdb"
-        assert limits.in_flight == 3
+        assert file.limits.in_flight == 3
 
     @pytest.mark.parametrize(
         ("text", "said"),
@@ -182,11 +193,11 @@ class TestServiceFile:
     )
     def test_what_is_wrong_is_named(self, tmp_path, text, said):
         with pytest.raises(ConfigurationError, match=said):
-            config.load_service_file(self.written(tmp_path, text))
+            options_module.load_service_file(self.written(tmp_path, text))
 
     def test_a_new_key_fits_the_file(self, tmp_path):
         key, lines = server.new_key_lines('c"i', ["vet"])
-        file, _ = config.load_service_file(self.written(tmp_path, lines))
+        file = options_module.load_service_file(self.written(tmp_path, lines))
         ring = keys.KeyRing([one.key() for one in file.keys])
         assert ring.caller(key).name == 'c"i'
         assert ring.caller(key + "x") is None

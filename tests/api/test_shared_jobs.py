@@ -146,7 +146,7 @@ async def test_deleted_a_job_is_gone_at_once_and_its_results_little_by_little(re
         await ended(jobs, one)
     assert (await jobs.cancel(job_id)).done == 10
     assert await jobs.state(job_id) is None
-    assert [one.job_id for one in await jobs.find("", 5)] == [other]
+    assert [one.job_id for one in await jobs.page(None, 5)] == [other]
 
     async def swept():
         return await left(jobs, "service_results") <= 10 and await left(jobs, "service_jobs") <= 1

@@ -11,7 +11,7 @@ from metajudge.types import Judgment
 from tests.doubles.judgments import judgment
 
 uploads = importlib.import_module("metajudge.api.uploads")
-admission = importlib.import_module("metajudge.api.admission")
+admission = importlib.import_module("metajudge.api.computing")
 errors = importlib.import_module("metajudge.api.errors")
 NDJSON = "application/x-ndjson"
 

@@ -2,7 +2,7 @@
 
 import importlib
 
-sessions_module = importlib.import_module("metajudge.api.pages.sessions")
+sessions_module = importlib.import_module("metajudge.api.sessions")
 
 
 class TestSessions:

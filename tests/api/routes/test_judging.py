@@ -12,7 +12,7 @@ from tests.api.nouns import record
 from tests.doubles.llm_server import requested_schema
 from tests.doubles.ranking import criteria_answer, shown_in
 
-encoding = importlib.import_module("metajudge.api.encoding")
+encoding = importlib.import_module("metajudge.api.schemas")
 ITEM = {**record()["item"], "label": None}
 
 
