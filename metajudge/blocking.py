@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # a task's own modules are imported when its function is call
     from metajudge.cases.run import CaseLike, Reviewing
     from metajudge.clashes.run import ClashResult
     from metajudge.clashes.setup import ClashSettings, ItemOrQuestion
-    from metajudge.judging.combining import Rule
-    from metajudge.judging.pairwise import Orders
+    from metajudge.judging.judges import Orders
+    from metajudge.judging.records import Rule
     from metajudge.judging.run import Judged
     from metajudge.peers.run import PeersResult
     from metajudge.providers.batch_queue import BatchSettings

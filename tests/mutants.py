@@ -28,7 +28,7 @@ TARGETS = {
     "metajudge.calibration": "calibration",
     **dict.fromkeys(("metajudge.agents", "metajudge.prompts", "metajudge.strategies"), ""),
     **dict.fromkeys((f"metajudge.judging.{name}" for name in ("pairwise", "grading", "criteria", "replies")), ""),
-    **dict.fromkeys(("metajudge.judging.ranking_replies", "metajudge.cases.reading", "metajudge.cases.judge"), ""),
+    **dict.fromkeys(("metajudge.judging.ranking_replies", "metajudge.cases.run", "metajudge.cases.judge"), ""),
 }
 """Beginnings of names of modules, each with the folder of number tests that belongs to it; none for what asks models."""
 

@@ -52,9 +52,9 @@ DATA = "metajudge.benchmarks.sample"
 
 PURE = [
     "scoring stats voting decision evidence calibration audit monitor",
-    "judging.blinding judging.combining judging.folding judging.known_names judging.self_identification judging.support",
+    "judging.blinding judging.known_names judging.records judging.self_identification",
     "clashes.concordance clashes.pareto clashes.sheet clashes.standings clashes.tally",
-    "cases.gate cases.quotes cases.scoring",
+    "cases.gate cases.quotes cases.result",
     "peers.alignment peers.figures peers.findings peers.influence peers.standing peers.table",
     "feedback.metrics exports.near_duplicates exports.splitting reviews.agreement",
     "reviewables.labels reviewables.reviewable reviewables.sheet reviewables.wording",

@@ -12,7 +12,7 @@ from metajudge.clashes.concordance import first_shown
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.tally import why_no_unanimity
 from metajudge.errors import InputError
-from metajudge.judging.blinding_report import blinding_totals
+from metajudge.judging.blinding import blinding_totals
 from metajudge.stats.agreement import brennan_prediger
 from metajudge.stats.stability import (
     StabilityClass,

@@ -14,7 +14,7 @@ Needs DeepEval in the same environment: ``pip install deepeval``.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from metajudge.adapters.vetting import Vetting, reason_of, summary_of
+from metajudge.adapters.vetting import Vetting, reason_of, summary_of, vetting_one
 from metajudge.errors import ConfigurationError
 from metajudge.types import Assessment, Judgment
 from metajudge.types.digests import digest
@@ -63,16 +63,10 @@ class Vetted(BaseMetric):  # type: ignore[misc]
         options: Mapping[str, Any] | None = None,
         vetting: Vetting | None = None,
     ) -> None:
-        for name, value in (("when_discarded", when_discarded), ("when_undecided", when_undecided)):
-            if value not in ("fail", "keep"):
-                raise ConfigurationError(f"{name} is 'fail' or 'keep', not {value!r}")
-        if vetting is None and not agents and config is None and service is None:
-            raise ConfigurationError(
-                "a single score has no free evidence: give agents=[...], config=PANEL_FILE or service=URL"
-            )
+        when = {"when_discarded": when_discarded, "when_undecided": when_undecided}
         # DeepEval copies a metric for every test case, by the attributes that its arguments are named after.
         self.metric = metric
-        self.vetting = vetting or Vetting(agents, config=config, service=service, **(options or {}))
+        self.vetting = vetting_one("score", "fail", when, agents, config, service, options, made=vetting)
         self.when_discarded = when_discarded
         self.when_undecided = when_undecided
         self.threshold = metric.threshold

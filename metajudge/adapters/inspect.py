@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from metajudge.adapters.vetting import Vetting, reason_of, summary_of
+from metajudge.adapters.vetting import reason_of, summary_of, vetting_one
 from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
 from metajudge.types import Assessment, Category, Judgment
@@ -72,14 +72,8 @@ def vetted(
     Raises:
         ConfigurationError: options that make no sense together.
     """
-    for name, value in (("when_discarded", when_discarded), ("when_undecided", when_undecided)):
-        if value not in ("unscored", "keep"):
-            raise ConfigurationError(f"{name} is 'unscored' or 'keep', not {value!r}")
-    if not agents and config is None and service is None:
-        raise ConfigurationError(
-            "a single grade has no free evidence: give agents=[...], config=PANEL_FILE or service=URL"
-        )
-    vetting = Vetting(agents, config=config, service=service, **(options or {}))
+    when = {"when_discarded": when_discarded, "when_undecided": when_undecided}
+    vetting = vetting_one("grade", "unscored", when, agents, config, service, options)
 
     async def score(state: TaskState, target: Target) -> Score | None:
         given = await graded(state, target)

@@ -18,7 +18,7 @@ from typing import Any
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError
 from metajudge.readers.reasons import as_judgment
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Judgment
 from metajudge.types.digests import digest
 
 VETTED = "vetted"
@@ -75,7 +75,7 @@ def vet_node(
             "responses": {name: _required(state, of) for name, of in shown.items()},
             "reference": None if reference is None else _value(state, reference),
         }
-        name = f"{digest(content)[:12]}"
+        name = digest(content)[:12]
         judged: Judgment = as_judgment(
             {
                 "id": f"{name}/{judge}",
@@ -88,7 +88,8 @@ def vet_node(
             },
             place="the state's verdict",
         )
-        return {key: _update(vetting.vet_now(judged))}
+        assessment = vetting.vet_now(judged)
+        return {key: {**summary_of(assessment), "do": assessment.do.action, "reason": reason_of(assessment)}}
 
     return vet
 
@@ -103,10 +104,6 @@ def route(state: Any, key: str = VETTED) -> str:
     if not isinstance(found, Mapping):
         raise InputError(f"the state has nothing under {key!r}: add a vet_node before the edges that route by it")
     return str(found["do"])
-
-
-def _update(assessment: Assessment) -> dict[str, Any]:
-    return {**summary_of(assessment), "do": assessment.do.action, "reason": reason_of(assessment)}
 
 
 def _value(state: Any, key: str) -> Any:

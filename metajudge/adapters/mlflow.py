@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import orjson
 
-from metajudge.adapters.vetting import Vetting
+from metajudge.adapters.vetting import vetting_one
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.readers.lines import BadLine
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, judgment_of, reference_text
@@ -63,19 +63,13 @@ def vetted(
     Raises:
         ConfigurationError: options that make no sense together, or MLflow is not installed.
     """
-    for name, value in (("when_discarded", when_discarded), ("when_undecided", when_undecided)):
-        if value not in ("unscored", "keep"):
-            raise ConfigurationError(f"{name} is 'unscored' or 'keep', not {value!r}")
-    if not agents and config is None and service is None:
-        raise ConfigurationError(
-            "a single judgment has no free evidence: give agents=[...], config=PANEL_FILE or service=URL"
-        )
+    when = {"when_discarded": when_discarded, "when_undecided": when_undecided}
+    vetting = vetting_one("judgment", "unscored", when, agents, config, service, options)
     entities, scorers = _imported("mlflow.entities"), _imported("mlflow.genai.scorers")
     if not isinstance(judge, scorers.Scorer):
         raise ConfigurationError(
             f"the judge is a {type(judge).__name__}: give a scorer of MLflow, or decorate it with @scorer"
         )
-    vetting = Vetting(agents, config=config, service=service, **(options or {}))
     kept = {True: True, False: when_discarded == "keep", None: when_undecided == "keep"}
 
     @scorers.scorer(name=judge.name)  # type: ignore[untyped-decorator]

@@ -17,12 +17,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
 from metajudge.providers.json_spans import body_span
+from metajudge.readers.reasons import as_judgment
 from metajudge.types import Assessment, Judgment
 
 OWN_OPTIONS = ("question", "responses", "reference", "label", "judge", "undecided_passes")
@@ -66,7 +65,7 @@ def call_api(prompt: str, options: Mapping[str, Any], _context: Mapping[str, Any
     """
     try:
         vetting = Vetting(**dict(options.get("config") or {}))
-        judgment = _checked(json.loads(prompt))
+        judgment = as_judgment(json.loads(prompt))
         assessment = vetting.vet_now(judgment)
     except json.JSONDecodeError as error:
         return {"error": f"metajudge: the prompt is no judgment in JSON: {error}"}
@@ -100,7 +99,7 @@ def judgment_of(output: Any, context: Mapping[str, Any], config: Mapping[str, An
             item[name] = _variable(variables, config[name], name)
     verdict, rationale = _verdict(output, tuple(responses))
     judge = str(config.get("judge") or _provider(context) or "promptfoo")
-    return _checked({"id": item["id"], "item": item, "judge": judge, "verdict": verdict, "rationale": rationale})
+    return as_judgment({"id": item["id"], "item": item, "judge": judge, "verdict": verdict, "rationale": rationale})
 
 
 def _responses(config: Mapping[str, Any]) -> Mapping[str, str]:
@@ -167,15 +166,6 @@ def _provider(context: Mapping[str, Any]) -> str | None:
     provider = context.get("provider")
     found = provider.get("id") if isinstance(provider, Mapping) else provider
     return found if isinstance(found, str) and found else None
-
-
-def _checked(data: Any) -> Judgment:
-    try:
-        return Judgment.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"])) or "the judgment"
-        raise InputError(f"{at}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
 def _score(assessment: Assessment, passed: bool) -> float:

@@ -1,7 +1,7 @@
 """What the adapters share: one judgment vetted, by the library in this process or by a running service."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +111,40 @@ class Vetting:
             if shared.users == 0 and shared.engine is not None:
                 engine, shared.engine = shared.engine, None
                 await engine.__aexit__(None, None, None)
+
+
+def vetting_one(
+    what: str,
+    otherwise: str,
+    when: Mapping[str, str],
+    agents: Sequence[Any],
+    config: str | None,
+    service: str | None,
+    options: Mapping[str, Any] | None,
+    made: Vetting | None = None,
+) -> Vetting:
+    """What vets the results of one judge of a tool, each without another beside it.
+
+    Args:
+        what: one result, for messages.
+        otherwise: what may become of one that does not count; the other choice is ``keep``.
+        when: option -> the choice made.
+        options: further ones of :class:`Vetting`.
+        made: the result, where the caller has one; agents, config, service and options are then not read.
+
+    Raises:
+        ConfigurationError: another choice, or neither agents nor a panel file nor a service.
+    """
+    for name, value in when.items():
+        if value not in (otherwise, "keep"):
+            raise ConfigurationError(f"{name} is {otherwise!r} or 'keep', not {value!r}")
+    if made is not None:
+        return made
+    if not agents and config is None and service is None:
+        raise ConfigurationError(
+            f"a single {what} has no free evidence: give agents=[...], config=PANEL_FILE or service=URL"
+        )
+    return Vetting(agents, config=config, service=service, **(options or {}))
 
 
 def summary_of(assessment: Assessment) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from metajudge.agents.parse import load_object, name_problems, shortened
 from metajudge.agents.schema import object_schema
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.quotes import is_quoted
-from metajudge.cases.result import CriterionResult, JudgeReply, Quote
-from metajudge.cases.scoring import weighted_score
+from metajudge.cases.result import CriterionResult, JudgeReply, Quote, weighted_score
 from metajudge.concurrency import off_the_loop
 from metajudge.decision import CasePlan, StagePlan
 from metajudge.prompts.briefing import Briefing

@@ -8,8 +8,12 @@ from typing import Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
-from metajudge.cases.result import RESULT, CaseMetadata, CaseResult, GateResult, StageResult
-from metajudge.cases.scoring import (
+from metajudge.cases.result import (
+    RESULT,
+    CaseMetadata,
+    CaseResult,
+    GateResult,
+    StageResult,
     by_rule,
     mean_scores,
     overall,

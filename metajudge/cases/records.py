@@ -4,8 +4,7 @@ import time
 from typing import Any
 
 from metajudge.cases.case import Case
-from metajudge.cases.result import CaseResult, content_of
-from metajudge.cases.scoring import mean_scores, quotes_in
+from metajudge.cases.result import CaseResult, content_of, mean_scores, quotes_in
 from metajudge.decision import Policy
 from metajudge.reviews.opening import place_of
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin

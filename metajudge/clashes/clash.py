@@ -14,8 +14,7 @@ from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of, off_the_loop
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
-from metajudge.judging.blinding import blind
-from metajudge.judging.blinding_report import RULE
+from metajudge.judging.blinding import RULE, blind
 from metajudge.judging.criteria import (
     GENERIC,
     PARAMETERS,
@@ -27,7 +26,7 @@ from metajudge.judging.criteria import (
 )
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
-from metajudge.judging.ranking import JudgeRanking, rank_responses, ranking_request, templates_digest
+from metajudge.judging.judges import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.prompts.criteria import TEMPLATES as CRITERIA_TEMPLATES
 from metajudge.prompts.ranking import render_ranking, render_ranking_system
 from metajudge.prompts.templates import prompts_digest

@@ -1,17 +1,24 @@
-"""The record of one evaluation: everything its verdict is based on, so that it can be recomputed by hand."""
+"""The record of one evaluation: everything its verdict is based on, so that it can be recomputed by hand.
 
-from collections.abc import Sequence
-from typing import Literal
+Its rankings as judgments, and what a store keeps of it, are made here, too.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
 from metajudge.judging.answers import CandidateAnswer
-from metajudge.judging.blinding_report import BlindingReport
+from metajudge.judging.blinding import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
-from metajudge.types import Failure, Ranking, Verdict
+from metajudge.types import Failure, Item, Judgment, Ranking, Verdict, digest
+from metajudge.types.decision import Action
 from metajudge.types.frozen import Finite
 from metajudge.types.spent import Priced
+
+if TYPE_CHECKING:
+    from metajudge.store.protocol import Store
 
 RETRY_RULE = (
     "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "
@@ -182,3 +189,121 @@ def recount(record: ClashRecord) -> Tally:
 def _voters(votes: Sequence[JudgeVote]) -> list[Voter]:
     """The declared voters: all but observers."""
     return [Voter(one.judge, one.weight or 1.0, one.role == "panel", one.model) for one in votes if one.counted]
+
+
+KIND = "clash"
+"""What the records of decided clashes are called in the store's audit log."""
+
+
+def subject_of(record: ClashRecord) -> str:
+    """Digest of what a clash is about: its answers and the judges' rankings of them, at whatever cost."""
+    votes = [[vote.judge, None if vote.groups is None else str(vote.groups)] for vote in record.votes]
+    return digest([record.key, sorted(record.answered.items()), votes])
+
+
+def wants_person(record: ClashRecord) -> bool:
+    """Whether a person has to make the call: two answers or more, and no panel that the triage rule accepts."""
+    return len(record.answered) >= 2 and (record.tally is None or record.tally.triage != "accept")
+
+
+async def keep_clashes(store: "Store | None", records: Iterable[ClashRecord], *, now: float) -> int:
+    """Records what became of clashes; the same verdict again adds nothing. Returns how many are new.
+
+    Clashes with fewer than two answers compare nothing and have no outcome.
+    """
+    if store is None:
+        return 0
+    added = 0
+    for record in records:
+        subject = subject_of(record)
+        if len(record.answered) < 2 or await store.audit_log.entries(KIND, subject, limit=1):
+            continue
+        await store.audit_log.append(KIND, subject, decided_data(record), now=now)
+        added += 1
+    return added
+
+
+def decided_data(record: ClashRecord) -> dict[str, Any]:
+    """What is kept of a verdict."""
+    tally = record.tally
+    return {
+        "clash_id": record.id,
+        "subject_digest": subject_of(record),
+        "item_id": record.item_id,
+        "category": record.category,
+        "action": Action.REVIEW.value if wants_person(record) else Action.APPROVE.value,
+        "status": record.status,
+        "winner": record.winner,
+        "ranking": None if tally is None or not tally.ranking else [list(group) for group in tally.ranking],
+        "margin": None if tally is None else tally.margin,
+        "unanimous": tally is not None and tally.unanimous,
+        "judges": list(record.panel),
+    }
+
+
+def judgments_of_clash(record: ClashRecord) -> list[Judgment]:
+    """The rankings of one evaluation as judgments, observers' included; each says its judge's role in ``meta``.
+
+    The item is the question with the answers as they were given; where cycles made them anew, its id names the cycle.
+    A judge that could not be asked makes no judgment. Neither does anybody where fewer than two candidates answered: a
+    ranking compares at least two.
+    """
+    texts = record.answered
+    if len(texts) < 2:
+        return []
+    models = {one.name: one.model for one in record.candidates if one.model is not None and one.name in texts}
+    cycle = f"/c{record.cycle}" if f"/c{record.cycle}" in record.id else ""
+    item = Item(
+        id=f"{record.item_id}{cycle}",
+        question=record.question,
+        responses=texts,
+        category=record.category,
+        label=record.label,
+        reference=record.reference,
+        models=models or None,
+    )
+    return [_judgment_of_vote(record, vote, item) for vote in record.votes if vote.failure is None or vote.replied]
+
+
+def _judgment_of_vote(record: ClashRecord, vote: JudgeVote, item: Item) -> Judgment:
+    meta = {
+        "model": vote.model,
+        "reported_model": vote.reported_model,
+        "role": vote.role,
+        "weight": vote.weight,
+        "own": vote.own,
+        "evaluation": record.id,
+        "attempt": record.attempt,
+        "seed": record.seed,
+        "criteria": None if record.criteria is None else [one.text for one in record.criteria.criteria],
+        "scores": {name: {key: one.score for key, one in row.items()} for name, row in vote.scores.items()},
+        "prompt_digest": record.prompt_digests["ranking"],
+        "request_digest": vote.request_digest,
+        "attempts": vote.replies,
+        "cost_usd": vote.cost_usd,
+        "metajudge_version": record.metajudge_version,
+    }
+    return Judgment(
+        id=f"{record.id}/{vote.judge}",
+        item=item,
+        judge=vote.judge,
+        verdict=vote.ranking,
+        no_verdict=None if vote.failure is None else vote.failure.message,
+        rationale=_rationale(record, vote),
+        order=vote.order,
+        labels=tuple(vote.label_map),
+        instruction=vote.instruction,
+        meta=meta,
+    )
+
+
+def _rationale(record: ClashRecord, vote: JudgeVote) -> str:
+    """The comparison, and the scores with their reasons, by the labels the judge used."""
+    if record.criteria is None or not vote.scores:
+        return vote.comparison
+    names = {one.key: one.name for one in record.criteria.criteria}
+    lines = [vote.comparison]
+    for label, candidate in vote.label_map.items():
+        for key, score in vote.scores.get(candidate, {}).items():
+            lines.append(f"{label}, {names[key]}: {score.score}" + (f" ({score.reason})" if score.reason else ""))
+    return "\n".join(lines)

@@ -13,8 +13,7 @@ import orjson
 from pydantic import ValidationError
 
 from metajudge.clashes.concordance import Call, CallSource
-from metajudge.clashes.files import subject_of, wants_person
-from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.record import ClashRecord, subject_of, wants_person
 from metajudge.clashes.run import counting_records
 from metajudge.clashes.sheet import labels_of, ranking_by_label
 from metajudge.errors import InputError

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from metajudge.clashes.clash import Clash, Place, evaluate, prepare_prompts, unchanged
 from metajudge.clashes.concordance import FirstShown, first_shown
-from metajudge.clashes.files import keep_clashes
-from metajudge.clashes.record import ClashRecord, attempt_that_counts
+from metajudge.clashes.record import ClashRecord, attempt_that_counts, keep_clashes
 from metajudge.clashes.setup import (
     CandidateSpec,
     ClashSettings,
@@ -24,10 +23,9 @@ from metajudge.clashes.setup import (
 )
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import answer_request
-from metajudge.judging.blinding import blind
-from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
+from metajudge.judging.blinding import BlindingTotals, blind, blinding_totals
 from metajudge.judging.criteria import GENERIC, criteria_request
-from metajudge.judging.ranking import ranking_request
+from metajudge.judging.judges import ranking_request
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.metering import Meter
 from metajudge.runs.estimate import (
@@ -320,7 +318,10 @@ async def run_rounds(
         """Takes the earlier attempts that stand, and whose judges were shown what they would be shown today."""
         for key in one.keys:
             alike = [record for record in there.get(key, ()) if await unchanged(record, one.item, one.clash)]
-            if alike and _stands(counting := attempt_that_counts(alike), alike[-1].attempt, attempts):
+            if not alike:
+                continue
+            counting = attempt_that_counts(alike)
+            if counting.everybody_asked or (attempts is not None and alike[-1].attempt >= attempts):
                 settled[key] = counting
         return [settled[key] for key in one.keys] if all(key in settled for key in one.keys) else None
 
@@ -366,11 +367,6 @@ def rounds(items: Iterable[Item], clash: Clash, repeats: int | Sequence[int] = 1
 def counting_records(records: Iterable[ClashRecord]) -> list[ClashRecord]:
     """Of all attempts in a file, those that count by the retry rule: one an evaluation, in order of appearance."""
     return [attempt_that_counts(attempts) for attempts in _by_key(records).values()]
-
-
-def _stands(record: ClashRecord, last_attempt: int, attempts: int | None) -> bool:
-    """Whether nothing more is to be attempted, by the retry rule."""
-    return record.everybody_asked or (attempts is not None and last_attempt >= attempts)
 
 
 def _by_key(records: Iterable[ClashRecord]) -> dict[str, list[ClashRecord]]:

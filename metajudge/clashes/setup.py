@@ -20,7 +20,9 @@ from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
 from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers.questions import Question, as_question
+from metajudge.readers.items import open_items
+from metajudge.readers.lines import Reject
+from metajudge.readers.questions import Question, as_question, names_file, open_questions
 from metajudge.readers.reasons import as_record, reason_of
 from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import ID_PATTERN, Item
@@ -423,3 +425,36 @@ def _observers(session: Session, settings: ClashSettings, items: Sequence[Item])
     return tuple(
         replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a clash is about: questions for its candidates, or items with their responses.
+
+    Attributes:
+        rejects: lines that are neither, with the reason.
+        from_file: False for a prompt given as text.
+    """
+
+    items: Sequence[Question | Item]
+    rejects: Sequence[Reject]
+    from_file: bool
+
+
+def open_asked(prompt: str, *, given: bool, limit: int | None = None) -> Asked:
+    """Reads a literal prompt, or a file: of questions, or of items where the responses are given.
+
+    Raises:
+        InputError: no such file, nothing in it, an id given to two prompts, or no responses where they should be given.
+    """
+    if not given:
+        found = open_questions(prompt, limit=limit)
+        return Asked(found.items, found.rejects, found.from_file)
+    if not names_file(prompt):
+        raise InputError("--responses given takes the responses from a file of items: give the file as the prompt")
+    source = open_items([prompt], limit=limit)
+    items = tuple(source)
+    if not items:
+        reason = f": {source.rejects[0]}" if source.rejects else ""
+        raise InputError(f"{prompt} contains no item with responses{reason}")
+    return Asked(items, tuple(source.rejects), from_file=True)

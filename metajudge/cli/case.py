@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 
 from metajudge.cases.panel import CasePanel
-from metajudge.cases.reading import read_cases
 from metajudge.cases.result import CaseResult, CriterionResult, StageResult
-from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases
+from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases, read_cases
 from metajudge.cli.options import (
     ConcurrencyOption,
     DryRunOption,

@@ -19,13 +19,20 @@ from metajudge.clashes.concordance import (
     self_preference,
     words,
 )
-from metajudge.clashes.files import Asked, open_asked, write_judgments
 from metajudge.clashes.pareto import WITHIN, Limits
-from metajudge.clashes.record import ClashRecord
+from metajudge.clashes.record import ClashRecord, judgments_of_clash
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, open_reviews, read_clashes, review_of_clash
 from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
-from metajudge.clashes.setup import ClashFile, ClashSettings, load_candidates, load_clash_file, repeat_numbers
+from metajudge.clashes.setup import (
+    Asked,
+    ClashFile,
+    ClashSettings,
+    load_candidates,
+    load_clash_file,
+    open_asked,
+    repeat_numbers,
+)
 from metajudge.clashes.standings import Standings, standings_of
 from metajudge.cli.clash_report import Written, print_clash, report_of
 from metajudge.cli.options import (
@@ -48,6 +55,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.output import check_apart, write_text
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import with_flags
+from metajudge.readers.jsonl import write_jsonl
 from metajudge.report.document import Absent, Column, Table
 from metajudge.report.files import write_report
 from metajudge.report.tables import table_to_text
@@ -355,7 +363,8 @@ def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Wri
     standings = standings_of(records, limits)
     figures, table = _cycle_figures(records)
     if written.judgments is not None:
-        totals.judgments_written = write_judgments(written.judgments, records)
+        judgments = (one for record in records for one in judgments_of_clash(record))
+        totals.judgments_written = write_jsonl(written.judgments, judgments)
     for reject in asked.rejects[:5]:
         typer.echo(f"metajudge: {reject}", err=True)
     text = ""

@@ -7,14 +7,13 @@ from pathlib import Path
 import typer
 
 from metajudge.clashes.concordance import by_category, self_preference
-from metajudge.clashes.files import wants_person
-from metajudge.clashes.record import ClashRecord, JudgeVote
+from metajudge.clashes.record import ClashRecord, JudgeVote, wants_person
 from metajudge.clashes.run import ClashTotals
 from metajudge.clashes.sheet import ClashSheet, VoteSheet, full_sheet, triage_of, verdict_of
 from metajudge.clashes.standings import Average, CandidateStanding, Standings
 from metajudge.cli.options import advised, counted, echo_lines
 from metajudge.files.command_line import command
-from metajudge.judging.blinding_report import HiddenName, LeftName
+from metajudge.judging.blinding import HiddenName, LeftName
 from metajudge.judging.criteria import Criterion
 from metajudge.report.document import (
     Absent,

@@ -29,10 +29,8 @@ from metajudge.cli.sending import Sending, print_estimate
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart
-from metajudge.judging.combining import Rule
-from metajudge.judging.grading import Grading
-from metajudge.judging.pairwise import Game
-from metajudge.judging.records import judgment_of
+from metajudge.judging.judges import Game, Grading
+from metajudge.judging.records import Rule, judgment_of
 from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_items, was_asked
 from metajudge.readers.jsonl import to_line
 from metajudge.runs.exit_codes import exit_code

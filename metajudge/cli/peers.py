@@ -1,6 +1,6 @@
 """``metajudge peers``: models rank each other's answers, and the consensus of their rankings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,19 +20,24 @@ from metajudge.cli.options import (
     store_path,
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs
-from metajudge.cli.peers_report import print_findings, report_of, summary_lines
+from metajudge.cli.peers_report import alignment_table, domain_tables, overview, report_of, self_table, standings_table
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.files.output import check_apart
 from metajudge.installation import __version__
+from metajudge.judging.ranking_replies import written as order_text
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.peers import Ballot, Options, analyse, read_ballots, read_human_rankings
-from metajudge.peers.findings import IncludeSelf
+from metajudge.peers.figures import MEASURES
+from metajudge.peers.findings import IncludeSelf, PeerFindings
+from metajudge.peers.influence import Influence
 from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
 from metajudge.readers.lines import Reject
 from metajudge.readers.questions import read_questions
+from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.progress import Progress
+from metajudge.runs.totals import in_words
 from metajudge.session import Session
 
 
@@ -195,3 +200,73 @@ def _read(path: Path, limit: int | None, strict: bool) -> tuple[tuple[Ballot, ..
     lost = sum(one.status == "failed" for one in ballots)
     counts = RunCounts(done=len(ballots), without_verdict=lost, bad_lines=len(found.rejects))
     return ballots, {"ballots": str(path), "metajudge": __version__}, exit_code(counts, strict=strict)
+
+
+def summary_lines(totals: PeersTotals, out: Path) -> Iterable[str]:
+    """Calls and cost of a run, what is missing, and how to resume."""
+    asked = f"{totals.questions} questions: {totals.answers} answers, {totals.ballots} ballots in {out}"
+    yield f"{asked} ({totals.reused} from earlier runs)."
+    yield totals.blinding.sentence()
+    for model, kinds in totals.lost_by_model.items():
+        yield f"Missing from {model}: {in_words(kinds)}. Run the same command again to retry the failed calls."
+    cost = f"${totals.known_cost_usd:.4f}"
+    if totals.cost_usd is None:
+        why = "a price or the usage is unknown: give each agent its price in a panel file (--config)"
+        cost = f"at least {cost}, {why}" if totals.known_cost_usd else f"cost unknown ({why})"
+    usage = totals.usage
+    yield f"{totals.calls} calls, {usage.input_tokens:,} input and {usage.output_tokens:,} output tokens, {cost}."
+    if totals.reused and totals.all_attempts_usd is not None:
+        yield f"All attempts in the files, earlier runs included: ${totals.all_attempts_usd:.4f}."
+    if totals.end.next_step is not None:
+        yield totals.end.next_step
+    yield ""
+
+
+def print_findings(findings: PeerFindings) -> Iterable[str]:
+    """What the command prints: overview, places, agreement with every human ranking, cautions."""
+    yield overview(findings)
+    yield ""
+    yield table_to_text(standings_table(findings))
+    yield ""
+    yield table_to_text(self_table(findings))
+    for one in findings.references:
+        yield ""
+        if one.absent is not None:
+            yield one.absent
+            continue
+        for measure in MEASURES:
+            yield table_to_text(alignment_table(one, measure, findings.published, rows_of_paper=False))
+            yield ""
+    for table in domain_tables(findings.domains, findings) if findings.domains else ():
+        yield ""
+        yield table_to_text(table)
+    if findings.influence is not None:
+        yield ""
+        yield from influence_lines(findings.influence)
+    for caution in findings.cautions:
+        yield ""
+        yield f"Caution: {caution.message}."
+
+
+def influence_lines(found: Influence) -> list[str]:
+    """What the screen says: who changes the order when left out, and who could change the first place."""
+    moves = [left for left in found.left_out if left.moved and left.absent is None]
+    lines = []
+    for left in moves:
+        first = "; the first place changes" if left.winner_changes else ""
+        lines.append(f"Without {', '.join(left.without)}: {order_text(left.order)}{first}.")
+    if not moves:
+        lines.append("Leaving any one evaluator out changes no place in the order by mean places.")
+    strong: dict[tuple[str, ...], list[str]] = {}
+    for one in found.worst:
+        if one.can_win:
+            strong.setdefault(one.can_win, []).append(" with ".join(one.who))
+    lines += [
+        f"With other ballots {', '.join(who)} could{' each' if len(who) > 1 else ''} put first: {', '.join(models)}."
+        for models, who in strong.items()
+    ]
+    if found.worst and not strong:
+        lines.append("No single evaluator could put another model first by voting against the consensus.")
+    if found.worst_absent is not None:
+        lines.append(f"The worst ballots were not looked for: {found.worst_absent}.")
+    return lines

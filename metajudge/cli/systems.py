@@ -19,11 +19,10 @@ from metajudge.files.command_line import command
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.systems.catalogue import SYSTEMS, open_system
-from metajudge.systems.pull import PullCounts
-from metajudge.systems.pull import pull as pull_records
-from metajudge.systems.push import PushCounts
-from metajudge.systems.push import push as push_notes
 from metajudge.systems.system import NAME, Note, SystemCallError, note_of
+from metajudge.systems.transfer import PullCounts, PushCounts
+from metajudge.systems.transfer import pull as pull_records
+from metajudge.systems.transfer import push as push_notes
 
 app = typer.Typer(help="Fetch public benchmark data.", no_args_is_help=True, rich_markup_mode=None)
 

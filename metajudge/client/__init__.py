@@ -13,7 +13,7 @@ already is repeated only where that does no harm: reads, vets, what asks no mode
 judge, clash, case and batches get one where none is given.
 """
 
-from metajudge.client.awaited import AsyncClient
+from metajudge.client.clients import AsyncClient, Client
 from metajudge.client.errors import (
     AccessError,
     BusyError,
@@ -25,7 +25,6 @@ from metajudge.client.errors import (
     TimeLimitError,
     UnfinishedJobError,
 )
-from metajudge.client.sync import Client
 
 __all__ = [
     "AccessError",

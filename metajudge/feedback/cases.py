@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from metajudge.cases.records import LABEL
-from metajudge.cases.result import kept_result
-from metajudge.cases.scoring import mean_scores, quotes_in
+from metajudge.cases.result import kept_result, mean_scores, quotes_in
 from metajudge.decision.deciding import action_of
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, category_key

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.panel import CasePanel
-from metajudge.cases.result import RESULT, CaseResult
+from metajudge.cases.result import RESULT, CaseResult, mean_scores, quotes_in
 from metajudge.cases.run import case_panel, estimate_cases
-from metajudge.cases.scoring import mean_scores, quotes_in
 from metajudge.concurrency import all_of
 from metajudge.decision import Policy, case_rubric
 from metajudge.errors import InputError

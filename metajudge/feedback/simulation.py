@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from metajudge.cases.records import KIND
-from metajudge.cases.scoring import mean_scores, overall_of_numbers, verified_share
+from metajudge.cases.result import mean_scores, overall_of_numbers, verified_share
 from metajudge.decision import Absent, Decision, Policy, decide_adjusted, decide_verdict
 from metajudge.errors import InputError
 from metajudge.prompts.versions import FIRST

@@ -10,8 +10,8 @@ What is hidden in the texts of one item:
    behind it, a capital letter, a sentence in which the author speaks of itself).
 
 A name in the question is a subject and stays, except in a self-identification. What was found and left standing is in
-the report. Texts are compared in folded form (:mod:`metajudge.judging.folding`), so that look-alike letters, invisible
-characters and emphasis hide nothing; what is replaced is the original's.
+the report. Texts are compared in folded form (:func:`~metajudge.judging.self_identification.fold`), so that look-alike
+letters, invisible characters and emphasis hide nothing; what is replaced is the original's.
 """
 
 import re
@@ -19,11 +19,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from typing import Any
 
 from metajudge.concurrency import off_the_loop
-from metajudge.judging.blinding import HIDDEN_NAME
-from metajudge.judging.blinding_report import BlindingReport, HiddenName, LeftName
-from metajudge.judging.folding import Folded, fold
+from metajudge.judging.blinding import HIDDEN_NAME, BlindingReport, HiddenName, LeftName
 from metajudge.judging.known_names import Certainty, Kind, KnownName, known_names
 from metajudge.judging.self_identification import (
     CLAUSE_AFTER,
@@ -37,7 +36,9 @@ from metajudge.judging.self_identification import (
     SPEAKS_AFTER,
     Context,
     Cue,
+    Folded,
     context_of,
+    fold,
 )
 from metajudge.types import Item
 
@@ -140,16 +141,9 @@ def prepare() -> None:
     _known_pattern()
 
 
-async def hide_identities_aside(
-    texts: Mapping[str, str],
-    *,
-    question: str = "",
-    models: Iterable[str] = (),
-    names: Iterable[str] = (),
-    hiding: bool = True,
-) -> Blinded:
+async def hide_identities_aside(texts: Mapping[str, str], *, question: str = "", **how: Any) -> Blinded:
     """As :func:`hide_identities`; long texts are read in a thread, so that no event loop waits for them."""
-    read = partial(hide_identities, texts, question=question, models=models, names=names, hiding=hiding)
+    read = partial(hide_identities, texts, question=question, **how)
     return await off_the_loop(read, len(question) + sum(map(len, texts.values())))
 
 

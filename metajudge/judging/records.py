@@ -1,17 +1,19 @@
-"""From a game, a grade or a ranking to a judgment record that ``metajudge vet`` reads."""
+"""Judgment records that ``metajudge vet`` reads, from games and grades; several verdicts on one pair taken together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from metajudge.installation import __version__
-from metajudge.judging.combining import Rule, combine
-from metajudge.judging.grading import Grading
-from metajudge.judging.pairwise import Game, orders_of
+from metajudge.judging.judges import Game, Grading, orders_of
 from metajudge.prompts import grading, judge
 from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
-from metajudge.types import Item, Judgment
+from metajudge.types import AnyVerdict, Item, Judgment, Pairwise
 from metajudge.types.spent import sum_if_known
+
+Rule = Literal["agree", "sum", "strength"]
 
 
 def game_id(item: Item, judge: str, order: tuple[str, ...]) -> str:
@@ -100,3 +102,97 @@ def parameters_set(parameters: Parameters) -> dict[str, float | str]:
     """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
     names = ("temperature", "top_p", "max_tokens", "seed", "effort")
     return {name: value for name in names if (value := getattr(parameters, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """One verdict from several games, or the reason it is missing."""
+
+    verdict: Pairwise | None
+    why: str | None = None
+
+
+def combine(pair: tuple[str, str], games: Sequence[Pairwise | None], rule: Rule) -> Combined:
+    """Combines the games of one judge on one pair.
+
+    ==============  ==================================================================================================
+    rule            verdict
+    ==============  ==================================================================================================
+    ``agree``       the winner both games name, as strongly as the weaker of them says; else a tie. A game without a
+                    verdict leaves none.
+    ``sum``         each game is worth 1, whatever its strength, a tie and a missing verdict nothing; the sum decides,
+                    0 is a tie. So one win and one tie is a win (the rule of JudgeBench).
+    ``strength``    the sum of the signed strengths decides, so that a much better outweighs a better. A game without
+                    a verdict leaves none.
+    ==============  ==================================================================================================
+
+    Args:
+        games: verdicts on them, None for a game without one.
+    """
+    given = [game for game in games if game is not None]
+    if not given or (len(given) < len(games) and rule != "sum"):
+        missing = len(games) - len(given)
+        return Combined(None, f"{missing} of {len(games)} games have no verdict, and rule {rule} needs all of them")
+    return Combined(_RULES[rule](pair, given))
+
+
+def _agree(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
+    winners = {game.winner for game in games}
+    if len(winners) > 1 or None in winners:
+        return Pairwise(*pair, 0)
+    return min(games, key=lambda game: game.strength)
+
+
+def _sum(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
+    signs = [_signed(pair, game) for game in games]
+    return _preferred(pair, sum((sign > 0) - (sign < 0) for sign in signs), strong=False)
+
+
+def _strength(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
+    total = sum(_signed(pair, game) for game in games)
+    return _preferred(pair, total, strong=abs(total) > len(games))
+
+
+def _signed(pair: tuple[str, str], game: Pairwise) -> int:
+    return game.support(*pair) or 0
+
+
+def _preferred(pair: tuple[str, str], total: int, *, strong: bool) -> Pairwise:
+    if total == 0:
+        return Pairwise(*pair, 0)
+    first, second = pair if total > 0 else pair[::-1]
+    return Pairwise(first, second, 2 if strong else 1)
+
+
+_RULES: Mapping[Rule, Callable[[tuple[str, str], Sequence[Pairwise]], Pairwise]] = {
+    "agree": _agree,
+    "sum": _sum,
+    "strength": _strength,
+}
+
+
+def support(verdict: AnyVerdict, given: Sequence[Pairwise]) -> float:
+    """Mean support of ``given`` for ``verdict``, in [-1, 1].
+
+    With a winner: the mean of the signed strengths over 2, so that ``A>>B`` supports ``A>B`` by 1, ``A>B`` by 1/2,
+    a tie by 0, ``B>A`` by -1/2 and ``B>>A`` by -1. How strongly ``verdict`` itself is stated plays no part.
+
+    A tie is supported by ties: the mean of 1 - strength, so 1 for a tie, 0 for a plain preference and -1 for a
+    strong one, whichever way it goes. Two opposite preferences (a model that likes what it sees first) are no
+    agreement on a tie.
+
+    Args:
+        verdict: a preference or a tie between two responses.
+        given: at least one verdict on the same two.
+
+    Raises:
+        ValueError: verdicts on other responses, or none.
+    """
+    if not given or len(verdict.ids) != 2 or any(set(one.ids) != set(verdict.ids) for one in given):
+        there = ", ".join(map(str, given)) or "none"
+        raise ValueError(f"only verdicts on the same two responses can support {verdict}; these are: {there}")
+    first, second = verdict.ids
+    if verdict.is_tie:
+        return sum(1.0 - one.strength for one in given) / len(given)
+    signed = [one.support(first, second) or 0 for one in given]
+    return sum(signed) / (2 * len(given))

@@ -1,16 +1,15 @@
 """Judging items: every judge compares every pair in every order, or grades every response, blind; each a record."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 from metajudge.concurrency import all_of
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.judging.combining import Rule
-from metajudge.judging.grading import Grading, GradingJudge
-from metajudge.judging.pairwise import Game, Orders, PairwiseJudge, orders_of
-from metajudge.judging.records import combined_judgment, game_id, judgment_of
+from metajudge.judging.judges import Game, Grading, GradingJudge, Orders, PairwiseJudge, orders_of
+from metajudge.judging.records import Rule, combined_judgment, game_id, judgment_of
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import ModelRequest
 from metajudge.readers.reasons import ItemLike, as_record
@@ -20,6 +19,8 @@ from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
 from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import Item, Judgment
+
+J = TypeVar("J", PairwiseJudge, GradingJudge)
 
 
 @dataclass(slots=True)
@@ -122,24 +123,11 @@ def was_asked(game: Game | Grading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """One game to be played, or one response to be graded."""
+    """One game to be played, or one response to be graded; ``request`` makes the first request that is sent."""
 
-    item: Item
-    judge: PairwiseJudge | GradingJudge
-    order: tuple[str, ...]
-
-    async def play(self) -> Game | Grading:
-        if isinstance(self.judge, GradingJudge):
-            return await self.judge.grade(self.item, self.order[0])
-        first, second = self.order
-        return await self.judge.compare(self.item, (first, second))
-
-    def request(self) -> ModelRequest:
-        """The first request that is sent."""
-        if isinstance(self.judge, GradingJudge):
-            return self.judge.request(self.item, self.order[0])
-        first, second = self.order
-        return self.judge.request(self.item, (first, second))
+    judge: str
+    play: Callable[[], Coroutine[Any, Any, Game | Grading]]
+    request: Callable[[], ModelRequest]
 
 
 async def judge_items(
@@ -164,7 +152,7 @@ async def judge_items(
         items: with two responses each, or plain data of the same shape; read lazily.
         orders: show each pair in both orders, as two games, or as given.
         with_reference: judges see an item's reference answer.
-        rule: combine the two games of a pair to one verdict as well; see :func:`metajudge.judging.combining.combine`.
+        rule: combine the two games of a pair to one verdict as well; see :func:`metajudge.judging.records.combine`.
         judges: None for the session's own agents.
         totals: counted into as games end, for progress displays.
         stop: lets the caller stop the run.
@@ -232,10 +220,7 @@ def _games(
     """All games, item by item, so that prompts of one item follow each other."""
     if rule is not None and orders != "both":
         raise ConfigurationError("a rule combines the games of both orders: show each pair in both")
-    asked = [
-        PairwiseJudge(one.name, one.model, one.parameters, with_reference, prompt_version=one.prompt_version)
-        for one in judges
-    ]
+    asked = _seated(PairwiseJudge, judges, with_reference)
 
     def games() -> Iterator[_Assignment]:
         for item in _items(items):
@@ -247,17 +232,29 @@ def _games(
             problem = item.label_problem(2)
             if problem is not None:
                 raise InputError(f"item {item.id!r}: {problem}")
-            yield from (_Assignment(item, judge, order) for judge in asked for order in orders_of(item, orders))
+            for judge in asked:
+                for order in orders_of(item, orders):
+                    yield _Assignment(
+                        judge.name, partial(judge.compare, item, order), partial(judge.request, item, order)
+                    )
 
     return games()
 
 
 def _gradings(judges: Sequence[Respondent], items: Iterable[ItemLike], with_reference: bool) -> Iterator[_Assignment]:
-    asked = [
-        GradingJudge(one.name, one.model, one.parameters, with_reference, prompt_version=one.prompt_version)
-        for one in judges
+    asked = _seated(GradingJudge, judges, with_reference)
+    return (
+        _Assignment(judge.name, partial(judge.grade, item, name), partial(judge.request, item, name))
+        for item in _items(items)
+        for judge in asked
+        for name in item.responses
+    )
+
+
+def _seated(kind: type[J], judges: Sequence[Respondent], with_reference: bool) -> list[J]:
+    return [
+        kind(one.name, one.model, one.parameters, with_reference, prompt_version=one.prompt_version) for one in judges
     ]
-    return (_Assignment(item, judge, (name,)) for item in _items(items) for judge in asked for name in item.responses)
 
 
 def _items(items: Iterable[ItemLike]) -> Iterator[Item]:
@@ -348,5 +345,5 @@ def estimate_judging(
     estimate = Estimate.at(prices)
     for one in _gradings(judges, items, with_reference) if grade else _games(judges, items, orders, with_reference):
         estimate.judgments += 1
-        estimate.add(one.judge.name, prices, size_of(one.request()), REASONING_TOKENS)
+        estimate.add(one.judge, prices, size_of(one.request()), REASONING_TOKENS)
     return estimate

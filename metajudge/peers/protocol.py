@@ -12,11 +12,10 @@ from metajudge.agents.exchange import ask
 from metajudge.errors import FailureKind
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
-from metajudge.judging.blinding import blind
-from metajudge.judging.blinding_report import RULE, BlindingReport
+from metajudge.judging.blinding import RULE, BlindingReport, blind
 from metajudge.judging.criteria import Criterion, weighted
 from metajudge.judging.identity import Blinded, hide_identities_aside
-from metajudge.judging.ranking import rank_responses, ranking_request, templates_digest
+from metajudge.judging.judges import rank_responses, ranking_request, templates_digest
 from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key

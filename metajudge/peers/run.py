@@ -10,9 +10,8 @@ from typing import Any, ClassVar, TypeVar
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.installation import __version__
 from metajudge.judging.answers import answer_request
-from metajudge.judging.blinding import blind, identifying_names
-from metajudge.judging.blinding_report import BlindingTotals, blinding_totals
-from metajudge.judging.ranking import ranking_request, templates_digest
+from metajudge.judging.blinding import BlindingTotals, blind, blinding_totals, identifying_names
+from metajudge.judging.judges import ranking_request, templates_digest
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.peers.protocol import (
     Peer,

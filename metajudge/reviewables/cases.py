@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from metajudge.cases.result import CaseResult, CriterionResult, StageResult, kept_result, stage_texts
-from metajudge.cases.scoring import quotes_in
+from metajudge.cases.result import CaseResult, CriterionResult, StageResult, kept_result, quotes_in, stage_texts
 from metajudge.reviewables.reviewable import CANNOT_TELL, Reviewable, number
 from metajudge.reviewables.sheet import Choice, Fact, Passage, Section, Table
 

@@ -1,7 +1,7 @@
 """rejudge: the panel's models judge the item themselves, blind, in both orders; their verdicts support the judgment.
 
 Nobody sees the judgment. Each agent's support for it is the mean signed strength of its two verdicts relative to
-the judgment's (:func:`metajudge.judging.support`), in [-1, 1], mapped on the panel's scale: -1 is its lower end, 0 its
+the judgment's (:func:`metajudge.judging.records`), in [-1, 1], mapped on the panel's scale: -1 is its lower end, 0 its
 middle, 1 its upper end. On 1..5 a model that answers ``A>B`` in both orders gives a judgment for A a 4, one that
 answers ``A>>B`` a 5. Its threshold, where none is set, is therefore the middle of the scale: above it lies any support,
 while above 4.5 lies only strong agreement in both orders. The final score is the weighted average over the agents,
@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from metajudge.agents import Agent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
-from metajudge.judging.pairwise import Game, PairwiseJudge, orders_of
-from metajudge.judging.support import support
+from metajudge.judging.judges import Game, PairwiseJudge, orders_of
+from metajudge.judging.records import support
 from metajudge.strategies.outcome import Outcome, asked_each
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Pairwise, Status

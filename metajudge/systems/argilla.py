@@ -5,32 +5,22 @@ their own, which the dataset must have: ``NAME_QUESTION`` for the verdicts on QU
 key is in the agent. Argilla does not say when a person answered a record, so every pull reads the whole dataset.
 """
 
-import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from metajudge.readers.own_notes import AGENT
-from metajudge.systems.connection import Connection
-from metajudge.systems.system import Found, Note, SystemCallError, Wrote, utc
+from metajudge.systems.system import Found, Note, System, SystemCallError, Wrote, is_uuid, utc
 
 PAGE = 100
 _INCLUDED = ["suggestions", "responses"]
 
 
-class Argilla:
-    """An Argilla server.
+class Argilla(System):
+    """An Argilla server; a project is a dataset: its name, or ``WORKSPACE/NAME``."""
 
-    Args:
-        project: the dataset: its name, or ``WORKSPACE/NAME``.
-    """
-
-    def __init__(self, connection: Connection, project: str | None) -> None:
-        self._connection = connection
-        self._project = project
-        self.address = connection.base
-        self.source = f"{connection.base} (dataset {project})"
+    PROJECT = "dataset"
 
     def push(self, note: Note) -> Wrote:
         record, judged = self._record(note)
@@ -50,16 +40,12 @@ class Argilla:
 
     def pull(self, since: datetime | None) -> Iterator[Found]:
         names = {one["id"]: one["name"] for one in self._questions}
-        path, offset = f"/api/v1/datasets/{self._dataset}/records", 0
-        while True:
-            page = self._connection.get(path, offset=offset, limit=PAGE, include=_INCLUDED)["items"]
+        path = f"/api/v1/datasets/{self._dataset}/records"
+        for page in self._connection.by_offset(path, PAGE, lambda page: list(page["items"]), include=_INCLUDED):
             for one in page:
                 at = _changed(one)
                 if since is None or at is None or at >= since:
                     yield Found("records", None, _exported(one, names))
-            if len(page) < PAGE:
-                return
-            offset += PAGE
 
     @cached_property
     def _dataset(self) -> str:
@@ -112,16 +98,13 @@ class Argilla:
         )["items"]
         if found:
             return found[0]["record"], judged
-        if not _is_id(name):
+        if not is_uuid(name):
             raise SystemCallError(f"the dataset has no record {name}", status=404)
         record: Mapping[str, Any] = self._connection.get(f"/api/v1/records/{name}")
         return record, judged
 
     def identity(self, part: str, record: Mapping[str, Any]) -> str:
         return str(record["_server_id"])
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 def _suggestion(note: Note, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,10 +148,3 @@ def _exported(record: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
         "status": record.get("status"),
         "_server_id": record["id"],
     }
-
-
-def _is_id(text: str) -> bool:
-    try:
-        return bool(uuid.UUID(text))
-    except ValueError:
-        return False

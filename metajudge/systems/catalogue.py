@@ -1,6 +1,7 @@
 """The systems there are, and what opens one: its address, its keys, which are read from the usual variables."""
 
 import base64
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,11 +11,10 @@ from urllib.parse import quote
 from metajudge.errors import ConfigurationError
 from metajudge.readers.own_notes import KEY
 from metajudge.systems.argilla import Argilla
-from metajudge.systems.connection import Connection
 from metajudge.systems.langfuse import Langfuse
 from metajudge.systems.langsmith import LangSmith
 from metajudge.systems.phoenix import Phoenix
-from metajudge.systems.system import NAME, Found, Note, System, SystemCallError, Wrote, utc
+from metajudge.systems.system import NAME, Connection, Found, Note, System, SystemCallError, Wrote, utc
 
 TRACES = "/api/3.0/mlflow/traces"
 EXPERIMENT = "/api/2.0/mlflow/experiments/get-by-name"
@@ -22,18 +22,11 @@ ARTIFACT = "/ajax-api/3.0/mlflow/get-trace-artifact"
 PAGE = 100
 
 
-class MLflow:
-    """A tracking server.
+class MLflow(System):
+    """A tracking server; a project is an experiment."""
 
-    Args:
-        project: the experiment's name, for pulling.
-    """
-
-    def __init__(self, connection: Connection, project: str | None) -> None:
-        self._connection = connection
-        self._project = project or "Default"
-        self.address = connection.base
-        self.source = f"{connection.base} (experiment {self._project})"
+    PROJECT = "experiment"
+    DEFAULT = "Default"
 
     def push(self, note: Note) -> Wrote:
         path = f"{TRACES}/{quote(note.target, safe='')}"
@@ -79,9 +72,6 @@ class MLflow:
     def identity(self, part: str, record: Mapping[str, Any]) -> str:
         return str(record["info"]["trace_id"])
 
-    def close(self) -> None:
-        self._connection.close()
-
 
 def _assessment(note: Note) -> dict[str, Any]:
     kind = "LLM_JUDGE" if note.by_models else "CODE"
@@ -104,7 +94,8 @@ class Entry:
         title: its name for people.
         address: variables that may have its address, the first one set counts.
         default: the address where none is given.
-        headers: makes the headers with the key out of the environment.
+        headers: header and value, with ``{VARIABLE}`` in it; of several values the first whose variables are all set.
+            What follows ``Basic`` is encoded.
         keys: variables whose values must appear in no message.
         make: makes the system on a connection, for a project or experiment (None for the default one).
     """
@@ -112,49 +103,34 @@ class Entry:
     title: str
     address: tuple[str, ...]
     default: str
-    headers: Callable[[Mapping[str, str]], dict[str, str]]
+    headers: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]
     make: Callable[[Connection, str | None], System]
 
-
-def _mlflow_headers(given: Mapping[str, str]) -> dict[str, str]:
-    token, user = given.get("MLFLOW_TRACKING_TOKEN"), given.get("MLFLOW_TRACKING_USERNAME")
-    if token:
-        return {"authorization": f"Bearer {token}"}
-    return _basic(user, given.get("MLFLOW_TRACKING_PASSWORD", "")) if user else {}
-
-
-def _phoenix_headers(given: Mapping[str, str]) -> dict[str, str]:
-    key = given.get("PHOENIX_API_KEY")
-    return {"authorization": f"Bearer {key}"} if key else {}
-
-
-def _langfuse_headers(given: Mapping[str, str]) -> dict[str, str]:
-    public, secret = given.get("LANGFUSE_PUBLIC_KEY"), given.get("LANGFUSE_SECRET_KEY")
-    return _basic(public, secret) if public and secret else {}
+    def headers_from(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """The headers with the key, as far as the environment has it."""
+        found: dict[str, str] = {}
+        for name, template in self.headers:
+            if name not in found and all(environ.get(one) for one in _VARIABLE.findall(template)):
+                found[name] = template.format_map(environ)
+                if template.startswith(_BASIC):
+                    pair = found[name].removeprefix(_BASIC).encode()
+                    found[name] = f"{_BASIC}{base64.b64encode(pair).decode()}"
+        return found
 
 
-def _langsmith_headers(given: Mapping[str, str]) -> dict[str, str]:
-    key = given.get("LANGSMITH_API_KEY") or given.get("LANGCHAIN_API_KEY")
-    workspace = given.get("LANGSMITH_WORKSPACE_ID")
-    return ({"x-api-key": key} if key else {}) | ({"x-tenant-id": workspace} if workspace else {})
-
-
-def _argilla_headers(given: Mapping[str, str]) -> dict[str, str]:
-    key = given.get("ARGILLA_API_KEY")
-    return {"x-argilla-api-key": key} if key else {}
-
-
-def _basic(user: str, password: str) -> dict[str, str]:
-    return {"authorization": f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"}
-
+_VARIABLE, _BASIC = re.compile(r"\{(\w+)\}"), "Basic "
 
 SYSTEMS: Mapping[str, Entry] = {
     "mlflow": Entry(
         "MLflow",
         ("MLFLOW_TRACKING_URI",),
         "http://127.0.0.1:5000",
-        _mlflow_headers,
+        (
+            ("authorization", "Bearer {MLFLOW_TRACKING_TOKEN}"),
+            ("authorization", "Basic {MLFLOW_TRACKING_USERNAME}:{MLFLOW_TRACKING_PASSWORD}"),
+            ("authorization", "Basic {MLFLOW_TRACKING_USERNAME}:"),
+        ),
         ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD"),
         MLflow,
     ),
@@ -162,7 +138,7 @@ SYSTEMS: Mapping[str, Entry] = {
         "Phoenix",
         ("PHOENIX_BASE_URL", "PHOENIX_COLLECTOR_ENDPOINT"),
         "http://127.0.0.1:6006",
-        _phoenix_headers,
+        (("authorization", "Bearer {PHOENIX_API_KEY}"),),
         ("PHOENIX_API_KEY",),
         Phoenix,
     ),
@@ -170,7 +146,7 @@ SYSTEMS: Mapping[str, Entry] = {
         "Langfuse",
         ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
         "https://cloud.langfuse.com",
-        _langfuse_headers,
+        (("authorization", "Basic {LANGFUSE_PUBLIC_KEY}:{LANGFUSE_SECRET_KEY}"),),
         ("LANGFUSE_SECRET_KEY",),
         Langfuse,
     ),
@@ -178,12 +154,21 @@ SYSTEMS: Mapping[str, Entry] = {
         "LangSmith",
         ("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"),
         "https://api.smith.langchain.com",
-        _langsmith_headers,
+        (
+            ("x-api-key", "{LANGSMITH_API_KEY}"),
+            ("x-api-key", "{LANGCHAIN_API_KEY}"),
+            ("x-tenant-id", "{LANGSMITH_WORKSPACE_ID}"),
+        ),
         ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"),
         LangSmith,
     ),
     "argilla": Entry(
-        "Argilla", ("ARGILLA_API_URL",), "http://localhost:6900", _argilla_headers, ("ARGILLA_API_KEY",), Argilla
+        "Argilla",
+        ("ARGILLA_API_URL",),
+        "http://localhost:6900",
+        (("x-argilla-api-key", "{ARGILLA_API_KEY}"),),
+        ("ARGILLA_API_KEY",),
+        Argilla,
     ),
 }
 
@@ -212,6 +197,6 @@ def open_system(
     if per_second <= 0:
         raise ConfigurationError(f"requests a second must be more than 0, not {per_second:g}")
     given = address or next((environ[one] for one in entry.address if environ.get(one)), entry.default)
-    headers = entry.headers(environ)
+    headers = entry.headers_from(environ)
     secrets = (*(environ.get(one, "") for one in entry.keys), *headers.values())
     return entry.make(Connection(given, headers, secrets, per_second=per_second), project)

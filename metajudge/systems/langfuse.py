@@ -13,8 +13,7 @@ import orjson
 
 from metajudge.errors import ConfigurationError
 from metajudge.readers.own_notes import is_ours
-from metajudge.systems.connection import Connection
-from metajudge.systems.system import Found, Note, SystemCallError, Wrote, answers_of, utc
+from metajudge.systems.system import Connection, Found, Note, System, SystemCallError, Wrote, answers_of, utc
 
 SCORES = "/api/public/v3/scores"
 NEW_SCORES = "/api/public/scores"
@@ -24,11 +23,8 @@ PAGE = 100
 _SUBJECTS = {"trace": "traceId", "observation": "observationId", "session": "sessionId", "experiment": "datasetRunId"}
 
 
-class Langfuse:
-    """A Langfuse server.
-
-    Args:
-        project: None: a key of Langfuse belongs to one project.
+class Langfuse(System):
+    """A Langfuse server, without a project: a key of Langfuse belongs to one.
 
     Raises:
         ConfigurationError: a project is named.
@@ -37,8 +33,7 @@ class Langfuse:
     def __init__(self, connection: Connection, project: str | None) -> None:
         if project is not None:
             raise ConfigurationError("the keys of Langfuse say which project is meant: leave out --project")
-        self._connection = connection
-        self.address = connection.base
+        super().__init__(connection, None)
 
     @cached_property
     def source(self) -> str:
@@ -101,19 +96,7 @@ class Langfuse:
             yield from page
 
     def _pages(self, path: str, **params: Any) -> Iterator[list[dict[str, Any]]]:
-        cursor: str | None = None
-        while True:
-            page = self._connection.get(path, cursor=cursor, **params)
-            yield page["data"]
-            cursor = page["meta"].get("cursor")
-            if cursor is None:
-                return
-
-    def identity(self, part: str, record: Mapping[str, Any]) -> str:
-        return str(record["id"])
-
-    def close(self) -> None:
-        self._connection.close()
+        return self._connection.by_cursor(path, lambda page: page["meta"].get("cursor"), **params)
 
 
 def _about(score: Mapping[str, Any]) -> tuple[str, str | None] | None:

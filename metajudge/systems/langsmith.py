@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from metajudge.readers.own_notes import KEY, is_ours
-from metajudge.systems.connection import Connection
-from metajudge.systems.system import Found, Note, SystemCallError, Wrote, utc
+from metajudge.systems.system import Found, Note, System, SystemCallError, Wrote, is_uuid, utc
 
 PAGE = 100
 _RUN = ["id", "name", "run_type", "start_time", "end_time", "inputs", "outputs", "parent_run_id", "session_id"]
@@ -20,18 +19,10 @@ _SELECTED = [*_RUN, "trace_id", "dotted_order", "status", "error"]
 _CHANGING = ("score", "value", "comment")
 
 
-class LangSmith:
-    """A LangSmith server.
+class LangSmith(System):
+    """A LangSmith server; a project is a tracing project or an experiment."""
 
-    Args:
-        project: the tracing project's or experiment's name, for pulling.
-    """
-
-    def __init__(self, connection: Connection, project: str | None) -> None:
-        self._connection = connection
-        self._project = project or "default"
-        self.address = connection.base
-        self.source = f"{connection.base} (project {self._project})"
+    DEFAULT = "default"
 
     def push(self, note: Note) -> Wrote:
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, note.key))
@@ -49,13 +40,16 @@ class LangSmith:
     def pull(self, since: datetime | None) -> Iterator[Found]:
         start = None if since is None else since.isoformat()
         known: set[str] = set()
-        for page in self._pages(session=self._session, min_created_at=start, include_user_names=True):
+        asked: dict[str, Any] = {"session": self._session, "min_created_at": start, "include_user_names": True}
+        for page in self._connection.by_offset("/feedback", PAGE, **asked):
             missing = list(dict.fromkeys(str(one["run_id"]) for one in page if one.get("run_id")))
             missing = [name for name in missing if name not in known]
             known.update(missing)
             for run in self._runs(missing, session=[self._session]):
                 yield Found("runs", None, run)
-            yield from (Found("feedback", None if _is_ours(one) else utc(one["created_at"]), one) for one in page)
+            for one in page:
+                ours = is_ours((one.get("feedback_source") or {}).get("metadata"))
+                yield Found("feedback", None if ours else utc(one["created_at"]), one)
 
     @cached_property
     def _session(self) -> str:
@@ -63,15 +57,6 @@ class LangSmith:
         if not found:
             raise SystemCallError(f"{self.address} has no project named {self._project!r}: name it with --project")
         return str(found[0]["id"])
-
-    def _pages(self, **params: Any) -> Iterator[list[dict[str, Any]]]:
-        offset = 0
-        while True:
-            page = self._connection.get("/feedback", limit=PAGE, offset=offset, **params)
-            yield page
-            if len(page) < PAGE:
-                return
-            offset += PAGE
 
     def _runs(self, names: list[str], **where: Any) -> Iterator[dict[str, Any]]:
         """Runs by their ids."""
@@ -95,19 +80,13 @@ class LangSmith:
 
     def _place(self, note: Note) -> dict[str, Any]:
         """What says where the run is: newer servers find it by its project only."""
-        found = self._earlier(note.about) if _is_id(note.about) else None
-        if found is None and _is_id(note.target):
+        found = self._earlier(note.about) if is_uuid(note.about) else None
+        if found is None and is_uuid(note.target):
             found = next(self._runs([note.target]), None)
         if found is None:
             raise SystemCallError(f"{self.address} has no run {note.target}", status=404)
         names = ("trace_id", "session_id", "start_time")
         return {name: found[name] for name in names if found.get(name) is not None}
-
-    def identity(self, part: str, record: Mapping[str, Any]) -> str:
-        return str(record["id"])
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 def _feedback(note: Note, name: str) -> dict[str, Any]:
@@ -122,14 +101,3 @@ def _feedback(note: Note, name: str) -> dict[str, Any]:
         "feedback_source": {"type": "model" if note.by_models else "api", "metadata": about},
         "extend_trace_retention": False,  # a note changes neither how long a trace is kept nor what that costs
     }
-
-
-def _is_ours(feedback: Mapping[str, Any]) -> bool:
-    return is_ours((feedback.get("feedback_source") or {}).get("metadata"))
-
-
-def _is_id(text: str) -> bool:
-    try:
-        return bool(uuid.UUID(text))
-    except ValueError:
-        return False

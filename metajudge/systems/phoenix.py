@@ -5,25 +5,16 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from metajudge.systems.connection import Connection
-from metajudge.systems.system import Found, Note, Wrote, utc
+from metajudge.systems.system import Found, Note, System, Wrote, utc
 
 PAGE = 100
 """Spans a page; their annotations are asked for by their ids, which an address must have room for."""
 
 
-class Phoenix:
-    """A Phoenix server.
+class Phoenix(System):
+    """A Phoenix server."""
 
-    Args:
-        project: the project's name, for pulling.
-    """
-
-    def __init__(self, connection: Connection, project: str | None) -> None:
-        self._connection = connection
-        self._project = project or "default"
-        self.address = connection.base
-        self.source = f"{connection.base} (project {self._project})"
+    DEFAULT = "default"
 
     def push(self, note: Note) -> Wrote:
         annotation = {
@@ -34,7 +25,8 @@ class Phoenix:
             "metadata": note.metadata,
             "identifier": note.key,  # an annotation of the same name and identifier is replaced
         }
-        earlier = self._mine(note)
+        pages = self._pages("span_annotations", span_ids=[note.target], identifier=note.key, limit=10)
+        earlier = next((one for page in pages for one in page if one["name"] == note.name), None)
         if earlier is not None and all(earlier.get(name) == value for name, value in annotation.items()):
             return Wrote.UNCHANGED
         self._connection.ask("POST", "/v1/span_annotations", params={"sync": "true"}, json={"data": [annotation]})
@@ -48,22 +40,9 @@ class Phoenix:
             for some in self._pages("span_annotations", span_ids=names, limit=10 * PAGE) if names else ():
                 yield from (Found("annotations", None, one) for one in some)
 
-    def _mine(self, note: Note) -> Mapping[str, Any] | None:
-        pages = self._pages("span_annotations", span_ids=[note.target], identifier=note.key, limit=10)
-        return next((one for page in pages for one in page if one["name"] == note.name), None)
-
     def _pages(self, what: str, **params: Any) -> Iterator[list[dict[str, Any]]]:
-        path = f"/v1/projects/{quote(self._project, safe='')}/{what}"
-        cursor: str | None = None
-        while True:
-            page = self._connection.get(path, cursor=cursor, **params)
-            yield page["data"]
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                return
+        path = f"/v1/projects/{quote(str(self._project), safe='')}/{what}"
+        return self._connection.by_cursor(path, lambda page: page.get("next_cursor"), **params)
 
     def identity(self, part: str, record: Mapping[str, Any]) -> str:
         return str(record["context"]["span_id"] if part == "spans" else record["id"])
-
-    def close(self) -> None:
-        self._connection.close()

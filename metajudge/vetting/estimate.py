@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from metajudge.agents import Agent
-from metajudge.judging.pairwise import orders_of
+from metajudge.judging.judges import orders_of
 from metajudge.panels.config import PanelConfig
 from metajudge.prompts.versions import FIRST
 from metajudge.runs.estimate import (

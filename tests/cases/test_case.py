@@ -11,7 +11,7 @@ from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, case_schema, fields_of, parse_case_reply
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.quotes import QuoteCount, is_quoted, too_short
-from metajudge.cases.reading import read_cases
+from metajudge.cases.run import read_cases
 from metajudge.decision import case_rubric, load_policy
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel

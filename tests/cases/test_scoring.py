@@ -6,8 +6,7 @@ import pytest
 
 from metajudge.cases.judge import CaseJudge
 from metajudge.cases.records import review_of
-from metajudge.cases.result import RESULT, content_of, kept_result, stage_texts
-from metajudge.cases.scoring import quotes_in
+from metajudge.cases.result import RESULT, content_of, kept_result, quotes_in, stage_texts
 from metajudge.decision import case_rubric, load_policy
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel

@@ -4,9 +4,9 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.clashes.concordance import Call, by_category, concordance, self_preference, words
-from metajudge.clashes.files import judgments_of_clash, open_asked
-from metajudge.clashes.record import ClashRecord, recount
+from metajudge.clashes.record import ClashRecord, judgments_of_clash, recount
 from metajudge.clashes.reviews import wants_person
+from metajudge.clashes.setup import open_asked
 from metajudge.errors import InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
 from metajudge.stats.intervals import clopper_pearson_lower, wilson

@@ -7,8 +7,8 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, voter_name
 from metajudge.clashes.concordance import CEILING, FEWEST, LEVEL, PRIOR_WORK, compared_with_chance, first_shown
-from metajudge.clashes.files import judgments_of_clash
 from metajudge.clashes.pareto import CandidateFigures, pareto_front
+from metajudge.clashes.record import judgments_of_clash
 from metajudge.clashes.run import rounds, run_rounds
 from metajudge.clashes.standings import standings_of
 from metajudge.errors import FailureKind, ModelTimeoutError, RefusedError

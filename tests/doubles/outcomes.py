@@ -2,8 +2,7 @@
 
 import time
 
-from metajudge.clashes.files import keep_clashes, subject_of
-from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote
+from metajudge.clashes.record import CandidateAnswer, ClashRecord, JudgeVote, keep_clashes, subject_of
 from metajudge.clashes.tally import Voter, tally
 from metajudge.types import Assessment, Item, Judgment, Ranking, Status, digest
 from metajudge.types.decision import Action, Decision, DecisionInputs

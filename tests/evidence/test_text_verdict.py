@@ -10,7 +10,7 @@ from metajudge.evidence import rationale as module
 from metajudge.evidence import text_verdict
 from metajudge.evidence.rationale import stated_agreement
 from metajudge.evidence.text_verdict import NoTextVerdict, TextVerdict, read_favoured, read_text_verdict
-from metajudge.judging.pairwise import PairwiseJudge
+from metajudge.judging.judges import PairwiseJudge
 from metajudge.judging.records import combined_judgment, judgment_of
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item

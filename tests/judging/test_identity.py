@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from metajudge.judging.blinding import HIDDEN_NAME
-from metajudge.judging.blinding_report import blinding_totals
-from metajudge.judging.folding import fold
+from metajudge.judging.blinding import HIDDEN_NAME, blinding_totals
 from metajudge.judging.identity import LEFT_LISTED, hide_identities
 from metajudge.judging.known_names import FAMILY_MAKERS, known_names
+from metajudge.judging.self_identification import fold
 
 
 def hidden(text, question="What is 2 + 2?", models=(), **options):

@@ -18,12 +18,9 @@ from metajudge.errors import (
     RateLimitedError,
     RefusedError,
 )
-from metajudge.judging.combining import combine
-from metajudge.judging.grading import GradingJudge, parse_grading_reply
-from metajudge.judging.pairwise import PairwiseJudge, orders_of
-from metajudge.judging.records import judgment_of
+from metajudge.judging.judges import GradingJudge, PairwiseJudge, orders_of, parse_grading_reply
+from metajudge.judging.records import combine, judgment_of, support
 from metajudge.judging.replies import MARKS, SCHEMA, parse_pairwise_reply, stated_marks
-from metajudge.judging.support import support
 from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model

@@ -7,7 +7,7 @@ import pytest
 from metajudge.agents import ReplyProblemsError
 from metajudge.errors import FailureKind, ModelTimeoutError
 from metajudge.judging.criteria import GENERIC
-from metajudge.judging.ranking import rank_responses
+from metajudge.judging.judges import rank_responses
 from metajudge.judging.ranking_replies import LISTED, REASON_WORDS, parse_ranking_reply, ranking_schema
 from metajudge.providers.scripted import ScriptedModel
 from tests.doubles.ranking import fails, ranks_by, reply, says, shown

@@ -2,7 +2,6 @@
 
 import pytest
 
-from metajudge.judging.folding import fold
 from metajudge.judging.self_identification import (
     CLAUSE_AFTER,
     HERE_AFTER,
@@ -14,6 +13,7 @@ from metajudge.judging.self_identification import (
     SPEAKS_AFTER,
     Cue,
     context_of,
+    fold,
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from metajudge.errors import AuthError, BudgetExceeded, InputError, ModelTimeoutError
 from metajudge.judging.blinding import blind
-from metajudge.judging.ranking import ranking_request
+from metajudge.judging.judges import ranking_request
 from metajudge.peers import read_human_rankings
 from metajudge.peers.protocol import (
     answer_key,

@@ -10,9 +10,7 @@ import pytest
 
 from metajudge.agents import Agent
 from metajudge.concurrency import LONG_TEXT, all_of
-from metajudge.judging.grading import GradingJudge
-from metajudge.judging.pairwise import PairwiseJudge, orders_of
-from metajudge.judging.ranking import rank_responses
+from metajudge.judging.judges import GradingJudge, PairwiseJudge, orders_of, rank_responses
 from metajudge.prompts import fences
 from metajudge.prompts.fences import fence, fence_rules, neutralise
 from metajudge.providers.scripted import ScriptedModel

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from metajudge.clashes.files import keep_clashes
+from metajudge.clashes.record import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import overview

@@ -13,9 +13,7 @@ from metajudge.decision import load_policy
 from metajudge.decision.load import case_rubric
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC, criteria_request
-from metajudge.judging.grading import GradingJudge
-from metajudge.judging.pairwise import PairwiseJudge
-from metajudge.judging.ranking import ranking_request
+from metajudge.judging.judges import GradingJudge, PairwiseJudge, ranking_request
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.peers.protocol import Peer, answer_key, ballot_key

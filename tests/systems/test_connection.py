@@ -3,8 +3,7 @@
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.systems.connection import TRIES, Connection
-from metajudge.systems.system import SystemCallError
+from metajudge.systems.system import TRIES, Connection, SystemCallError
 from tests.doubles.verdict_systems import SystemServer
 
 SECRET = "sk-very-secret"

@@ -11,9 +11,8 @@ from metajudge import Engine
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.readers import open_judgments
 from metajudge.systems.catalogue import open_system
-from metajudge.systems.pull import pull, since_of
-from metajudge.systems.push import push
 from metajudge.systems.system import Note, SystemCallError, note_of
+from metajudge.systems.transfer import pull, push, since_of
 from tests.doubles.hosted_systems import ArgillaServer, LangfuseServer, LangSmithServer
 from tests.doubles.verdict_systems import MLflowServer, PhoenixServer
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from metajudge.clashes.files import keep_clashes
+from metajudge.clashes.record import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.decision import load_policy
 from metajudge.errors import FailureKind

@@ -1,0 +1,364 @@
+"""Judges: one model compares two responses in an order, grades one from 1 to 10, or ranks all of them, blind."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, Protocol, TypeVar
+
+from metajudge.agents.exchange import Answer, ask
+from metajudge.agents.parse import shortened
+from metajudge.concurrency import off_the_loop
+from metajudge.errors import FailureKind
+from metajudge.judging.blinding import Blinding, BlindingReport, blind, unblind
+from metajudge.judging.criteria import Criterion, shown_criteria
+from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
+from metajudge.judging.replies import (
+    SCHEMA,
+    PairwiseReply,
+    parse_pairwise_reply,
+    read_reasoned,
+    reasoned_schema,
+    stated_marks,
+)
+from metajudge.prompts.grading import render_grading, render_grading_system
+from metajudge.prompts.judge import LABELS, render_pairwise, render_pairwise_system
+from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
+from metajudge.prompts.templates import prompts_digest
+from metajudge.prompts.versions import FIRST
+from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.types import Failure, Grade, Item, Pairwise, Ranking, parse_verdict
+from metajudge.types.spent import TimedSpent
+
+
+class Reasoned(Protocol):
+    """A reply that was read, with the judge's reasoning."""
+
+    @property
+    def reasoning(self) -> str: ...
+
+
+R = TypeVar("R", bound=Reasoned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRecord:
+    """What one judge answered to one question, or why it did not.
+
+    Attributes:
+        replied: whether the judge replied at all, even with a refusal or an unusable reply; False where it could
+            not be asked, so that asking again later may help.
+        text: the judge's reasoning, or its whole reply where that could not be read.
+        replies: 2 where the first reply had to be repaired.
+        cost_usd: of these replies, whether they came from the store or not; None where unknown.
+    """
+
+    judge: str
+    model: str
+    failure: Failure | None = None
+    replied: bool = True
+    text: str = ""
+    instruction: str = ""
+    replies: int = 0
+    cost_usd: float | None = 0.0
+    spent: TimedSpent = field(default_factory=TimedSpent)
+    request_digest: str | None = None
+    reported_model: str | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    prompt_version: int = FIRST
+
+    @property
+    def no_verdict(self) -> str | None:
+        """Why the judge, although it answered, gave no verdict."""
+        return self.failure.message if self.failure is not None and self.replied else None
+
+
+def reply_fields(judge: str, model: Model, request: ModelRequest, answer: Answer[Any]) -> dict[str, Any]:
+    """The fields of a :class:`JudgeRecord`; a subclass adds its own."""
+    return {
+        "judge": judge,
+        "model": model.name,
+        "failure": answer.failure,
+        "replied": answer.replied,
+        "text": answer.text,
+        "instruction": request.system,
+        "replies": answer.replies,
+        "cost_usd": answer.cost_usd,
+        "spent": answer.spent,
+        "request_digest": answer.key,
+        "reported_model": answer.reported_model,
+        "parameters": request.parameters,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ItemJudge:
+    """A model that judges the responses of an item.
+
+    Attributes:
+        hide_identities: whether names that reveal the author of a response are hidden where the item names its models.
+    """
+
+    name: str
+    model: Model
+    parameters: Parameters = field(default_factory=Parameters)
+    with_reference: bool = False
+    hide_identities: bool = True
+    prompt_version: int = FIRST
+
+    async def _ask(
+        self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], R], retry: bool
+    ) -> tuple[Answer[R], dict[str, Any]]:
+        """The judge's answer about an item, and the fields of its record.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
+        if self.hide_identities and item.models:
+            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+
+            shown, blinding = await blinded_item(item)
+        request = await off_the_loop(lambda: request_of(shown), shown.characters)
+        answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
+        fields = reply_fields(self.name, self.model, request, answer)
+        fields |= {"item": item, "blinding": blinding, "prompt_version": self.prompt_version}
+        return answer, fields if answer.value is None else fields | {"text": answer.value.reasoning}
+
+
+Order = tuple[str, str]
+Orders = Literal["both", "given"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Game(JudgeRecord):
+    """One comparison by one judge in one order.
+
+    Attributes:
+        order: response ids in the order shown: the first was called A.
+        verdict: in terms of response ids; a tie names them in the item's order.
+    """
+
+    item: Item
+    order: Order
+    verdict: Pairwise | None = None
+    blinding: BlindingReport = field(default_factory=BlindingReport)
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseJudge(ItemJudge):
+    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judge`."""
+
+    async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
+        """Judges a pair in one order; a model's failure ends in the game, typed.
+
+        Args:
+            retry: an earlier attempt ended without a verdict: an unusable stored reply is requested again.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        answer, fields = await self._ask(item, lambda shown: self.request(shown, order), parse_pairwise_reply, retry)
+        fields["failure"] = _explained(answer.failure, answer.text)
+        verdict = None if answer.value is None else _turned_back(answer.value, item, order)
+        return Game(order=order, verdict=verdict, **fields)
+
+    def request(self, item: Item, order: Order) -> ModelRequest:
+        """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
+        version = self.prompt_version
+        text = render_pairwise(item, order, with_reference=self.with_reference, version=version)
+        return ModelRequest(render_pairwise_system(version), (Message("user", text),), SCHEMA, self.parameters)
+
+
+def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) -> tuple[Order, ...]:
+    """The orders in which a pair is shown: in the item's order, and swapped.
+
+    Args:
+        pair: which two of the item's responses, in any order; needed where it has more than two.
+    """
+    first, second = (name for name in item.responses if pair is None or name in pair)
+    return ((first, second),) if orders == "given" else ((first, second), (second, first))
+
+
+def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:
+    """A mark in terms of the labels shown, in terms of response ids."""
+    shown = parse_verdict(reply.mark)
+    assert isinstance(shown, Pairwise)
+    verdict = shown.relabelled(dict(zip(LABELS, order, strict=True)))
+    return Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
+
+
+def _explained(failure: Failure | None, text: str) -> Failure | None:
+    """A failure with what the unreadable reply seems to say; no verdict is taken from it."""
+    if failure is None or failure.kind is not FailureKind.BAD_REPLY:
+        return failure
+    marks = stated_marks(text)
+    if len(marks) == 1:
+        return failure
+    reading = f"gave several different verdicts ({', '.join(marks)}, as shown)" if marks else "gave no verdict"
+    return Failure(kind=failure.kind, message=f"the judge {reading}: {failure.message}")
+
+
+GRADES = tuple(range(1, 11))
+"""The scale: 10 is best."""
+
+GRADING_SCHEMA = reasoned_schema("grading", "grade", {"type": "integer", "enum": list(GRADES)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grading(JudgeRecord):
+    """One grade by one judge."""
+
+    item: Item
+    order: tuple[str]
+    verdict: Grade | None = None
+    blinding: BlindingReport = field(default_factory=BlindingReport)
+
+
+@dataclass(frozen=True, slots=True)
+class GradingJudge(ItemJudge):
+    """A model that grades single responses."""
+
+    async def grade(self, item: Item, response: str, *, retry: bool = False) -> Grading:
+        """Grades one response; a model's failure ends in the result, typed.
+
+        Args:
+            retry: an earlier attempt failed: an unusable stored reply is requested again.
+
+        Raises:
+            BudgetExceeded: the run's budget is spent.
+        """
+        answer, fields = await self._ask(item, lambda shown: self.request(shown, response), parse_grading_reply, retry)
+        verdict = None if answer.value is None else Grade(float(answer.value.grade))
+        return Grading(order=(response,), verdict=verdict, **fields)
+
+    def request(self, item: Item, response: str) -> ModelRequest:
+        """The first request :meth:`grade` sends: the same bytes for the same question and text."""
+        version = self.prompt_version
+        text = render_grading(item, response, with_reference=self.with_reference, version=version)
+        return ModelRequest(render_grading_system(version), (Message("user", text),), GRADING_SCHEMA, self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class GradingReply:
+    """A judge's reasoning, and its grade."""
+
+    reasoning: str
+    grade: int
+
+
+def parse_grading_reply(text: str) -> GradingReply:
+    """Reads ``{"reasoning": string, "grade": 1 to 10}`` and nothing else; ``"7"`` and 7.5 are no grades.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
+    reasoning, grade = read_reasoned(text, "grade", _fault)
+    return GradingReply(reasoning, int(grade))
+
+
+def _fault(grade: Any) -> str | None:
+    if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
+        return f"grade must be a whole number from 1 to 10, not {shortened(grade)}"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRanking(JudgeRecord):
+    """One judge's ranking, or the failure that explains its absence.
+
+    Attributes:
+        blinding: the labels this judge saw.
+        ranking: in terms of candidates; None with a ``failure``.
+        scores: candidate -> criterion's key -> grade; empty where no criteria were given.
+    """
+
+    blinding: Blinding
+    ranking: Ranking | None = None
+    scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
+
+
+async def rank_responses(
+    model: Model,
+    question: str,
+    responses: Mapping[str, str],
+    *,
+    judge: str,
+    seed: int,
+    evaluation: str,
+    criteria: Sequence[Criterion] = (),
+    ties: bool = False,
+    reference: str | None = None,
+    parameters: Parameters | None = None,
+    retry: bool = False,
+    draw: int = 0,
+    prompt_version: int = FIRST,
+    compact: bool = False,
+) -> JudgeRanking:
+    """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
+
+    The ranking must name every label once. One that does not (a label missing, twice, unknown; no JSON) is asked to be
+    repaired once, and is a failure then: it is never completed or mended here.
+
+    Args:
+        responses: candidate -> text, which may be empty. Their order plays no part.
+        judge: what the judge is called in records; the labels are drawn for it.
+        seed, evaluation: what the labels are drawn from besides, see :func:`~metajudge.judging.blinding.blind`.
+        criteria: what every response is scored on, 1 to 5; none for a ranking alone.
+        ties: whether responses may share a place. By default they may not.
+        retry: an earlier attempt failed: an unusable stored reply is requested again.
+        draw: index of the sample; two draws of one request are two calls.
+        compact: keep the schema short where there are many responses, see
+            :func:`~metajudge.judging.ranking_replies.ranking_schema`.
+
+    Raises:
+        BudgetExceeded: the run's budget is spent.
+        InputError: no responses.
+    """
+    blinding = blind(responses, seed=seed, evaluation=evaluation, judge=judge)
+    parameters = parameters or Parameters()
+    made = partial(ranking_request, question, responses, blinding, criteria, ties=ties, reference=reference)
+    made = partial(made, parameters=parameters, draw=draw, prompt_version=prompt_version, compact=compact)
+    request = await off_the_loop(made, sum(map(len, (question, reference or "", *responses.values()))))
+    keys = tuple(criterion.key for criterion in criteria)
+    labels = blinding.labels
+
+    def read(text: str) -> RankingReply:
+        return parse_ranking_reply(text, labels, keys, ties=ties)
+
+    answer = await ask(model, request, read, asked=judge, retry=retry, prompt_version=prompt_version)
+    result = JudgeRanking(blinding=blinding, **reply_fields(judge, model, request, answer))
+    if answer.value is None:
+        return result
+    reply, names = answer.value, blinding.label_map
+    scores = {names[label]: reply.scores[label] for label in labels if label in reply.scores}
+    return replace(result, ranking=unblind(blinding, reply.groups), scores=scores, text=reply.comparison)
+
+
+def ranking_request(
+    question: str,
+    responses: Mapping[str, str],
+    blinding: Blinding,
+    criteria: Sequence[Criterion] = (),
+    *,
+    ties: bool = False,
+    reference: str | None = None,
+    parameters: Parameters | None = None,
+    draw: int = 0,
+    prompt_version: int = FIRST,
+    compact: bool = False,
+) -> ModelRequest:
+    """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
+    shown = {label: responses[name] for label, name in blinding.label_map.items()}
+    text = render_ranking(question, shown, shown_criteria(criteria), reference=reference, version=prompt_version)
+    return ModelRequest(
+        render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version),
+        (Message("user", text),),
+        ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties, compact=compact),
+        parameters or Parameters(),
+        draw,
+    )
+
+
+def templates_digest(version: int = FIRST) -> str:
+    """Digest of the prompt templates of ranking."""
+    return prompts_digest(*TEMPLATES, version=version)
